@@ -87,6 +87,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "cls_token_id": st.none() | st.integers(0, 100),
     "sep_token_id": st.none() | st.integers(0, 100),
     "local_attention": st.integers(1, 20),
+    "global_attn_every_n_layers": st.integers(1, 5),
     "embedding_dropout": _PROBABILITIES,
     "mlp_dropout": _PROBABILITIES,
     "classifier_pooling": st.sampled_from(CLASSIFIER_POOLINGS),

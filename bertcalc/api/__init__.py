@@ -51,6 +51,15 @@ class Model(core.Model):
     numbers of parameters, FLOPs or bytes. Notebooks show the modules with their parameters.
     """
 
+    # In the core, these have no checks, for speed.
+    num_parameters = checked(core.Model.num_parameters)
+    own_parameters = checked(core.Model.own_parameters)
+    named_parameters = checked(core.Model.named_parameters)
+    named_children = checked(core.Model.named_children)
+    modules = checked(core.Model.modules)
+    tensors = checked(core.Model.tensors)
+    ties = checked(core.Model.ties)
+    lines = checked(core.Model.lines)
     flops = forward_flops
     training_flops = training_flops
     training_peak_bytes = training_peak_bytes

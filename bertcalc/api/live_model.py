@@ -127,6 +127,7 @@ def _read(real: Any, path: str, owners: dict[int, str]) -> Module:
     ``owners`` has the name of every tensor so far, by its identity.
     """
     module = LiveModule(type(real).__name__, str(real.extra_repr()))
+    module.is_embedding = any(base.__name__ == "Embedding" for base in type(real).__mro__)
     _own_tensors(module, real, path, owners)
     children = {name: _read(child, f"{path}.{name}", owners) for name, child in real.named_children()}
     if len(children) > 1 and not module.parameters and list(children) == list(map(str, range(len(children)))):
@@ -166,4 +167,4 @@ def _folded(kind: str, layers: list[Module]) -> Module:
 def _facts(module: Module) -> tuple[object, ...]:
     """Everything about a module except its name, to tell whether two modules are equal."""
     inside = tuple((name, copies, _facts(child)) for name, child, copies in module.named_children(folded=True))
-    return module.kind, module.extra_repr(), dict(module.parameters), dict(module.tied), inside
+    return module.kind, module.is_embedding, module.extra_repr(), dict(module.parameters), dict(module.tied), inside

@@ -106,7 +106,6 @@ class Config(metaclass=_WithSharedNames):
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
-    layer_period: ClassVar[int] = 1  # the pattern of local and global attention repeats after this many layers
     stores_masks: ClassVar[bool] = False  # whether files of older releases contain the causal mask of each layer
     most: ClassVar[Mapping[str, Any]] = {}  # values that switch on all optional parts that only this family has
     # The fields other than sizes that determine a model's structure (not just what ``print`` shows).
@@ -233,6 +232,11 @@ class Config(metaclass=_WithSharedNames):
         return {}
 
     @classmethod
+    def converted(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that a config.json sets under keys that are not fields; they take precedence, as in transformers."""
+        return {}
+
+    @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
         """Problems with keys of a config.json that are not fields here but change the model.
 
@@ -282,6 +286,11 @@ class Config(metaclass=_WithSharedNames):
             return self.window == 0
         is_symbol = not isinstance(sequence_length, int) and not hasattr(sequence_length, "all")
         return not is_symbol and all_or_none(sequence_length >= self.window)
+
+    @property
+    def layer_period(self) -> int:
+        """The number of layers after which the pattern of local and global attention repeats."""
+        return 1
 
     @property
     def whole(self) -> int | None:

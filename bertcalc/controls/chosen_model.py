@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from bertcalc.config import POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem
+from bertcalc.config import ABSENT, POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, check_field
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.config.fields import OWN_LETTERS
 from bertcalc.controls.stops import LOCKS, SLIDERS, Locks, moved
@@ -101,7 +101,8 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
     """Read the model of a link, or the nearest valid model, and the problems with the link.
 
     Values of the wrong type are ignored. A link without a preset means ``meant``, or the first preset of the family of
-    its class. A field's shared name takes precedence over a family's own, as in a configuration.
+    its class. A field's shared name takes precedence over a family's own, as in a configuration. Fields that the family
+    lacks are problems, unless they have the only value that describes its models.
     """
     link = {**{SHARED[name]: text for name, text in link.items() if name in SHARED}, **link}
     architecture = link.get("architecture", "")
@@ -114,7 +115,7 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
         values["architecture"] = counterpart(architecture, family_of(model.config))
     elif architecture not in CLASSES:
         values.pop("architecture", None)
-    refused: list[Problem] = []
+    refused = list(_of_other_families(link, type(model.config)))
     while True:
         try:
             return model.changed(values), refused
@@ -122,6 +123,14 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
             problem = in_reach(_as_moved(model.config, values, error.problem))
             refused.append(problem if problem.remedies else problem._replace(remedies=(_back(model, values),)))
             values |= refused[-1].remedies[0]
+
+
+def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[Problem]:
+    """The problems with the fields of a link that a family lacks, in the words for a config.json if there are any."""
+    lacking = {field: ABSENT.get(field, 1) for field in FIELDS if not kind.has(field)}
+    for field, value in _read(link, lacking):
+        if problem := check_field(kind, field, value):
+            yield next(kind.refused({field: value}), problem)
 
 
 def _back(model: ChosenModel, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from bertcalc.diagnosis.explain import (
     is_chance,
     search,
 )
-from bertcalc.diagnosis.flop_counts import FlopCount, flops_of
+from bertcalc.diagnosis.flop_counts import FlopCount, flops_of, is_rough
 from bertcalc.diagnosis.known_counts import (
     CLAIMS,
     HAND_COUNTS,
@@ -149,7 +149,7 @@ class Diagnosis(NamedTuple):
     ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible`` ones
     prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a published hand count
     with its miscounts; ``claims`` are published numbers that differ from the count of their model. ``flops`` are costs
-    of the present model; a number in FLOPs or MACs has no other meaning.
+    of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can be in bytes, too.
     """
 
     matches: tuple[Match, ...] = ()
@@ -210,7 +210,8 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
     diagnosis = _diagnose(present, number)
     if not claims:
-        return Diagnosis(flops=flops) if flops and not diagnosis.as_parameters else diagnosis
+        has_better = diagnosis.known or diagnosis.miscounted if is_rough(number) else diagnosis.as_parameters
+        return Diagnosis(matches=diagnosis.matches, flops=flops) if flops and not has_better else diagnosis
     if any(PRESETS[claim.preset].config == present.model.config for claim in claims):
         return Diagnosis(matches=diagnosis.matches, claims=claims)
     if diagnosis.matches or diagnosis.parts or diagnosis.usual:

@@ -22,7 +22,9 @@ from bertcalc.text.problem import InputError
 
 # The batches that people and tools measure, the most common first.
 _LENGTHS, _BATCH_SIZES = (128, 512, 256, 384, 64, 1024), (1, 8, 16, 32, 64)
-_PRECISE = 100  # a rounded number must be at least this many times its uncertainty: three digits
+# How many times its uncertainty a rounded number must be at least: three digits for any batch, two for a usual one.
+_PRECISE, _ROUGH = 100, 10
+_USUAL_LENGTHS = (128, 512)
 _MOST = 6
 
 CostUnit = Literal["FLOPs", "MACs"]
@@ -40,15 +42,31 @@ class FlopCount(NamedTuple):
 
 
 def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
-    """The costs that a number of at least three digits may mean, the most common batch first.
+    """The costs that a number of at least two digits may mean, the most common batch first.
 
-    There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only.
+    There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only. Two
+    digits mean a single sequence; without a unit, they mean one of a usual length, as PyTorch counts it.
     """
-    if number.unit in ("parameters", "bytes") or (number.high - number.low) * _PRECISE > number.value:
+    if number.unit in ("parameters", "bytes") or _uncertainty(number) * _ROUGH > 1:
         return ()
     units = (number.unit,) if number.unit else ("FLOPs", "MACs")
     costs = [cost for cost in flop_counts(model) if cost.unit in units]
+    if is_rough(number):
+        costs = [cost for cost in costs if cost.batch_size == 1 and (number.unit or _is_usual(cost))]
     return tuple([cost for cost in costs if number.low <= cost.operations <= number.high][:_MOST])
+
+
+def is_rough(number: Typed) -> bool:
+    """Whether a number has so few digits that it may be the cost of many batches."""
+    return _uncertainty(number) * _PRECISE > 1
+
+
+def _uncertainty(number: Typed) -> Fraction:
+    return (number.high - number.low) / number.value if number.value else Fraction(1)
+
+
+def _is_usual(cost: FlopCount) -> bool:
+    return not cost.rule and cost.sequence_length in _USUAL_LENGTHS
 
 
 @lru_cache(maxsize=16)

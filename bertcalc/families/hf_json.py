@@ -139,6 +139,7 @@ def read(text: str) -> Described:
     values = {
         name: content.get(kind.shared_name(name), content.get(name, default)) for name, default in defaults.items()
     }
+    values |= kind.converted(content)
     labels = content.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
     if "num_labels" not in content:  # if both are given, transformers uses num_labels
@@ -165,7 +166,11 @@ def read(text: str) -> Described:
     if missing := [name for name, field in wanted.items() if not content.keys() & {name, field}]:
         assumed = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
         remarks.append(Problem.of(_DEFAULTS, missing[0], fields=assumed))
-    unread = {key: value for key, value in content.items() if key not in (*read_fields, *_OTHERS)}
+    unread = {
+        key: value
+        for key, value in content.items()
+        if key not in (*read_fields, *_OTHERS) and not kind.converted({key: value})
+    }
     remarks += _unread(kind, unread, content)
     if labels is not None and values["num_labels"] != named:
         message = N_("num_labels {count} takes precedence over id2label, which has {named}, as in transformers.")

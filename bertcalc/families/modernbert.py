@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
+from bertcalc.config.fields import is_int
 from bertcalc.families import bert
 from bertcalc.families.common import WITHOUT_TYPES, Named, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
+from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
 
 
@@ -22,8 +24,8 @@ from bertcalc.text.problem import Problem
 class ModernBertConfig(Config):
     """Hugging Face's ``ModernBertConfig``: the same field names, the same defaults (ModernBERT-base).
 
-    ``layer_types`` and ``rope_parameters`` are left out, as they change neither counts nor shapes: every third layer is
-    global, as in every published model. The memory of fused attention depends on it (uncounted_keys.py).
+    ``rope_parameters`` is left out, as it changes neither counts nor shapes. ``layer_types`` of a config.json becomes
+    ``global_attn_every_n_layers``, its former name, which transformers 5 still reads.
     """
 
     vocab_size: int = 50368
@@ -45,6 +47,7 @@ class ModernBertConfig(Config):
     attention_bias: bool = False
     attention_dropout: float = 0.0
     local_attention: int = 128
+    global_attn_every_n_layers: int = 3
     embedding_dropout: float = 0.0
     mlp_bias: bool = False
     mlp_dropout: float = 0.0
@@ -66,11 +69,12 @@ class ModernBertConfig(Config):
         "attention_probs_dropout_prob": "attention_dropout",
     }
     turns_pairs: ClassVar = True
-    layer_period: ClassVar = 3  # a global layer, and two with local attention
+    undeclared: ClassVar = ("global_attn_every_n_layers",)
     shaping: ClassVar = (
         *Config.shaping,
         *("norm_bias", "attention_bias", "mlp_bias", "decoder_bias", "classifier_bias"),
         *("classifier_activation", "classifier_pooling", "attention_dropout"),
+        "global_attn_every_n_layers",
     )
 
     @classmethod
@@ -79,6 +83,29 @@ class ModernBertConfig(Config):
         if values["classifier_dropout"] is None:
             message = N_("{config} needs a classifier_dropout: a number, such as 0.0.")
             yield Problem.of(message, "classifier_dropout", None, {"classifier_dropout": 0.0}, config=cls.__name__)
+
+    @classmethod
+    def converted(cls, content: Mapping[str, Any]) -> dict[str, Any]:
+        interval = _interval(content.get("layer_types"), content.get("global_attn_every_n_layers"))
+        return {} if interval is None else {"global_attn_every_n_layers": interval}
+
+    @classmethod
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        yield from super().refused(content)
+        kinds, layers = content.get("layer_types"), content.get("num_hidden_layers", cls.num_hidden_layers)
+        if isinstance(kinds, list) and len(kinds) != layers:
+            message = N_("layer_types has {count} entries, but num_hidden_layers is {layers}: they must be the same.")
+            yield Problem.of(message, "layer_types", kinds, count=len(kinds), layers=quoted(layers))
+        elif kinds is not None and _interval(kinds, None) is None:
+            message = N_(
+                "layer_types {value} is not counted here: the first layer and every n-th after it must have "
+                "full_attention, all others sliding_attention. Without layer_types, the parameters are the same."
+            )
+            yield Problem.of(message, "layer_types", kinds, value=quoted(kinds))
+
+    @property
+    def layer_period(self) -> int:
+        return self.global_attn_every_n_layers
 
     @property
     def window(self) -> int:
@@ -96,6 +123,26 @@ class ModernBertConfig(Config):
         return all_or_none(self.num_hidden_layers == 1)
 
 
+def _interval(kinds: Any, usual: Any) -> int | None:
+    """The interval between global layers: the first layer and every n-th after it. None for any other pattern.
+
+    If there are several, ``usual`` is preferred.
+    """
+    if not isinstance(kinds, list) or not kinds:
+        return None
+    second = next((number for number, kind in enumerate(kinds) if number and kind == "full_attention"), len(kinds))
+    for interval in (usual, ModernBertConfig.global_attn_every_n_layers, second):
+        if is_int(interval) and interval > 0 and _is_every(interval, kinds):
+            return interval
+    return None
+
+
+def _is_every(interval: int, kinds: list[Any]) -> bool:
+    return all(
+        kind == ("sliding_attention" if number % interval else "full_attention") for number, kind in enumerate(kinds)
+    )
+
+
 def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
     with t.ordered("embeddings", "layers", "final_norm", "rotary_emb"):
         with t.module("embeddings", "ModernBertEmbeddings", component="embeddings"):
@@ -105,7 +152,7 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
             x = t.variable("hidden_states", _norm(t, c, "norm", x))
             x = t.dropout("drop", x, c.embedding_dropout)
         with t.block("", component="encoder"):
-            kinds = [_angles(t, c, x) for _kind in range(1 if c.single else 2)]
+            kinds = [_angles(t, c, x) for _kind in range(1 if c.single or c.layer_period == 1 else 2)]
             angles = (kinds[0], *kinds[1:] * (c.layer_period - 1))
             with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
                 x = _layer(t, c, x, angles[:1], first=True)

@@ -38,7 +38,7 @@ _OLD = (
 # Fields of some families that the other families do not read. Older releases write some of them for every family.
 _ELSEWHERE = (
     *("use_cache", "is_decoder", "add_cross_attention", "type_vocab_size", "layer_norm_eps", "classifier_dropout"),
-    "initializer_range",
+    *("initializer_range", "global_attn_every_n_layers"),
 )
 # The angles of rotary positions: they change values, not shapes.
 _ANGLES = ("rope_theta", "global_rope_theta", "local_rope_theta")
@@ -55,16 +55,8 @@ OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "is_encoder_decoder": lambda value: not value,
     "problem_type": lambda value: value is None,
     "chunk_size_feed_forward": lambda value: value == 0,
-    # In fused attention, each ModernBERT layer with local attention has its own mask; every third layer is global.
-    "global_attn_every_n_layers": lambda value: value == 3,
-    "layer_types": lambda value: value is None or _every_third_is_global(value),
     "rope_parameters": lambda value: not value or _has_usual_angles(value),
 }
-
-
-def _every_third_is_global(kinds: Any) -> bool:
-    pattern = ("full_attention", "sliding_attention", "sliding_attention")
-    return isinstance(kinds, list) and all(kind == pattern[number % 3] for number, kind in enumerate(kinds))
 
 
 def _has_usual_angles(parameters: Any) -> bool:

@@ -88,6 +88,7 @@ class Module:
     order: Iterable[str] = ()  # names of the children in registration order, if that is not the running order
     place = NOWHERE
     tied: Mapping[str, str] = NOT_TIED
+    is_embedding = False  # whether the module is torch.nn.Embedding
 
     def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind
@@ -98,8 +99,18 @@ class Module:
         state = vars(self).items()
         return {name: dict(value) if isinstance(value, MappingProxyType) else value for name, value in state}
 
-    def num_parameters(self) -> int:
-        """The number of parameters in this module and below; tied tensors count once, with their owner."""
+    def num_parameters(self, only_trainable: bool = False, exclude_embeddings: bool = False) -> int:
+        """The number of parameters in this module and below; tied tensors count once, with their owner.
+
+        The arguments are those of transformers. ``only_trainable`` changes nothing, because transformers creates models
+        in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of torch.nn.Embedding, except
+        one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
+        """
+        if only_trainable is not False or exclude_embeddings is not False:
+            flag("only_trainable", only_trainable)
+            return (
+                self._outside_embeddings() if flag("exclude_embeddings", exclude_embeddings) else self.num_parameters()
+            )
         count = 0
         if parameters := self.parameters:  # most modules have no tensors or no children: the checks save time
             for shape in parameters.values():
@@ -108,6 +119,13 @@ class Module:
             for child in children.values():
                 count = count + child.num_parameters()
         return count
+
+    def _outside_embeddings(self) -> int:
+        tables = {_join(path, "weight") for path, module, _copies in self.modules() if module.is_embedding}
+        ties = self.ties()
+        return sum(
+            tensor.num_parameters() for tensor in self.tensors() if ties.get(tensor.name, tensor.name) not in tables
+        )
 
     def own_parameters(self) -> int:
         """The number of parameters in the tensors that this module itself owns."""
@@ -256,8 +274,9 @@ class ModuleList(Module):
         self.groups[name] = start, copies
         return layer
 
-    def num_parameters(self) -> int:
-        return sum(self.groups[name][1] * layer.num_parameters() for name, layer in self.children.items())
+    def num_parameters(self, only_trainable: bool = False, exclude_embeddings: bool = False) -> int:
+        options = only_trainable, exclude_embeddings
+        return sum(self.groups[name][1] * layer.num_parameters(*options) for name, layer in self.children.items())
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, Module, int]]:
         for name, layer in self.children.items():
@@ -353,6 +372,7 @@ class Embedding(Module):
     """A lookup table with one row per id; the row at padding_idx exists, but is never trained."""
 
     kind = "Embedding"
+    is_embedding = True
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
         self.parameters = {"weight": (num_embeddings, embedding_dim)}

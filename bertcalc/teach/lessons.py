@@ -89,7 +89,7 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "padding": lambda _stop, config: config.pad_token_id is not None,
     "absolute positions": lambda _stop, config: not version_of(config).distances,
     "bias": _has_bias,
-    "local attention": lambda _stop, config: config.has("local_attention"),
+    "local attention": lambda _stop, config: config.has("local_attention") and config.layer_period > 1,
     "several heads": lambda _stop, config: config.num_attention_heads > 1,
     "tied": lambda _stop, config: config.tie_word_embeddings,
 }

@@ -78,10 +78,24 @@ MODERN: dict[str, Any] = {
 }
 
 
+LINEAR = {
+    key: {"rope_type": "linear", "rope_theta": 5.0, "factor": 2} for key in ("full_attention", "sliding_attention")
+}
+
+
+def test_layers_that_are_not_counted_here_have_parameters() -> None:
+    """FLOPs and memory are those of another pattern of local and global layers."""
+    real = built("ModernBertForMaskedLM", **MODERN, layer_types=["sliding_attention"] * 4)
+    model = bertcalc.of(real)
+    assert isinstance(model, bertcalc.UnknownModel)
+    assert model.num_parameters() == real.num_parameters()
+    assert model.reason.startswith("layer_types ")
+
+
 @pytest.mark.parametrize(
     ("cls", "fields", "key"),
     [
-        ("ModernBertForMaskedLM", MODERN | {"layer_types": ["sliding_attention"] * 4}, "layer_types"),
+        ("ModernBertForMaskedLM", MODERN | {"rope_parameters": LINEAR}, "rope_parameters"),
         ("BertModel", {"num_hidden_layers": 1, "output_hidden_states": True}, "output_hidden_states"),
         ("BertModel", {"num_hidden_layers": 1, "chunk_size_feed_forward": 3}, "chunk_size_feed_forward"),
     ],

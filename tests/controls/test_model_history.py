@@ -1,6 +1,7 @@
 """Steps, attempts and links of a model under change."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,9 @@ from bertcalc.config import ConfigError
 from bertcalc.controls.chosen_model import NAMES, ChosenModel, read
 from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS, Locks
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, FAMILIES, family_of, hf_json
 from bertcalc.families.presets import PRESETS
+from bertcalc.text.problem import InputError
 from tests.strategies import chosen_models
 
 CHANGES = st.sampled_from(
@@ -74,6 +76,38 @@ def test_a_link_to_sizes_that_do_not_fit(link: dict[str, str], sizes: tuple[int,
     model, found = read(link)
     assert (model.config.hidden_size, model.config.num_attention_heads) == sizes
     assert [problem.field for problem in found] == said
+
+
+_OF_SOME: dict[str, Any] = {
+    "position_embedding_type": "relative_key",
+    "type_vocab_size": 4,
+    "is_decoder": True,
+    "embedding_size": 64,
+}
+
+
+@pytest.mark.parametrize("preset", [next(iter(family.presets)) for family in FAMILIES.values()])
+@pytest.mark.parametrize("field", _OF_SOME)
+def test_a_link_with_a_field_that_its_family_lacks(preset: str, field: str) -> None:
+    """It is a problem if no configuration of the family can have this value; the preset is shown."""
+    start, value = ChosenModel().reset(preset), _OF_SOME[field]
+    try:
+        config = replace(start.config, **{field: value})
+    except ConfigError:
+        model, [problem] = read({"preset": preset, field: str(value)})
+        assert (model, problem.field) == (start, field)
+    else:
+        assert read({"preset": preset, field: str(value)}) == (start._replace(config=config), [])
+
+
+def test_relative_positions_are_refused_in_a_link_as_in_a_file() -> None:
+    """Real configurations of ALBERT, ELECTRA and ERNIE have them in transformers 4 only."""
+    for preset in ("albert-base-v2", "electra-small-discriminator", "ernie-3.0-base-zh"):
+        model_type = family_of(PRESETS[preset].config).name
+        _model, [problem] = read({"preset": preset, "position_embedding_type": "relative_key"})
+        with pytest.raises(InputError) as refusal:
+            hf_json.read(json.dumps({"model_type": model_type, "position_embedding_type": "relative_key"}))
+        assert str(problem) == str(refusal.value)
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000), st.booleans())), st.data())

@@ -1,5 +1,6 @@
 """FLOPs and multiply-adds that somebody's tool gives are recognised: judged by PyTorch's FlopCounterMode."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -66,7 +67,37 @@ def test_deepspeeds_number_for_a_batch_is_recognised() -> None:
     assert (cost.batch_size, cost.sequence_length, cost.rule) == (16, 128, "")
 
 
-@pytest.mark.parametrize("text", ["110M", "109,482,240", "22G", "22.35 GB", "85,054,464 parameters"])
+@pytest.mark.parametrize(
+    ("preset", "sequence_length"),
+    [("bert-base-uncased", 128), ("bert-large-uncased", 512), ("ModernBERT-base", 512), ("gpt2", 128)],
+)
+def test_two_digits_are_recognised_for_a_usual_sequence(preset: str, sequence_length: int) -> None:
+    """67G is a training step of bert-base-uncased, three times its forward pass, 22G."""
+    flops = measured(preset, 1, sequence_length)
+    config = PRESETS[preset].config
+    model = Model(config, family_of(config).base.name)
+    for times, phase in ((1, "forward"), (3, "training")):
+        for unit, operations in (("FLOPs", times * flops), ("MACs", times * flops // 2)):
+            for text in (f"{operations:.1e}", f"{operations:.1e} {unit}"):
+                diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed(text))
+                meant = [(cost.unit, cost.phase, cost.batch_size, cost.sequence_length) for cost in diagnosis.flops]
+                assert (unit, phase, 1, sequence_length) in meant, text
+
+
+def test_two_digits_without_a_unit_are_rather_the_number_of_parameters() -> None:
+    """Of a model with so many words that it has as many parameters as its forward pass takes FLOPs."""
+    config = PRESETS["bert_uncased_L-2_H-128_A-2"].config
+    flops = measured("bert_uncased_L-2_H-128_A-2", 1, 128)
+    words = config.vocab_size + (flops - Model(config).num_parameters()) // config.hidden_size
+    model = Model(replace(config, vocab_size=words))
+    number = typed(f"{model.num_parameters():.1e}")
+    assert flops_of(model, number)
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
+    assert diagnosis.matches
+    assert not diagnosis.flops
+
+
+@pytest.mark.parametrize("text", ["110M", "109,482,240", "20G", "22.35 GB", "85,054,464 parameters", "0", "0 FLOPs"])
 def test_what_is_no_number_of_operations_is_none(text: str) -> None:
     assert not flops_of(Model(PRESETS["bert-base-uncased"].config), typed(text))
 

@@ -13,11 +13,13 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.config import Config
 from bertcalc.families import FAMILIES, class_of
-from bertcalc.families.hf_json import read
+from bertcalc.families.hf_json import read, write
 from bertcalc.families.uncounted_keys import EMPTY, NEUTRAL, OF_MEMORY, is_neutral
 from bertcalc.forward.call import Call
 from bertcalc.memory.plan import Plan
 from bertcalc.model.family import Family
+from bertcalc.model.model import Model
+from bertcalc.text.problem import InputError
 from tests.memory.live import inference_moments, on_cpu, peak, training_moments
 from tests.oracle import Case, unmasked
 
@@ -55,7 +57,7 @@ VALUES: dict[str, Any] = {
     "layers_to_keep": [1],
     "chunk_size_feed_forward": 2,
     "classifier_dropout": 0.4,
-    "layer_types": ["full_attention", "full_attention"],
+    "layer_types": ["full_attention", "sliding_attention"],
     "global_attn_every_n_layers": 1,
     "rope_parameters": {"rope_type": "linear", "rope_theta": 5.0, "factor": 2.0},
 }
@@ -107,6 +109,7 @@ FAMILY = pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def others(kind: type[Config], keys: Any) -> dict[str, Any]:
     """Another value of each key that is no field of a family."""
     values = {key: VALUES.get(key, 3) for key in sorted(keys) if not kind.has(key)}
+    values = {key: value for key, value in values.items() if not kind.converted({key: value})}
     return (
         values | {"rope_parameters": rotary(kind, VALUES["rope_parameters"])} if "rope_parameters" in keys else values
     )
@@ -195,11 +198,44 @@ def test_a_misspelling_beside_the_right_name_is_unknown() -> None:
     assert any("Unknown keys, which are ignored: hidden_sze." in remark for remark in remarks(hidden_sze=5))
 
 
-def test_every_third_layer_is_global_in_what_transformers_writes() -> None:
-    for layers in (1, 2, 7, 22):
-        written = transformers.ModernBertConfig(num_hidden_layers=layers).to_dict()["layer_types"]
-        assert is_neutral("layer_types", written)
-    other = transformers.ModernBertConfig(num_hidden_layers=7, global_attn_every_n_layers=2).to_dict()["layer_types"]
-    assert not is_neutral("layer_types", other)
-    described = read(json.dumps({"model_type": "modernbert", "layer_types": other, "num_hidden_layers": 7}))
-    assert any("may affect memory" in str(remark) and "layer_types" in str(remark) for remark in described.remarks)
+@pytest.mark.parametrize("layers", [1, 2, 3, 7, 22])
+@pytest.mark.parametrize("interval", [1, 2, 3, 5, 22, 40])
+def test_the_layer_types_of_a_file_are_read(layers: int, interval: int) -> None:
+    """What transformers writes, and reads, for any interval between global layers."""
+    sizes = {"num_hidden_layers": layers, "hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 8}
+    written = transformers.ModernBertConfig(**sizes, global_attn_every_n_layers=interval).to_dict()
+    kinds = written.pop("layer_types")
+    written.pop("global_attn_every_n_layers")
+    described = read(json.dumps({**written, "layer_types": kinds}))
+    assert not [remark for remark in described.remarks if "layer_types" in str(remark)]
+    with torch.device("meta"):
+        again = transformers.ModernBertConfig(**json.loads(write(Model(described.config))))
+        real = transformers.ModernBertModel(again)
+    assert again.layer_types == kinds
+    assert Model(described.config).num_parameters() == sum(tensor.numel() for tensor in real.parameters())
+
+
+def test_layer_types_take_precedence_as_in_transformers() -> None:
+    keys = {"num_hidden_layers": 2, "layer_types": ["full_attention"] * 2, "global_attn_every_n_layers": 3}
+    assert transformers.ModernBertConfig(**keys).layer_types == keys["layer_types"]
+    described = read(json.dumps({"model_type": "modernbert", **keys}))
+    assert described.config.layer_period == 1
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        ["sliding_attention"] * 4,
+        ["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+        ["full_attention", "full_attention", "sliding_attention", "full_attention"],
+        ["full_attention", "chunked_attention"] * 2,
+        ["full_attention"] * 3,
+        "full_attention",
+        [["full_attention"]] * 4,
+        [],
+    ],
+)
+def test_other_layer_types_are_refused(kinds: Any) -> None:
+    """Instead of memory that is not theirs."""
+    with pytest.raises(InputError, match=r"^layer_types "):
+        read(json.dumps({"model_type": "modernbert", "num_hidden_layers": 4, "layer_types": kinds}))

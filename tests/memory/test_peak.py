@@ -332,6 +332,17 @@ def test_each_layer_with_a_window_has_a_mask_of_its_own(
         check_numbers(case, Call(2, length), training=training, padded=padded, attention=attention)
 
 
+@pytest.mark.parametrize("interval", [1, 2, 4, 6, 7])
+@pytest.mark.parametrize("layers", [1, 2, 6])
+@pytest.mark.parametrize("training", [False, True])
+def test_any_interval_between_global_layers(interval: int, layers: int, training: bool) -> None:
+    """Without local layers, transformers computes the angles of one kind only, but still makes the mask."""
+    config = replace(WITH_WINDOW, global_attn_every_n_layers=interval, num_hidden_layers=layers)
+    for attention in ATTENTIONS:
+        case = Case(config, "ModernBertForMaskedLM")
+        check_numbers(case, Call(2, 32), training=training, padded=False, attention=attention)
+
+
 @examples(8)
 @given(passes([cls.name for cls in FAMILIES["modernbert"].classes if cls.task != "masked-lm"]), plans())
 def test_any_plan_of_local_attention(run: tuple[Case, Call], plan: Plan) -> None:

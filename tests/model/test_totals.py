@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
@@ -17,8 +18,9 @@ from bertcalc.model.totals import (
     totals_by_component,
     totals_by_part,
 )
+from tests.examples import examples
 from tests.oracle import Case, bare, component_of
-from tests.strategies import bert_cases
+from tests.strategies import bert_cases, cases
 
 Part = tuple[str, str]
 
@@ -75,6 +77,15 @@ def every_total(model: Module) -> list[dict[Any, int]]:
 @given(bert_cases())
 def test_every_part_is_that_of_the_real_model(case: Case) -> None:
     assert totals_by_part(case.ours()) == real_parts(case.real())
+
+
+@examples(40)
+@given(cases(), st.booleans(), st.booleans())
+def test_parameters_outside_of_embeddings_are_those_of_transformers(case: Case, trainable: bool, outside: bool) -> None:
+    """Also where a head lists the table of words first, as its decoder's (XLM-RoBERTa)."""
+    assert case.ours().num_parameters(trainable, outside) == case.real().num_parameters(trainable, outside)
+    whole = case.ours().num_parameters(only_trainable=trainable)
+    assert whole == case.real().num_parameters(trainable)
 
 
 @given(bert_cases())

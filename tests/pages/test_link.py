@@ -115,6 +115,16 @@ def test_a_whole_number_can_have_an_exponent() -> None:
     assert (present(app).vocab_size, app.session_state["batch_size"]) == (21_000, 10)
 
 
+def test_a_field_of_other_families_is_named_and_the_preset_stays() -> None:
+    """With a value to show instead, and without."""
+    app = open_app(preset="albert-base-v2", position_embedding_type="relative_key")
+    [message] = texts(app)
+    assert "AlbertConfig supports absolute positions only" in message
+    assert total(app) == "11,683,584"
+    [message] = texts(open_app(embedding_size="128"))
+    assert message == "BertConfig has no embedding_size, so it cannot be 128."
+
+
 def test_parameters_of_other_tools_are_none_of_our_business() -> None:
     assert not texts(open_app(utm_source="newsletter", fbclid="x"))
 

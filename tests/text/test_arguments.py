@@ -242,6 +242,12 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
 
 LOADED = bertcalc.load(SMALL, "BertForMaskedLM")
 METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a model
+    "num_parameters": {"only_trainable": False, "exclude_embeddings": True},
+    "named_children": {"folded": True},
+    "modules": {"path": "", "copies": 1, "folded": True},
+    "tensors": {"folded": True},
+    "lines": {"path": "", "copies": 1, "label": "", "indent": ""},
+    **{name: {} for name in ("own_parameters", "named_parameters", "ties")},
     "formula": {"path": "encoder"},
     "explain": {"number": 3},
     "compare": {"other": LOADED, "quantity": "forward", "batch_size": 2, "sequence_length": 3},
@@ -263,6 +269,8 @@ def test_a_wrong_argument_of_a_method_is_refused_in_a_sentence(method: str) -> N
                 assert "object at 0x" not in sentence, sentence
     with pytest.raises(InputError, match=r"nope"):
         getattr(LOADED, method)(**right, nope="nope")
+    with pytest.raises(InputError):
+        getattr(LOADED, method)(*[None] * 9)
 
 
 def test_every_method_of_a_model_checks_its_arguments() -> None:

@@ -74,6 +74,9 @@ def show_rejected() -> None:
                 values = values | {"nearest": control.named(values["nearest"])}
             st.text(_(message).format(name=shorten(name), text=shorten(text), **values))
         for problem in stood_in:
+            if not problem.remedies:
+                st.text(sentence(problem, str))
+                continue
             alternative = assignments(problem.remedies[0])
             message = _("The link asks for a model that is not possible: {problem} Showing {shown} instead.")
             st.text(filled(message, problem=sentence(problem, str), shown=alternative))
