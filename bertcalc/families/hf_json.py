@@ -26,7 +26,7 @@ from bertcalc.families.config_files import other_files, other_programs
 from bertcalc.families.config_files.recognition import GUESSED, LIKE_BERT, OLD_VOCABULARY, RECOGNISED, listed, recognised
 from bertcalc.families.config_files.recognition import problem as named_problem
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
-from bertcalc.families.uncounted_keys import NEUTRAL, OF_MEMORY, is_neutral
+from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
@@ -181,9 +181,9 @@ def read(text: str) -> Described:
 
 @cache
 def _every_name() -> frozenset[str]:
-    """The keys by which a file describes a model: sizes, and fields of any family that change a count."""
+    """The keys by which a file describes a model: sizes and fields, except those of a generation_config.json."""
     fields = {name for family in FAMILIES.values() for name in names_read(family.config)}
-    return SIZE_NAMES | fields - NEUTRAL
+    return SIZE_NAMES | {name for name in fields if not name.endswith("_token_id") and name != "use_cache"}
 
 
 def _raise(refusals: Iterable[Problem]) -> None:
@@ -227,11 +227,20 @@ def _misnamed(
 ) -> Iterator[Problem]:
     """Problems with sizes under names that transformers ignores, so that it would build a model of default sizes."""
     for key, size in list(unread.items())[:_COMPARED]:
-        near = near_field(kind, key) if is_int(size) and not is_neutral(key, size) else None
-        if near is None or near not in SIZES or near == "num_labels" or content.keys() & {near, kind.own_name(near)}:
-            continue
-        if size != values[kind.own_name(near)]:
+        near = _meant(kind, key, content) if is_int(size) and not is_neutral(key, size) else None
+        if near in SIZES and near not in _without_tensors(kind) and size != values[kind.own_name(near)]:
             yield _asked(kind, key, size, near)
+
+
+def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
+    """The field that a key probably means, by its shared name; None if the file has that field as well."""
+    near = near_field(kind, key)
+    return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
+
+
+def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
+    """Sizes that no tensor of a body has: labels, and positions that are rotary."""
+    return ("num_labels", "max_position_embeddings") if kind.turns_pairs else ("num_labels",)
 
 
 def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
@@ -303,8 +312,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     ]
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
-    meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
-    meant = {key: near for key, near in meant.items() if not content.keys() & {near, kind.own_name(near)}}
+    meant = {key: near for key in unknown[:_NAMED] if (near := _meant(kind, key, content))}
     yield from (_asked(kind, key, keys[key], near) for key, near in meant.items())
     if unknown := [key for key in unknown if key not in meant]:
         message = N_("Unknown keys, which are ignored: {keys}. If they change the model, its count differs.")

@@ -160,15 +160,12 @@ def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
 def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     """Raise InputError if a file without its type has keys of others; those of no type are only unknown."""
     kind = family.config
-    unknown = [
-        key
-        for key in content
-        if key not in (*names_read(kind), *COMMON, *NEUTRAL, *EMPTY, *OF_MEMORY, OLD_VOCABULARY)
-        and (key in OTHER_NAMES or not near_field(kind, key))
-        and not key.startswith("_")
-    ]
+    others = (*names_read(kind), *COMMON, *NEUTRAL, *EMPTY, *OF_MEMORY, OLD_VOCABULARY)
+    unknown = [key for key in content if key not in others and not key.startswith("_")]
     if _has_every_size(content, family):
         unknown = [key for key in unknown if key in _ELSEWHERE]
+    else:
+        unknown = [key for key in unknown if key in OTHER_NAMES or not near_field(kind, key)]
     if unknown:
         message = N_(
             "This file names no model_type, and {family}, which has most of its keys, has no {keys}: add the "
