@@ -72,6 +72,7 @@ class Described(NamedTuple):
 
 
 _DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
+MISSPELLED = N_("{key} is unknown: did you mean {field}?")
 _NEUTRAL = N_("Ignored keys, which do not affect any count: {keys}.")
 
 
@@ -244,8 +245,7 @@ def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
 
 
 def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
-    message = N_("{key} is unknown: did you mean {field}?")
-    return Problem.of(message, key, value, {near: value}, key=shorten(key), field=kind.own_name(near))
+    return Problem.of(MISSPELLED, key, value, {near: value}, key=shorten(key), field=kind.own_name(near))
 
 
 def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from bertcalc.config import OTHER_NAMES, near_field
+from bertcalc.config import OTHER_NAMES, Config, near_field
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.config_files.size_names import names_read
 from bertcalc.families.uncounted_keys import EMPTY, NEUTRAL, OF_MEMORY
@@ -25,6 +25,7 @@ from bertcalc.text.problem import InputError, Problem
 # Keys that every configuration may have. label2id adds nothing to id2label.
 COMMON = ("model_type", "architectures", "id2label", "label2id", "num_labels", "auto_map", "dtype")
 OLD_VOCABULARY = "vocab_size_or_config_json_file"
+_HARMLESS = (*COMMON, *NEUTRAL, *EMPTY, *OF_MEMORY, OLD_VOCABULARY)
 # The keys of which each set is in one family's configurations only, among all types of transformers.
 _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("albert", ("num_hidden_groups",)),
@@ -60,7 +61,7 @@ _ELSEWHERE = frozenset(
     max_grid_col_position_embeddings max_rel_2d_pos max_rel_pos max_xpath_tag_unit_embeddings modality_type_vocab_size
     num_channels num_feedforward_networks num_hash num_landmarks num_object_labels num_random_blocks
     output_embedding_size patch_size pooler_hidden_size project_dim projection_dim pronunciation_vocab_size q_groups
-    qkv_bias quant_mode question_token_id r_layers rotary_value segment_means_seq_len shape_vocab_size true_hidden_size
+    qkv_bias quant_mode question_token_id r_layers rope_parameters rope_scaling rope_theta rotary_value segment_means_seq_len shape_vocab_size true_hidden_size
     use_bottleneck visual_embedding_dim visual_feat_dim x_layers
     """.split()
 )
@@ -107,7 +108,8 @@ def _of_type(model_type: Any) -> Family:
                 "model_type {value} needs a program from its own repository, which is not run here. transformers "
                 "has the same model as {name}: with model_type {name}, this file can be read."
             )
-            raise InputError(problem("model_type", model_type, message, name=family.name))
+            words = {"value": quoted(model_type), "name": family.name}
+            raise InputError(Problem("model_type", model_type, message, words, ({"model_type": family.name},)))
     if near := next((name for name in FAMILIES if _plain(name) == _plain(model_type)), None):
         message = N_("model_type {value} is unknown: did you mean {name}?")
         words = {"value": quoted(model_type), "name": near}
@@ -143,10 +145,9 @@ def _of_keys(content: Mapping[str, Any]) -> Recognised:
             remedies = [{"model_type": name} for name in names if name in FAMILIES]
             words = {"keys": ", ".join(keys), "names": ", ".join(names)}
             raise InputError(Problem("model_type", None, message, words, tuple(remedies)))
-    bert = next(iter(FAMILIES.values()))
-    _check_unknown(content, bert)
-    message = LIKE_BERT if _has_every_size(content, bert) else GUESSED
-    return Recognised(bert, Problem.of(message, "model_type", None) if content else None)
+    _check_unknown(content, _default())
+    message = LIKE_BERT if _has_every_size(content, _default()) else GUESSED
+    return Recognised(_default(), Problem.of(message, "model_type", None) if content else None)
 
 
 def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
@@ -160,20 +161,27 @@ def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
 def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     """Raise InputError if a file without its type has keys of others; those of no type are only unknown."""
     kind = family.config
-    others = (*names_read(kind), *COMMON, *NEUTRAL, *EMPTY, *OF_MEMORY, OLD_VOCABULARY)
-    unknown = [key for key in content if key not in others and not key.startswith("_")]
-    if _has_every_size(content, family):
-        unknown = [key for key in unknown if key in _ELSEWHERE]
-    else:
-        unknown = [key for key in unknown if key in OTHER_NAMES or not near_field(kind, key)]
+    read, sure = names_read(kind), _has_every_size(content, family)
+    unknown = [key for key in content if key in _ELSEWHERE and key not in read and family is _default()]
+    if not sure:
+        unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     if unknown:
         message = N_(
             "This file names no model_type, and {family}, which has most of its keys, has no {keys}: add the "
             "model_type."
         )
         raise InputError(
-            Problem.of(message, "model_type", None, {"model_type": family.name}, family=family.name, keys=_named(unknown))
+            Problem.of(message, "model_type", None, family=family.name, keys=_named(unknown))
         )
+
+
+def _is_foreign(kind: type[Config], key: str) -> bool:
+    """Whether a key is no misspelled field of a family; a size under another program's name is foreign."""
+    return key in OTHER_NAMES or not (key.startswith("_") or near_field(kind, key))
+
+
+def _default() -> Family:
+    return next(iter(FAMILIES.values()))
 
 
 def _named(keys: Iterable[str]) -> str:
