@@ -127,10 +127,11 @@ def _value(kind: str, token: str, following: str) -> str:
 
 
 def _string(token: str) -> str:
-    """A string in JSON's quotes; unchanged if it is not one in Python either."""
+    """A string in JSON's quotes; unchanged if it is one of JSON's, or none of Python's."""
     if token[0] in "“‘":
         return json.dumps(token[1:-1])
-    if token[0] == '"':
+    with suppress(json.JSONDecodeError):
+        json.loads(token)
         return token
     try:
         return json.dumps(ast.literal_eval(token))
