@@ -23,7 +23,14 @@ from bertcalc.config import Config, near_field, problems
 from bertcalc.config.fields import OWN_DIMENSIONS, SIZES, field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
 from bertcalc.families.config_files import other_files, other_programs
-from bertcalc.families.config_files.recognition import GUESSED, LIKE_BERT, OLD_VOCABULARY, RECOGNISED, listed, recognised
+from bertcalc.families.config_files.recognition import (
+    GUESSED,
+    LIKE_BERT,
+    OLD_VOCABULARY,
+    RECOGNISED,
+    listed,
+    recognised,
+)
 from bertcalc.families.config_files.recognition import problem as named_problem
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
@@ -48,8 +55,6 @@ _SIZES = (
 _CHUNK = "chunk_size_feed_forward"
 _NAMED = 8  # the most unused keys to list
 _COMPARED = 100  # the most unused keys whose spelling is compared with the fields'
-# Keys with a remark of their own.
-_REMARKED = ("auto_map", "quantization_config")
 
 
 class Described(NamedTuple):
@@ -67,11 +72,12 @@ class Described(NamedTuple):
 
     @property
     def guesses(self) -> list[Problem]:
-        """The remarks for which the count is a guess: a program that is not run, a type that is not named."""
-        return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED)]
+        """The remarks for which the count is a guess: a program that is not run, a type or class that is not told."""
+        return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED, _NO_CLASS)]
 
 
 _DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
+_NO_CLASS = N_("architectures {value} is not one of the classes counted here.")
 MISSPELLED = N_("{key} is unknown: did you mean {field}?")
 _NEUTRAL = N_("Ignored keys, which do not affect any count: {keys}.")
 
@@ -253,8 +259,8 @@ def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
     pruned = content.get("pruned_heads")
     if count := _heads_of(pruned):
         message = N_(
-            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the key. "
-            "Layers with different numbers of heads are not counted here."
+            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
+            "key. Layers with different numbers of heads are not counted here."
         )
         yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
 
@@ -275,7 +281,7 @@ def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _chunked(kind: type[Config], content: Mapping[str, Any]) -> bool:
-    chunk = content.get(_CHUNK)
+    chunk: Any = content.get(_CHUNK)
     return is_int(chunk) and chunk > 0 and kind.chunks
 
 
@@ -300,9 +306,9 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
 
     The remedy for a key that is probably misspelled is the field that is meant.
     """
-    if method := keys.get("quantization_config"):
-        yield _of_quantization(method)
-    remarked = _REMARKED if method else ("auto_map",)
+    quantized = {key: keys[key] for key in ("quantization_config", "quantization") if keys.get(key)}
+    yield from (_of_quantization(key, settings) for key, settings in quantized.items())
+    remarked: tuple[str, ...] = ("auto_map", *quantized)
     remarked = (*remarked, _CHUNK) if _chunked(kind, content) else remarked
     keys = {key: value for key, value in keys.items() if key not in remarked}
     neutral = [
@@ -324,14 +330,14 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
         yield Problem.of(_NEUTRAL, neutral[0], keys=_named(neutral))
 
 
-def _of_quantization(settings: Any) -> Problem:
-    """The remark on weights that are stored with fewer bits."""
-    method = settings.get("quant_method") if isinstance(settings, dict) else settings
+def _of_quantization(key: str, settings: Any) -> Problem:
+    """The remark on weights that are stored with fewer bits; ``quantization`` is MLX's key."""
+    method = settings.get("quant_method", settings.get("bits")) if isinstance(settings, dict) else settings
     message = N_(
-        "quantization_config ({method}): the number of parameters stays the same, but the quantized weights have fewer "
+        "{key} ({method}): the number of parameters stays the same, but the quantized weights have fewer "
         "bytes than shown here."
     )
-    return Problem.of(message, "quantization_config", settings, method=quoted(method))
+    return Problem.of(message, key, settings, key=key, method=quoted(method))
 
 
 def _is_checked(kind: type[Config], key: str) -> bool:
@@ -415,4 +421,4 @@ def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]
                 "architectures {value} was read as {name}, the class of model_type {family} for the same task."
             )
             return like, [named_problem("architectures", names, message, name=like, family=family.name)]
-    return None, [named_problem("architectures", names, N_("architectures {value} is not one of the classes counted here."))]
+    return None, [named_problem("architectures", names, _NO_CLASS)]

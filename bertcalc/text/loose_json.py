@@ -100,7 +100,7 @@ def _tokens(text: str, start: int) -> Iterator[tuple[str, str | None]]:
 def _without_comments(rest: str) -> str:
     """The rest of a text behind an object, if it is only a comment or the end of a code block: then empty."""
     rest = rest.strip().removeprefix("```").strip()
-    return "" if rest[:1] == "#" or rest[:2] == "//" and "\n" not in rest else rest
+    return "" if "\n" not in rest and rest.startswith(("#", "//")) else rest
 
 
 def _written(tokens: list[tuple[str, str | None]]) -> Iterator[str]:

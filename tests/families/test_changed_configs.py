@@ -50,7 +50,7 @@ def real_count(model_type: str, architecture: str, content: dict[str, Any]) -> i
         config = transformers.CONFIG_MAPPING[model_type].from_dict(content)
         model = getattr(transformers, architecture)(config)
         model.tie_weights()
-        return sum(tensor.numel() for tensor in model.parameters())
+        return sum(int(tensor.numel()) for tensor in model.parameters())
     return None
 
 
@@ -61,8 +61,7 @@ def test_a_changed_file_is_counted_as_transformers_does_or_refused(changed: tupl
     original = family_of(case.config).name
     try:
         reading = read(json.dumps(content))
-    except InputError as error:
-        assert all(map(str, error.problems))
+    except InputError:
         return
     model = Model(reading.config, reading.architecture)
     if model.family.name == original:

@@ -278,6 +278,13 @@ def test_a_misspelled_key_is_asked_about_and_read_with_one_press(misspelled: dic
     assert metrics(app) != before
 
 
+def test_two_keys_that_mean_one_field_are_both_asked_about() -> None:
+    app = paste(json.dumps({"model_type": "bert", "d_model": 512, "n_embd": 256}))
+    assert [button.label for button in app.button if button.label.startswith("Read it as")] == 2 * [
+        "Read it as `hidden_size`"
+    ]
+
+
 def test_a_config_of_no_type_at_all_leaves_no_older_number() -> None:
     app = paste('{"model_type": "no_type"}', paste(CHINESE))
     assert "'no_type'" in errors(app)[0]

@@ -126,13 +126,19 @@ def test_no_text_takes_long(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", "110M", "{}", '{"a": 1}', '{"cells": [], "nbformat": 4, "vocab_size": 1}', "BertModel(\n  (x): y)"]
-    + ['{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}', '{"weight_map": {}}'],
+    [
+        *("", "{", "[]", "110M", "{}", '{"a": 1}', '{"cells": [], "nbformat": 4, "vocab_size": 1}'),
+        *(
+            "BertModel(\n  (x): y)",
+            '{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}',
+            '{"weight_map": {}}',
+        ),
+    ],
 )
 def test_what_does_not_look_like_a_configuration(text: str) -> None:
     assert not looks_like_config(text)
 
 
-def test_every_type_of_transformers_looks_like_one() -> None:
-    types = ("llama", "t5", "xlnet", "bart", "longformer", "xlm", "reformer")
+def test_other_types_look_like_one() -> None:
+    types = ("llama", "t5", "bart")
     assert all(looks_like_config(transformers.CONFIG_MAPPING[kind]().to_json_string()) for kind in types)

@@ -18,7 +18,7 @@ from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
 
 
-class _Program(NamedTuple):
+class _OtherProgram(NamedTuple):
     """A program that transformers does not have, by the keys that only its configurations have."""
 
     is_its: Callable[[Any], bool]
@@ -58,16 +58,25 @@ _LORA = N_(
     "{key} {value}: this is jina-embeddings-v3, with LoRA matrices for each task and rotary positions. It is not "
     "counted here."
 )
+_LONGFORMER = N_(
+    "{key} {value}: this is a Longformer, whose layers have more matrices for global attention. It is not counted here."
+)
+_MULTIQUERY = N_(
+    "{key} {value}: all query heads share one head of keys and values, which needs a program of its own. It is not "
+    "counted here."
+)
 _EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_every_n_layers", "num_experts_per_tok")
 _PROGRAMS = (
-    _Program(_given, ("alibi_starting_size",), _MOSAIC),
-    _Program(lambda value: value == "alibi", ("position_embedding_type",), _JINA),
-    _Program(lambda value: _given(value) and value != "original", ("feed_forward_type",), _JINA),
-    _Program(_given, ("use_relative_position", "max_relative_position"), _NEZHA),
-    _Program(_several, _EXPERT_KEYS, _EXPERTS),
-    _Program(_given, ("glyph_embedding_dim", "pinyin_map_len"), _GLYPHS),
-    _Program(_given, ("lora_adaptations",), _LORA),
-    _Program(lambda value: value == "nezha", ("model_type",), _NEZHA),
+    _OtherProgram(_given, ("alibi_starting_size",), _MOSAIC),
+    _OtherProgram(lambda value: value == "alibi", ("position_embedding_type",), _JINA),
+    _OtherProgram(lambda value: _given(value) and value != "original", ("feed_forward_type",), _JINA),
+    _OtherProgram(_given, ("use_relative_position", "max_relative_position"), _NEZHA),
+    _OtherProgram(_several, _EXPERT_KEYS, _EXPERTS),
+    _OtherProgram(_given, ("glyph_embedding_dim", "pinyin_map_len"), _GLYPHS),
+    _OtherProgram(_given, ("lora_adaptations",), _LORA),
+    _OtherProgram(_given, ("attention_window", "attention_dilation"), _LONGFORMER),
+    _OtherProgram(lambda value: value == "multiquery", ("attention_head_type",), _MULTIQUERY),
+    _OtherProgram(lambda value: value == "nezha", ("model_type",), _NEZHA),
 )
 
 

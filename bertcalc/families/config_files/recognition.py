@@ -52,18 +52,21 @@ _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 )
 # Keys of types that have all of BERT's sizes as well (LayoutLM, BigBird, LXMERT ...), but other tensors.
 _ELSEWHERE = frozenset(
-    """
-    adapter_reduction_factor approx_mode attention_type attention_window bbox_scale block_per_row channel_shrink_ratio
-    classifier_activation concat_input conv_kernel_size conv_window coordinate_size default_language dim_bbox
-    enable_pronunciation enable_shape entity_emb_size entity_vocab_size has_relative_attention_bias hash_code_len
-    head_dim head_ratio image_size initializer_factor input_embedding_size input_size intermediate_groups
-    intra_bottleneck_size key_query_shared_bottleneck l_layers languages max_2d_position_embeddings
-    max_grid_col_position_embeddings max_rel_2d_pos max_rel_pos max_xpath_tag_unit_embeddings modality_type_vocab_size
-    num_channels num_feedforward_networks num_hash num_landmarks num_object_labels num_random_blocks
-    output_embedding_size patch_size pooler_hidden_size project_dim projection_dim pronunciation_vocab_size q_groups
-    qkv_bias quant_mode question_token_id r_layers rope_parameters rope_scaling rope_theta rotary_value segment_means_seq_len shape_vocab_size true_hidden_size
-    use_bottleneck visual_embedding_dim visual_feat_dim x_layers
-    """.split()
+    (
+        *("adapter_reduction_factor", "approx_mode", "attention_type", "attention_window", "bbox_scale"),
+        *("block_per_row", "channel_shrink_ratio", "classifier_activation", "concat_input", "conv_kernel_size"),
+        *("conv_window", "coordinate_size", "default_language", "dim_bbox", "enable_pronunciation", "enable_shape"),
+        *("entity_emb_size", "entity_vocab_size", "has_relative_attention_bias", "hash_code_len", "head_dim"),
+        *("head_ratio", "image_size", "initializer_factor", "input_embedding_size", "input_size"),
+        *("intermediate_groups", "intra_bottleneck_size", "key_query_shared_bottleneck", "l_layers", "languages"),
+        *("max_2d_position_embeddings", "max_grid_col_position_embeddings", "max_rel_2d_pos", "max_rel_pos"),
+        *("max_xpath_tag_unit_embeddings", "modality_type_vocab_size", "num_channels", "num_feedforward_networks"),
+        *("num_hash", "num_landmarks", "num_object_labels", "num_random_blocks", "output_embedding_size"),
+        *("patch_size", "pooler_hidden_size", "project_dim", "projection_dim", "pronunciation_vocab_size"),
+        *("q_groups", "qkv_bias", "quant_mode", "question_token_id", "r_layers", "rope_parameters", "rope_scaling"),
+        *("rope_theta", "rotary_value", "segment_means_seq_len", "shape_vocab_size", "true_hidden_size"),
+        *("use_bottleneck", "visual_embedding_dim", "visual_feat_dim", "x_layers"),
+    )
 )
 _NAMED = 4
 
@@ -127,7 +130,9 @@ def _of_class(name: str) -> Family | None:
     name = name.removeprefix("TF").removeprefix("Flax")
     if name in CLASSES:
         return CLASSES[name]
-    own_heads = (family for family in FAMILIES.values() if name.startswith((f"{family.kind}For", f"{family.kind}Model")))
+    own_heads = (
+        family for family in FAMILIES.values() if name.startswith((f"{family.kind}For", f"{family.kind}Model"))
+    )
     return next(own_heads, None)
 
 
@@ -147,11 +152,11 @@ def _of_keys(content: Mapping[str, Any]) -> Recognised:
             raise InputError(Problem("model_type", None, message, words, tuple(remedies)))
     _check_unknown(content, _default())
     message = LIKE_BERT if _has_every_size(content, _default()) else GUESSED
-    return Recognised(_default(), Problem.of(message, "model_type", None) if content else None)
+    return Recognised(_default(), Problem.of(message, "model_type", None))
 
 
 def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
-    """Whether a file has all the sizes of a family, as every file that a program wrote; the vocabulary has two names."""
+    """Whether a file has all the sizes of a family, as every file that a program wrote."""
     sizes = (name for name in family.config.default().letters_of_sizes() if name not in ("vocab_size", "num_labels"))
     return content.keys() >= {*map(family.config.own_name, sizes)} and bool(
         content.keys() & {"vocab_size", OLD_VOCABULARY}
@@ -166,13 +171,8 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     if not sure:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     if unknown:
-        message = N_(
-            "This file names no model_type, and {family}, which has most of its keys, has no {keys}: add the "
-            "model_type."
-        )
-        raise InputError(
-            Problem.of(message, "model_type", None, family=family.name, keys=_named(unknown))
-        )
+        message = N_("This file names no model_type, and these are no keys of {family}: {keys}. Add the model_type.")
+        raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=_named(unknown)))
 
 
 def _is_foreign(kind: type[Config], key: str) -> bool:

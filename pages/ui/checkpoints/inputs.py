@@ -5,8 +5,9 @@ file.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -143,13 +144,16 @@ def _offer_remedies(text: str, problem: Problem) -> None:
     for remedy in problem.remedies:
         for field, value in remedy.items():
             if field == "model_type":
-                label, correct = _("Read it as {field}").format(field=code(value)), (_set_type, (text, value))
+                _offer(text, problem.field, value, partial(_with_type, model_type=value))
             elif problem.message == MISSPELLED:
                 name = problem.values["field"]
-                label, correct = _("Read it as {field}").format(field=code(name)), (_rename, (text, problem.field, name))
-            else:
-                continue
-            st.button(label, key=f"{problem.field} as {value}", on_click=correct[0], args=correct[1])
+                _offer(text, problem.field, name, partial(_with_name, key=problem.field, field=name))
+
+
+def _offer(text: str, key: str, name: str, corrected: Callable[[str], dict[str, Any]]) -> None:
+    """Offer to read a key of a config.json as another name or value."""
+    label = _("Read it as {field}").format(field=code(name))
+    st.button(label, key=f"read {key} as {name}", on_click=_put, args=(text, corrected))
 
 
 def show_remarks(text: str, described: Described) -> None:
@@ -161,24 +165,22 @@ def show_remarks(text: str, described: Described) -> None:
         [field] = map(described.config.own_name, remark.remedies[0])
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(sentence(remark), width="content")
-            label = _("Read it as {field}").format(field=code(field))
-            st.button(label, key=f"read as {field}", on_click=_rename, args=(text, remark.field, field))
+            _offer(text, remark.field, field, partial(_with_name, key=remark.field, field=field))
 
 
-def _rename(text: str, key: str, field: str) -> None:
-    """Callback: give a key of the config.json in the field another name."""
+def _with_name(text: str, key: str, field: str) -> dict[str, Any]:
+    """The keys of a config.json, one of which gets another name."""
+    return {field if name == key else name: value for name, value in read_object(text).items()}
+
+
+def _with_type(text: str, model_type: str) -> dict[str, Any]:
+    return {**read_object(text), "model_type": model_type}
+
+
+def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
+    """Callback: correct the config.json in the field."""
     forget("config")
-    _put({field if name == key else name: value for name, value in read_object(text).items()})
-
-
-def _set_type(text: str, model_type: str) -> None:
-    """Callback: give the config.json in the field another model type."""
-    forget("config")
-    _put({**read_object(text), "model_type": model_type})
-
-
-def _put(content: dict[str, Any]) -> None:
-    set_values({"config_text": json.dumps(content, indent=2, ensure_ascii=False)})
+    set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 
 
 def last_read(view: str) -> Any:
