@@ -560,7 +560,7 @@ def near_field(kind: type[Config], name: str) -> str | None:
     >>> near_field(BertConfig, "hidden_sze"), near_field(BertConfig, "n_embd"), near_field(BertConfig, "auto_map")
     ('hidden_size', 'hidden_size', None)
     """
-    if (elsewhere := _OTHER_NAMES.get(name)) and kind.has(elsewhere):
+    if (elsewhere := OTHER_NAMES.get(name)) and kind.has(elsewhere):
         return elsewhere
     names = [*sorted(_names(kind)), *map(kind.shared_name, sorted(_names(kind)))]
     near = nearest(name, names, similarity=_NEAR, beginning=False)
@@ -569,7 +569,7 @@ def near_field(kind: type[Config], name: str) -> str | None:
 
 _NEAR = 0.85  # the similarity of hidden_sze and hidden_size is 0.95, of num_heads and num_hidden_layers 0.69
 # Names of sizes in other families of transformers, and in other programs.
-_OTHER_NAMES = {
+OTHER_NAMES = {
     **dict.fromkeys(("d_model", "n_embd", "dim", "hidden_dim_size", "embed_dim"), "hidden_size"),
     **dict.fromkeys(("n_layer", "n_layers", "num_layers", "encoder_layers"), "num_hidden_layers"),
     **dict.fromkeys(("n_head", "n_heads", "num_heads", "encoder_attention_heads"), "num_attention_heads"),

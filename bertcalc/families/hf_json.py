@@ -14,17 +14,31 @@ bertcalc.text.problem.InputError: hidden_size 770 is not a multiple of num_atten
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config, near_field, problems
-from bertcalc.config.fields import OWN_DIMENSIONS, field_named, is_int
+from bertcalc.config.fields import OWN_DIMENSIONS, SIZES, field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
+from bertcalc.families.config_files import other_files, other_programs
+from bertcalc.families.config_files.recognition import (
+    GUESSED,
+    LIKE_BERT,
+    OLD_VOCABULARY,
+    RECOGNISED,
+    listed,
+    recognised,
+)
+from bertcalc.families.config_files.recognition import problem as named_problem
+from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.families.uncounted_keys import OF_MEMORY, is_neutral
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked, quoted
+from bertcalc.text.loose_json import begins_object, class_in_front, read_loosely
 from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.text.strict_json import decode, read_json
 from bertcalc.transformers4.version import FIVE, version_of
@@ -40,6 +54,7 @@ _SIZES = (
 )
 _CHUNK = "chunk_size_feed_forward"
 _NAMED = 8  # the most unused keys to list
+_COMPARED = 100  # the most unused keys whose spelling is compared with the fields'
 
 
 class Described(NamedTuple):
@@ -52,10 +67,18 @@ class Described(NamedTuple):
     @property
     def doubts(self) -> list[Problem]:
         """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
-        return [remark for remark in self.remarks if remark.message not in (_DEFAULTS, _NEUTRAL)]
+        calm = (_DEFAULTS, _NEUTRAL, RECOGNISED, LIKE_BERT)
+        return [remark for remark in self.remarks if remark.message not in calm]
+
+    @property
+    def guesses(self) -> list[Problem]:
+        """The remarks for which the count is a guess: a program that is not run, a type or class that is not told."""
+        return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED, _NO_CLASS)]
 
 
 _DEFAULTS = N_("Missing, so set to Hugging Face's defaults: {fields}.")
+_NO_CLASS = N_("architectures {value} is not one of the classes counted here.")
+MISSPELLED = N_("{key} is unknown: did you mean {field}?")
 _NEUTRAL = N_("Ignored keys, which do not affect any count: {keys}.")
 
 
@@ -97,86 +120,186 @@ def text_of_file(path: Path) -> str:
 
 @checked
 def read_object(text: str) -> dict[str, Any]:
-    """Parse the JSON object in a config.json of any model. Raises InputError."""
-    if len(text) <= LARGEST and not text.lstrip("\ufeff \t\r\n").startswith("{"):
-        raise wrong(N_("A config.json is a JSON object: {braces} with fields inside."), braces="{ }")
-    content: dict[str, Any] = read_json(text, LARGEST)
-    return content
+    """Parse the JSON object in a config.json of any model, or one that is printed, commented or a Python dictionary.
+
+    The name of a configuration class that is printed in front gives the model type if there is none. Raises InputError
+    if it is no object, or a file that describes no model.
+    """
+    if len(text) <= LARGEST and not begins_object(text):
+        problem = other_files.explained(_list_of(text))
+        raise InputError(problem) if problem else wrong(_NO_OBJECT, braces="{ }")
+    content: dict[str, Any] = read_loosely(text, LARGEST)
+    if problem := other_files.explained(content):
+        raise InputError(problem)
+    printed = next((family.name for family in FAMILIES.values() if family.config.__name__ == class_in_front(text)), "")
+    return {"model_type": printed, **content} if printed else content
+
+
+_NO_OBJECT = N_("A config.json is a JSON object: {braces} with fields inside.")
+
+
+def _list_of(text: str) -> Any:
+    """The list in a text; None if there is none."""
+    with suppress(InputError):
+        return read_json(text, LARGEST) if text.lstrip("\ufeff \t\r\n").startswith("[") else None
+    return None
 
 
 def is_of_another_type(problems: Iterable[Problem]) -> bool:
     """Whether a config.json was refused because its model type or class has no family here."""
-    return any(problem.field in ("model_type", "architectures") for problem in problems)
+    return any(problem.field in ("model_type", "architectures") and not problem.remedies for problem in problems)
 
 
 @checked
 def read(text: str) -> Described:
     """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
-    Raises InputError.
+    The text may also be a printed configuration or a Python dictionary (``read_object``). Without a model type, the
+    family is recognised by its keys. Raises InputError, also for models of other programs, and for sizes under names
+    that transformers does not read.
     """
     content = read_object(text)
-    names = content.get("architectures")
-    classes = _listed(names)
-    if "model_type" in content:
-        family = _family(content["model_type"])
-    else:
-        candidates = [
-            candidate for candidate in FAMILIES.values() if any(name.startswith(candidate.kind) for name in classes)
-        ]
-        if classes and not candidates:
-            message = N_("architectures {value} is a different kind of model: only {known} are counted here.")
-            raise InputError(_problem("architectures", names, message, known=_family_names()))
-        family = candidates[0] if candidates else next(iter(FAMILIES.values()))
-    kind = family.config
-    defaults = {**vars(kind.default())}
-    read_fields = {*defaults, *map(kind.shared_name, defaults), *FIVE.lacks}
-    if content and not content.keys() & {*read_fields, *_OTHERS}:
+    if content.get("model_type") in (None, "", "nezha", *FAMILIES):
+        _raise(other_programs.refused(content))
+    if content and not content.keys() & {*_every_name(), *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(content))
-    # Both names are accepted, as in transformers; the shared name takes precedence.
-    defaults |= kind.if_missing(content)
-    values = {
-        name: content.get(kind.shared_name(name), content.get(name, default)) for name, default in defaults.items()
-    }
-    values |= kind.converted(content)
-    labels = content.get("id2label")
-    named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
-    if "num_labels" not in content:  # if both are given, transformers uses num_labels
-        values["num_labels"] = named
+    family, recognition = recognised(content)
+    kind = family.config
+    known = names_read(kind) | {*FIVE.lacks}
+    content, renamed = _with_vocabulary(content)
+    values = _values(kind, content)
     kept = list(_without_count(kind, values))
+    labels = content.get("id2label")
     refusals = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(content)]
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must map numbers to names.")
-        refusals.append(_problem("id2label", labels, message))
-    if refusals:
-        raise InputError(*refusals)
+        refusals.append(named_problem("id2label", labels, message))
+    known = {*known, *_OTHERS, *(key for key, value in content.items() if kind.converted({key: value}))}
+    unread = {key: value for key, value in content.items() if key not in known}
+    _raise([*refusals, *_misnamed(kind, unread, content, values), *_pruned(content)])
     config = kind(**values)
-    architecture, remarks = _architecture(names, family)
+    architecture, remarks = _architecture(content.get("architectures"), family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):
         raise InputError(problem)
-    remarks += kept
-    chunk: Any = content.get(_CHUNK)
-    if is_int(chunk) and chunk > 0 and kind.chunks:
-        message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
-        remarks.append(Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk))
-        content = {key: value for key, value in content.items() if key != _CHUNK}
+    remarks = [*filter(None, (recognition,)), *other_programs.guess(content), *renamed, *remarks, *kept]
+    remarks += [*_missing(config, content), *_of_chunks(kind, content), *_unread(kind, unread, content)]
+    return Described(config, architecture, [*remarks, *_of_labels(content, values)])
+
+
+@cache
+def _every_name() -> frozenset[str]:
+    """The keys by which a file describes a model: sizes and fields, except those of a generation_config.json."""
+    fields = {name for family in FAMILIES.values() for name in names_read(family.config)}
+    return SIZE_NAMES | {name for name in fields if not name.endswith("_token_id") and name != "use_cache"}
+
+
+def _raise(refusals: Iterable[Problem]) -> None:
+    if refusals := [*refusals]:
+        raise InputError(*refusals)
+
+
+def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
+    """The content with the vocabulary under its present name; in files of 2019 it has the name of an argument."""
+    if OLD_VOCABULARY not in content:
+        return content, []
+    content = dict(content)
+    size = content.pop(OLD_VOCABULARY)
+    if "vocab_size" in content:
+        return content, []
+    message = N_("{key} {value} is read as vocab_size; present versions of transformers ignore it.")
+    words = {"key": OLD_VOCABULARY, "value": quoted(size)}
+    return {**content, "vocab_size": size}, [Problem(OLD_VOCABULARY, size, message, words)]
+
+
+def _values(kind: type[Config], content: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a file, or their defaults. Where both names are given, transformers uses the shared one."""
+    defaults = {**vars(kind.default()), **kind.if_missing(content)}
+    names = {name: kind.shared_name(name) for name in defaults}
+    values = {
+        name: content.get(shared if shared in MAPPED else name, content.get(name, defaults[name]))
+        for name, shared in names.items()
+    }
+    if "num_labels" not in content:  # if both are given, transformers uses num_labels
+        values["num_labels"] = _label_count(kind, content)
+    return values | kind.converted(content)
+
+
+def _label_count(kind: type[Config], content: Mapping[str, Any]) -> int:
+    labels = content.get("id2label")
+    return len(labels) if isinstance(labels, dict) else kind.default().num_labels
+
+
+def _misnamed(
+    kind: type[Config], unread: Mapping[str, Any], content: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """Problems with sizes under names that transformers ignores, so that it would build a model of default sizes."""
+    for key, size in list(unread.items())[:_COMPARED]:
+        near = _meant(kind, key, content) if is_int(size) and not is_neutral(key, size) else None
+        if near in SIZES and near not in _without_tensors(kind) and size != values[kind.own_name(near)]:
+            yield _asked(kind, key, size, near)
+
+
+def _meant(kind: type[Config], key: str, content: Mapping[str, Any]) -> str | None:
+    """The field that a key probably means, by its shared name; None if the file has that field as well."""
+    near = near_field(kind, key)
+    return None if near is None or (content.keys() - {key}) & {near, kind.own_name(near)} else near
+
+
+def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
+    """Sizes that no tensor of a body has: labels, and positions that are rotary."""
+    return ("num_labels", "max_position_embeddings") if kind.turns_pairs else ("num_labels",)
+
+
+def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
+    return Problem.of(MISSPELLED, key, value, {near: value}, key=shorten(key), field=kind.own_name(near))
+
+
+def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problem with a model some of whose heads have been removed."""
+    pruned = content.get("pruned_heads")
+    if count := _heads_of(pruned):
+        message = N_(
+            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
+            "key. Layers with different numbers of heads are not counted here."
+        )
+        yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
+
+
+def _heads_of(pruned: Any) -> int:
+    heads = pruned.values() if isinstance(pruned, dict) else ()
+    return sum(len(numbers) for numbers in heads if isinstance(numbers, list))
+
+
+def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
+    """A remark on the sizes that a file does not have."""
+    kind = type(config)
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
     if missing := [name for name, field in wanted.items() if not content.keys() & {name, field}]:
         assumed = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
-        remarks.append(Problem.of(_DEFAULTS, missing[0], fields=assumed))
-    unread = {
-        key: value
-        for key, value in content.items()
-        if key not in (*read_fields, *_OTHERS) and not kind.converted({key: value})
-    }
-    remarks += _unread(kind, unread, content)
-    if labels is not None and values["num_labels"] != named:
+        yield Problem.of(_DEFAULTS, missing[0], fields=assumed)
+
+
+def _chunked(kind: type[Config], content: Mapping[str, Any]) -> bool:
+    chunk: Any = content.get(_CHUNK)
+    return is_int(chunk) and chunk > 0 and kind.chunks
+
+
+def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
+    """A remark on a feed-forward that processes a sequence in chunks."""
+    if _chunked(kind, content):
+        chunk = content[_CHUNK]
+        message = N_("{field} {value}: the real forward pass fails for sequences whose length is not a multiple of it.")
+        yield Problem.of(message, _CHUNK, chunk, field=_CHUNK, value=chunk)
+
+
+def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """A remark on a number of labels that is not the number of their names."""
+    labels, count = content.get("id2label"), values["num_labels"]
+    if labels is not None and count != len(labels):
         message = N_("num_labels {count} takes precedence over id2label, which has {named}, as in transformers.")
-        count = values["num_labels"]
-        remarks.append(Problem.of(message, "num_labels", count, count=count, named=named))
-    return Described(config, architecture, remarks)
+        yield Problem.of(message, "num_labels", count, count=count, named=len(labels))
 
 
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
@@ -184,6 +307,11 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
 
     The remedy for a key that is probably misspelled is the field that is meant.
     """
+    quantized = {key: keys[key] for key in ("quantization_config", "quantization") if keys.get(key)}
+    yield from (_of_quantization(key, settings) for key, settings in quantized.items())
+    remarked: tuple[str, ...] = ("auto_map", *quantized)
+    remarked = (*remarked, _CHUNK) if _chunked(kind, content) else remarked
+    keys = {key: value for key, value in keys.items() if key not in remarked}
     neutral = [
         key
         for key, value in keys.items()
@@ -191,11 +319,8 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     ]
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
-    meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
-    meant = {key: near for key, near in meant.items() if not content.keys() & {near, kind.own_name(near)}}
-    for key, near in meant.items():
-        message = N_("{key} is unknown: did you mean {field}?")
-        yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))
+    meant = {key: near for key in unknown[:_NAMED] if (near := _meant(kind, key, content))}
+    yield from (_asked(kind, key, keys[key], near) for key, near in meant.items())
     if unknown := [key for key in unknown if key not in meant]:
         message = N_("Unknown keys, which are ignored: {keys}. If they change the model, its count differs.")
         yield Problem.of(message, unknown[0], keys=_named(unknown))
@@ -204,6 +329,16 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
         yield Problem.of(message, of_memory[0], keys=_named(of_memory))
     if neutral:
         yield Problem.of(_NEUTRAL, neutral[0], keys=_named(neutral))
+
+
+def _of_quantization(key: str, settings: Any) -> Problem:
+    """The remark on weights that are stored with fewer bits; ``quantization`` is MLX's key."""
+    method = settings.get("quant_method", settings.get("bits")) if isinstance(settings, dict) else settings
+    message = N_(
+        "{key} ({method}): the number of parameters stays the same, but the quantized weights have fewer "
+        "bytes than shown here."
+    )
+    return Problem.of(message, key, settings, key=key, method=quoted(method))
 
 
 def _is_checked(kind: type[Config], key: str) -> bool:
@@ -274,43 +409,17 @@ def _is_labels(labels: Any) -> bool:
     return isinstance(labels, dict) and all(re.fullmatch(r"-?[0-9]{1,9}", key) for key in labels)
 
 
-def _family(model_type: Any) -> Family:
-    if isinstance(model_type, str) and model_type in FAMILIES:
-        return FAMILIES[model_type]
-    for family in FAMILIES.values():
-        if model_type in family.remote:
-            message = N_(
-                "model_type {value} needs a program from its own repository, which is not run here. transformers "
-                "has the same model as {name}: with model_type {name}, this file can be read."
-            )
-            raise InputError(_problem("model_type", model_type, message, name=family.name))
-    message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
-    raise InputError(_problem("model_type", model_type, message, known=_family_names()))
-
-
-def _family_names() -> str:
-    return ", ".join(FAMILIES)
-
-
 def _architecture(names: Any, family: Family) -> tuple[str | None, list[Problem]]:
     if not names:
         return None, []
-    listed = _listed(names)
-    if matching := [name for name in listed if CLASSES.get(name) is family]:
+    classes = listed(names)
+    if matching := [name for name in classes if CLASSES.get(name) is family]:
         return matching[0], []
-    for name in (name.removeprefix("TF").removeprefix("Flax") for name in listed):
+    for name in (name.removeprefix("TF").removeprefix("Flax") for name in classes):
         like = counterpart(name, family) if name in CLASSES else ""
         if like and class_of(like).task == class_of(name).task:
             message = N_(
                 "architectures {value} was read as {name}, the class of model_type {family} for the same task."
             )
-            return like, [_problem("architectures", names, message, name=like, family=family.name)]
-    return None, [_problem("architectures", names, N_("architectures {value} is not one of the classes counted here."))]
-
-
-def _listed(names: Any) -> list[str]:
-    return [name for name in (names if isinstance(names, list) else [names]) if isinstance(name, str)]
-
-
-def _problem(field: str, value: object, message: str, **words: str) -> Problem:
-    return Problem.of(message, field, value, value=quoted(value), **words)
+            return like, [named_problem("architectures", names, message, name=like, family=family.name)]
+    return None, [named_problem("architectures", names, _NO_CLASS)]

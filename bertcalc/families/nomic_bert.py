@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from bertcalc.config import Config
+from bertcalc.config import Config, uncounted
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert, eurobert
 from bertcalc.families.common import EncoderConfig, Named, presets
@@ -45,6 +45,14 @@ class NomicBertConfig(EncoderConfig):
             if is_int(value := getattr(self, field)):  # transformers accepts only floats
                 object.__setattr__(self, field, float(value))
         super().__post_init__()
+
+    @classmethod
+    def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
+        """Also the keys of nomic-ai's own program with which it has other tensors."""
+        yield from super().refused(content)
+        for key in ("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "use_rms_norm"):
+            if content.get(key):
+                yield uncounted(key, content[key], "False")
 
     @classmethod
     def own_relations(cls, values: Mapping[str, Any]) -> Iterator[Problem]:

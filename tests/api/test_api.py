@@ -170,7 +170,9 @@ def warned(source: Any) -> list[str]:
 
 
 def test_a_key_that_may_change_the_count_is_a_warning() -> None:
-    assert warned({"model_type": "bert", "hiden_size": 1024}) == ["hiden_size is unknown: did you mean hidden_size?"]
+    assert warned({"model_type": "bert", "hiden_act": "relu"}) == ["hiden_act is unknown: did you mean hidden_act?"]
+    with pytest.raises(bertcalc.InputError, match="hiden_size is unknown: did you mean hidden_size"):
+        bertcalc.load({"model_type": "bert", "hiden_size": 1024})
     assert warned({"model_type": "bert", "extra_layers": 1}) == [
         "Unknown keys, which are ignored: extra_layers. If they change the model, its count differs."
     ]

@@ -91,6 +91,38 @@ def test_names_that_are_none_are_left_out_and_said() -> None:
     assert "a b, <b>" in str(given.remarks[0])
 
 
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"model_type": "new", "hidden_size": 768}, "transformers has the same model as gte"),
+        ({"model_type": "bert", "alibi_starting_size": 512}, "this is MosaicBERT"),
+        ({"model_type": "nomic_bert", "num_experts": 8}, "a mixture of experts"),
+        ({"model_type": "nezha"}, "this is NEZHA"),
+        ({"peft_type": "LORA", "base_model_name_or_path": "gpt2"}, "an adapter_config.json of PEFT ('LORA')"),
+        ([{"path": "", "type": "sentence_transformers.models.Transformer"}], "This is the modules.json"),
+    ],
+)
+def test_models_of_other_programs_and_files_of_no_model_are_explained(content: Any, why: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read_config(json.dumps(content))
+    assert why in str(refused.value)
+
+
+def test_what_a_mixture_of_experts_of_transformers_is_made_of_is_no_other_program() -> None:
+    config = read_config(json.dumps({"model_type": "mixtral", "num_local_experts": 8}))
+    assert (config.model_type, config.fields) == ("mixtral", {"num_local_experts": 8})
+
+
+def test_a_repository_with_its_own_program_is_a_guess() -> None:
+    given = {"model_type": "llama", "auto_map": {"AutoModel": "modeling.OurLlama"}}
+    [remark] = read_config(json.dumps(given)).remarks
+    assert "has a program of its own ('modeling.OurLlama'), which is not run here" in str(remark)
+
+
+def test_a_printed_configuration_is_read() -> None:
+    assert read_config(f"{transformers.LlamaConfig(hidden_size=64)!r}").fields["hidden_size"] == 64
+
+
 def deep(levels: int) -> dict[str, Any]:
     return {"inner": deep(levels - 1)} if levels else {}
 

@@ -112,6 +112,7 @@ def test_a_pasted_config_is_counted_and_taken() -> None:
 
 def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     fields = {
+        "model_type": "bert",
         "hidden_size": 256,
         "num_attention_heads": 4,
         "hidden_dropout_prob": 0,
@@ -132,6 +133,7 @@ def test_fields_without_a_control_are_named_and_nothing_else_is_lost() -> None:
     shown = metrics(app)["Parameters in BertLMHeadModel"]
     app = take(app)
     chosen = app.session_state["track"].present
+    del fields["model_type"]
     taken = {name: value for name, value in fields.items() if f"`{name}`" not in left}
     assert {name: getattr(chosen.config, name) for name in taken} == taken
     assert f"{build(chosen.config, chosen.architecture).num_parameters():,}" == shown
@@ -145,7 +147,7 @@ def test_a_preset_is_recognized() -> None:
 
 WRONG = [
     ('{"a": [1', "This is not JSON: line 1, column 9: Expecting ',' delimiter."),
-    ("{'a': 1}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
+    ("{'a': b}", "This is not JSON: line 1, column 2: names and strings must be in straight double quotes."),
     ("[]", "A config.json is a JSON object: { } with fields inside."),
     (
         '{"model_type": "no_type"}',
@@ -166,15 +168,57 @@ def test_what_is_no_config_is_said_in_a_sentence(text: str, said: str) -> None:
     assert not app.metric
 
 
-def test_every_wrong_field_is_named_and_the_last_good_one_stays() -> None:
+def test_every_wrong_field_is_named_and_no_older_number_stays() -> None:
     app = paste(CHINESE)
-    before = metrics(app)
+    assert metrics(app)
     app = paste('{"hidden_size": "many", "num_hidden_layers": 0, "vocab_size": 1e99}', app)
     assert [error.split(" ")[0] for error in errors(app)] == ["vocab_size", "hidden_size", "num_hidden_layers"]
-    assert "The model below is the last one that could be read." in captions(app)
-    assert metrics(app) == before
+    assert "The model below" not in captions(app)
+    assert not app.metric
     app = paste(CHINESE, app)
     assert not app.error
+    assert app.metric
+
+
+def test_a_program_of_its_own_makes_the_count_a_guess() -> None:
+    config = {"model_type": "bert", "auto_map": {"AutoModel": "modeling.OurBert"}}
+    app = paste(json.dumps(config))
+    assert metrics(app) == {"Parameters in BertModel, a guess": real("BertModel", BertConfig())}
+    assert "has a program of its own ('modeling.OurBert'), which is not run here" in read(app.warning[0].value).seen
+
+
+@pytest.mark.parametrize(
+    ("content", "type_meant"), [({"embedding_size": 64}, "electra"), ({"model_type": "ALBERT"}, "albert")]
+)
+def test_a_model_type_that_is_missing_or_misspelled_is_asked_about(content: dict[str, Any], type_meant: str) -> None:
+    app = paste(json.dumps(content), paste(CHINESE))
+    assert "model_type" in errors(app)[0]
+    assert not app.metric
+    next(button for button in app.button if button.label == f"Read it as `{type_meant}`").click().run()
+    assert not app.exception
+    assert app.metric[0].label.endswith(FAMILIES[type_meant].base.name)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (json.dumps({"model_type": "bert", "alibi_starting_size": 512}), "this is MosaicBERT (or DNABERT-2)"),
+        (json.dumps({"model_type": "nezha"}), "this is NEZHA"),
+        (json.dumps({"in_features": 768, "out_features": 512}), "it adds 393,728 parameters to the model"),
+        (json.dumps([{"path": "", "type": "sentence_transformers.models.Transformer"}]), "This is the modules.json"),
+    ],
+)
+def test_what_is_not_counted_is_explained_and_no_older_number_stays(text: str, why: str) -> None:
+    app = paste(text, paste(CHINESE))
+    assert why in errors(app)[0]
+    assert not app.metric
+
+
+def test_a_printed_configuration_is_read() -> None:
+    config = "BertConfig {\n  'hidden_size': 128, # tiny\n  'num_attention_heads': 2,\n}"
+    assert metrics(paste(config)) == {
+        "Parameters in BertModel": real("BertModel", BertConfig(hidden_size=128, num_attention_heads=2))
+    }
 
 
 LLAMA = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": 32000, "hidden_size": 4096,
@@ -232,6 +276,13 @@ def test_a_misspelled_key_is_asked_about_and_read_with_one_press(misspelled: dic
     assert field in json.loads(f"{app.text_area(key='config_text').value}")
     assert not [button for button in app.button if button.label.startswith("Read it as")]
     assert metrics(app) != before
+
+
+def test_two_keys_that_mean_one_field_are_both_asked_about() -> None:
+    app = paste(json.dumps({"model_type": "bert", "d_model": 512, "n_embd": 256}))
+    assert [button.label for button in app.button if button.label.startswith("Read it as")] == 2 * [
+        "Read it as `hidden_size`"
+    ]
 
 
 def test_a_config_of_no_type_at_all_leaves_no_older_number() -> None:

@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_integers import unset_fields
+from bertcalc.families import FAMILIES
+from bertcalc.families.config_files import other_programs
 from bertcalc.families.hf_json import read_object
 from bertcalc.text import N_, shorten
-from bertcalc.text.problem import Problem, wrong
+from bertcalc.text.problem import InputError, Problem, wrong
 
 MOST = 100_000_000  # for any number
 MOST_LISTED = 1_000_000  # for a number in a list, which can be a repetition count (gpt_neo's attention_types)
@@ -56,6 +58,14 @@ def read_config(text: str) -> ParsedConfig:
         kind = next(
             (model_type for model_type in of_class if _plain(named[0]).startswith(_plain(model_type))), of_class[0]
         )
+    if kind in (*FAMILIES, "nezha") and (problem := next(other_programs.refused(data), None)):
+        raise InputError(problem)
+    if same := next((family.name for family in FAMILIES.values() if kind in family.remote), None):
+        message = N_(
+            "model_type {kind} needs a program from its own repository, which is not run here. transformers has the "
+            "same model as {name}: with model_type {name}, this file can be read."
+        )
+        raise InputError(Problem.of(message, "model_type", kind, {"model_type": same}, kind=kind, name=same))
     if kind not in types():
         raise wrong(
             N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
@@ -63,7 +73,7 @@ def read_config(text: str) -> ParsedConfig:
     offered = [name for name in named if name in types()[kind]]
     left: list[str] = []
     fields = structural_fields(data, left)
-    remarks: list[Problem] = []
+    remarks = [*other_programs.guess(data)]
     if named and not offered:
         message = N_("architectures {value}: none of these classes is available here.")
         remarks.append(Problem.of(message, "architectures", named, value=shorten(", ".join(named))))

@@ -5,8 +5,9 @@ file.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +17,7 @@ from bertcalc.checkpoints.local_files import INDEX_SUFFIX, SUFFIX, chosen, weigh
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config import Config
 from bertcalc.families import CLASSES, counterpart, family_of
-from bertcalc.families.hf_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
+from bertcalc.families.hf_json import LARGEST, MISSPELLED, Described, is_of_another_type, read, read_object, text_of
 from bertcalc.hub import hub_workers, reader
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
@@ -38,12 +39,16 @@ WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, lar
 
 
 def read_config(text: str) -> Described | None:
-    """Read a config.json and return the last valid one; the problems of this one go into the session."""
+    """Read a config.json and return it, or None; its problems go into the session.
+
+    If a file could not be read, the text in the field and its model stay.
+    """
     if "problems of config" not in st.session_state and text.strip():
         try:
             st.session_state["config read last"] = read(text)
         except InputError as error:
             st.session_state["problems of config"] = error.problems
+            st.session_state.pop("config read last", None)  # no older number below the problems of this text
     last: Described | None = last_read("config") if text.strip() or _problems("config") else None
     return last
 
@@ -111,7 +116,8 @@ def forget(view: str) -> None:
 def show_problems(view: str, config: str = "") -> None:
     """Show each problem of a view, and say if the model below is an earlier one.
 
-    For a config.json of another type, whose text is ``config``, show the way to the page of any model.
+    For a config.json of another type, whose text is ``config``, show the way to the page of any model. A key that is
+    probably misspelled, or a missing model type, is corrected with one press.
     """
     problems = _problems(view)
     if is_of_another_type(problems) and show_config_link(config):
@@ -119,6 +125,8 @@ def show_problems(view: str, config: str = "") -> None:
     for problem in problems:
         message = sentence(problem)
         st.error(with_colon(code(shorten(problem.field)), message) if view == "file" and problem.field else message)
+        if view == "config":
+            _offer_remedies(config, problem)
     if problems and last_read(view):
         st.caption(_("The model below is the last one that could be read."))
 
@@ -131,24 +139,48 @@ def like_sidebar(config: Config) -> Model:
     return Model(config, counterpart(present.architecture, family))
 
 
+def _offer_remedies(text: str, problem: Problem) -> None:
+    """Offer to correct the text of a config.json, if the name of a key or the model type is the problem."""
+    for remedy in problem.remedies:
+        for field, value in remedy.items():
+            if field == "model_type":
+                _offer(text, problem.field, value, partial(_with_type, model_type=value))
+            elif problem.message == MISSPELLED:
+                name = problem.values["field"]
+                _offer(text, problem.field, name, partial(_with_name, key=problem.field, field=name))
+
+
+def _offer(text: str, key: str, name: str, corrected: Callable[[str], dict[str, Any]]) -> None:
+    """Offer to read a key of a config.json as another name or value."""
+    label = _("Read it as {field}").format(field=code(name))
+    st.button(label, key=f"read {key} as {name}", on_click=_put, args=(text, corrected))
+
+
 def show_remarks(text: str, described: Described) -> None:
     """Show what was ignored or missing in a config.json; ask about a key that is probably misspelled."""
     for remark in described.remarks:
         if not remark.remedies:
-            st.caption(sentence(remark))
+            (st.warning if remark in described.guesses else st.caption)(sentence(remark))
             continue
         [field] = map(described.config.own_name, remark.remedies[0])
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
             st.markdown(sentence(remark), width="content")
-            label = _("Read it as {field}").format(field=code(field))
-            st.button(label, key=f"read as {field}", on_click=_rename, args=(text, remark.field, field))
+            _offer(text, remark.field, field, partial(_with_name, key=remark.field, field=field))
 
 
-def _rename(text: str, key: str, field: str) -> None:
-    """Callback: give a key of the config.json in the field another name."""
+def _with_name(text: str, key: str, field: str) -> dict[str, Any]:
+    """The keys of a config.json, one of which gets another name."""
+    return {field if name == key else name: value for name, value in read_object(text).items()}
+
+
+def _with_type(text: str, model_type: str) -> dict[str, Any]:
+    return {**read_object(text), "model_type": model_type}
+
+
+def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
+    """Callback: correct the config.json in the field."""
     forget("config")
-    renamed = {field if name == key else name: value for name, value in read_object(text).items()}
-    set_values({"config_text": json.dumps(renamed, indent=2, ensure_ascii=False)})
+    set_values({"config_text": json.dumps(corrected(text), indent=2, ensure_ascii=False)})
 
 
 def last_read(view: str) -> Any:

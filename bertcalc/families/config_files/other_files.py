@@ -1,0 +1,170 @@
+"""JSON files that lie beside a config.json and describe no model: recognised by their keys, and explained.
+
+>>> print(explained({"word_embedding_dimension": 384}))
+This is the config.json of a pooling of sentence-transformers, which has no parameters.
+>>> explained({"model_type": "bert", "hidden_size": 768}) is None
+True
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from bertcalc.config.fields import is_int
+from bertcalc.families.config_files.size_names import SIZE_NAMES
+from bertcalc.model.modules import Linear
+from bertcalc.text import N_
+from bertcalc.text.arguments import quoted
+from bertcalc.text.problem import Problem
+
+
+class _FileKind(NamedTuple):
+    """A file of no model: what it is, and what recognises its content."""
+
+    message: str
+    matches: Callable[[Mapping[str, Any]], bool]
+    values: Callable[[Mapping[str, Any]], dict[str, object]] = lambda _content: {}
+
+
+def explained(content: Any) -> Problem | None:
+    """A sentence on a file that is not a model's config.json; None if it may be one."""
+    if isinstance(content, list):
+        return Problem.of(_MODULES) if content and all(map(_is_module, content)) else None
+    if not isinstance(content, Mapping):
+        return None
+    files = _ADAPTERS if content.keys() & SIZE_NAMES else (*_ADAPTERS, *_FILES)
+    file = next((file for file in files if file.matches(content)), None)
+    return file and Problem.of(file.message, "", None, **file.values(content))
+
+
+def _is_module(entry: Any) -> bool:
+    return isinstance(entry, dict) and {"path", "type"} <= entry.keys()
+
+
+def _any(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda content: not content.keys().isdisjoint(keys)
+
+
+def _all(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
+    return lambda content: content.keys() >= {*keys}
+
+
+def _is_dense(content: Mapping[str, Any]) -> bool:
+    sizes: list[Any] = [content.get("in_features"), content.get("out_features")]
+    return all(is_int(size) and 0 < size < 10**9 for size in sizes)
+
+
+def _parameters(content: Mapping[str, Any]) -> dict[str, object]:
+    layer = Linear(content["in_features"], content["out_features"], bias=content.get("bias") is not False)
+    return {"count": layer.num_parameters()}
+
+
+def _adapter(content: Mapping[str, Any]) -> dict[str, object]:
+    base = content.get("base_model_name_or_path")
+    return {"kind": quoted(content["peft_type"]), "base": quoted(base) if base else N_("a base model")}
+
+
+def _is_of_tokens(content: Mapping[str, Any]) -> bool:
+    return bool(content) and all(key.endswith(("_token", "_tokens")) for key in content)
+
+
+def _is_vocabulary(content: Mapping[str, Any]) -> bool:
+    return len(content) > 100 and all(map(is_int, content.values()))
+
+
+_MODULES = N_(
+    "This is the modules.json of sentence-transformers, the list of its modules: the model is described by the "
+    "config.json of its first module, the Transformer."
+)
+_TRANSFORMER = ("transformer_task", "modality_config", "module_output_name", "model_args", "tokenizer_args")
+_TOKENIZER = ("tokenizer_class", "added_tokens_decoder", "do_lower_case", "tokenize_chinese_chars", "do_basic_tokenize")
+_SAMPLING = ("_from_model_config", "max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams")
+# Adapters, which may have sizes of the model that they change.
+_ADAPTERS = (
+    _FileKind(
+        N_(
+            "This is an adapter_config.json of PEFT ({kind}): it changes {base}, whose own config.json can be counted "
+            "here, without the adapter."
+        ),
+        _any("peft_type"),
+        _adapter,
+    ),
+    _FileKind(
+        N_(
+            "This is the configuration of an adapter or of its head (AdapterHub): it changes {base}, whose own "
+            "config.json can be counted here, without the adapter."
+        ),
+        _all("config", "model_name", "name"),
+        lambda content: {"base": quoted(content["model_name"])},
+    ),
+)
+_FILES = (
+    _FileKind(
+        N_(
+            "This is the config.json of a Dense layer of sentence-transformers: it adds {count} parameters to the "
+            "model in front of it."
+        ),
+        _is_dense,
+        _parameters,
+    ),
+    _FileKind(
+        N_("This is the config.json of a pooling of sentence-transformers, which has no parameters."),
+        _any("word_embedding_dimension", "pooling_mode_mean_tokens", "pooling_mode_cls_token"),
+    ),
+    _FileKind(
+        N_(
+            "This is a config_sentence_transformers.json, with versions and prompts: the model is described by its "
+            "config.json."
+        ),
+        _any("__version__", "similarity_fn_name", "default_prompt_name"),
+    ),
+    _FileKind(
+        N_("This is a sentence_bert_config.json, with the length of texts: the model is described by its config.json."),
+        lambda content: content.keys() <= {"max_seq_length", "do_lower_case", *_TRANSFORMER} and bool(content),
+    ),
+    _FileKind(
+        N_(
+            "This is the index of safetensors files: choose it with its files under Weights file, where their headers "
+            "are counted."
+        ),
+        _any("weight_map"),
+    ),
+    _FileKind(
+        N_("This is the header of a safetensors file: choose the file itself under Weights file."),
+        lambda content: any(isinstance(value, dict) and "data_offsets" in value for value in content.values()),
+    ),
+    _FileKind(
+        N_("This is a preprocessor_config.json, for images or sound: the model is described by its config.json."),
+        _any("feature_extractor_type", "image_processor_type", "processor_class", "do_resize"),
+    ),
+    _FileKind(
+        N_("This is a tokenizer.json, the tokenizer itself: the model is described by its config.json."),
+        _all("added_tokens", "model"),
+    ),
+    _FileKind(N_("This is the list of special tokens: the model is described by its config.json."), _is_of_tokens),
+    _FileKind(
+        N_("This is a tokenizer_config.json: the model is described by its config.json."),
+        _any(*_TOKENIZER, "special_tokens_map_file", "clean_up_tokenization_spaces", "model_max_length"),
+    ),
+    _FileKind(
+        N_("This is a vocabulary with {count} tokens: the model is described by its config.json."),
+        _is_vocabulary,
+        lambda content: {"count": len(content)},
+    ),
+    _FileKind(
+        N_("This is a log of training: the model is described by its config.json."),
+        _any("log_history", "train_runtime", "eval_loss", "per_device_train_batch_size"),
+    ),
+    _FileKind(
+        N_("This is a configuration of DeepSpeed: the model is described by its config.json."),
+        _any("zero_optimization", "train_micro_batch_size_per_gpu"),
+    ),
+    _FileKind(
+        N_("This is a configuration of quantization, which changes bytes only: the model is described by config.json."),
+        lambda content: content.keys() >= {"bits", "group_size"} or content.keys() >= {"quant_method"},
+    ),
+    _FileKind(N_("This is a notebook, not a config.json."), _all("cells", "nbformat")),
+    _FileKind(
+        N_("This is a generation_config.json, for the generation of text: the model is described by its config.json."),
+        lambda content: "model_type" not in content and _any(*_SAMPLING)(content),
+    ),
+)

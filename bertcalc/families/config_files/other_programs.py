@@ -1,0 +1,106 @@
+"""Configurations of programs that transformers does not have, which name a type that it has, or one of their own.
+
+A repository with its own program describes it with auto_map. Its model type is often bert, although positions,
+feed-forwards or embeddings differ from BERT's. Such a program is not run here, and its models are refused by name.
+
+>>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
+>>> print(problem)
+alibi_starting_size 512: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated \
+feed-forwards. It needs a program of its own and is not counted here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from bertcalc.config.fields import is_int
+from bertcalc.text import N_
+from bertcalc.text.arguments import quoted
+from bertcalc.text.problem import Problem
+
+
+class _OtherProgram(NamedTuple):
+    """A program that transformers does not have, by the keys that only its configurations have."""
+
+    is_its: Callable[[Any], bool]
+    keys: tuple[str, ...]
+    message: str
+
+
+def _given(value: Any) -> bool:
+    return value is not None and value is not False and value != 0
+
+
+def _several(value: Any) -> bool:
+    return is_int(value) and value > 1
+
+
+_JINA = N_(
+    "{key} {value}: this is jina-v2's BERT or one like it, with ALiBi instead of a position table or with gated "
+    "feed-forwards. It needs a program of its own and is not counted here."
+)
+_MOSAIC = N_(
+    "{key} {value}: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated "
+    "feed-forwards. It needs a program of its own and is not counted here."
+)
+_NEZHA = N_(
+    "{key} {value}: this is NEZHA, which has relative positions that are computed, and no position table. transformers "
+    "5 no longer has it, and it is not counted here."
+)
+_EXPERTS = N_(
+    "{key} {value}: this is a mixture of experts: some layers have several feed-forwards and a router. It is not "
+    "counted here."
+)
+_GLYPHS = N_(
+    "{key} {value}: this is ChineseBERT, whose embeddings also contain the glyph and the pinyin of each character. It "
+    "needs a program of its own and is not counted here."
+)
+_LORA = N_(
+    "{key} {value}: this is jina-embeddings-v3, with LoRA matrices for each task and rotary positions. It is not "
+    "counted here."
+)
+_LONGFORMER = N_(
+    "{key} {value}: this is a Longformer, whose layers have more matrices for global attention. It is not counted here."
+)
+_MULTIQUERY = N_(
+    "{key} {value}: all query heads share one head of keys and values, which needs a program of its own. It is not "
+    "counted here."
+)
+_EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_every_n_layers", "num_experts_per_tok")
+_PROGRAMS = (
+    _OtherProgram(_given, ("alibi_starting_size",), _MOSAIC),
+    _OtherProgram(lambda value: value == "alibi", ("position_embedding_type",), _JINA),
+    _OtherProgram(lambda value: _given(value) and value != "original", ("feed_forward_type",), _JINA),
+    _OtherProgram(_given, ("use_relative_position", "max_relative_position"), _NEZHA),
+    _OtherProgram(_several, _EXPERT_KEYS, _EXPERTS),
+    _OtherProgram(_given, ("glyph_embedding_dim", "pinyin_map_len"), _GLYPHS),
+    _OtherProgram(_given, ("lora_adaptations",), _LORA),
+    _OtherProgram(_given, ("attention_window", "attention_dilation"), _LONGFORMER),
+    _OtherProgram(lambda value: value == "multiquery", ("attention_head_type",), _MULTIQUERY),
+    _OtherProgram(lambda value: value == "nezha", ("model_type",), _NEZHA),
+)
+
+
+def refused(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problem with a configuration of another program, if its keys show which one; at most one."""
+    for program in _PROGRAMS:
+        for key in program.keys:
+            if program.is_its(value := content.get(key)):
+                yield Problem.of(program.message, key, value, key=key, value=quoted(value))
+                return
+
+
+GUESS = N_(
+    "auto_map: the repository has a program of its own ({program}), which is not run here. What is counted is "
+    "transformers' class of this model type, so the count is a guess."
+)
+
+
+def guess(content: Mapping[str, Any]) -> Iterator[Problem]:
+    """The remark on a configuration whose repository has its own program for the model."""
+    programs = content.get("auto_map")
+    if isinstance(programs, Mapping):
+        named = [name for key, name in programs.items() if str(key).startswith(("AutoModel", "AutoConfig"))]
+        if named:
+            yield Problem.of(GUESS, "auto_map", programs, program=quoted(named[-1]))
+    elif programs:
+        yield Problem.of(GUESS, "auto_map", programs, program=quoted(programs))

@@ -1,0 +1,18 @@
+"""The names of sizes in a config.json: transformers', each family's own, and those of other programs."""
+
+from bertcalc.config import OTHER_NAMES, Config
+from bertcalc.config.fields import SIZES
+from bertcalc.families import FAMILIES
+
+# Fields that transformers also reads under their shared names; a family's other own names are the only ones.
+MAPPED = ("hidden_size", "num_hidden_layers", "num_attention_heads", "max_position_embeddings")
+_COUNTED = frozenset(SIZES) - {"num_labels"}
+SIZE_NAMES = frozenset(
+    (*_COUNTED, *OTHER_NAMES, *(family.config.own_name(size) for family in FAMILIES.values() for size in _COUNTED))
+)
+
+
+def names_read(kind: type[Config]) -> frozenset[str]:
+    """The keys that transformers reads as fields of a family: their own names, and the mapped shared names."""
+    own = vars(kind.default()).keys()
+    return frozenset(own) | {name for name in MAPPED if kind.has(name)}

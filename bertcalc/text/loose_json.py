@@ -1,0 +1,139 @@
+"""Read an object that is almost JSON: a printed configuration, a Python dictionary, or JSON with comments.
+
+The text is rewritten as strict JSON, token by token, and read as such; nothing in it is executed. What could mean two
+things is not rewritten, so that the error of the strict parser is raised.
+
+>>> read_loosely("BertConfig {'hidden_size': 768, 'is_decoder': False,}  # the defaults", most=100)
+{'hidden_size': 768, 'is_decoder': False}
+>>> read_loosely('{"hidden_size": 768 "vocab_size": 30522}', most=100)
+Traceback (most recent call last):
+    ...
+bertcalc.text.problem.InputError: This is not JSON: line 1, column 21: Expecting ',' delimiter.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+from bertcalc.text.problem import InputError
+from bertcalc.text.strict_json import read_json
+
+LONGEST = 200_000  # characters of a text that is rewritten; real configurations have less than 60,000
+_NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
+# What stands in front of a printed object: a log's words, an assignment, the name of a class.
+_HEAD = re.compile(
+    r"(?:```[a-z]{0,10}\s{0,9})?(?:Model config\s{1,9})?(?:[A-Za-z_][A-Za-z0-9_.]{0,60}\s{0,9}=\s{0,9})?"
+    r"([A-Z][A-Za-z0-9]{0,60}Config\b)?\s{0,9}(?=\{)"
+)
+_TAIL = re.compile(r"[\s;`]{0,99}\Z")
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|“[^”“"\n]*”|‘[^’‘'\n]*’)"""
+    r"""|(?P<comment>//[^\n]*|\#[^\n]*)|(?P<block>/\*)|(?P<word>[A-Za-z_$][A-Za-z0-9_$]*)"""
+    r"""|(?P<number>-?[0-9][0-9_A-Za-z.+-]*)|(?P<sign>[{}\[\]():,，：])"""
+)
+_WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
+_WORDS |= {"nan": "NaN", "inf": "Infinity"}  # refused, with their own message
+_SIGNS = {"(": "[", ")": "]", "，": ",", "：": ":"}
+_VALUES = ("string", "number", "word")
+
+
+def read_loosely(text: str, most: int) -> Any:
+    """Parse JSON, or a text of at most ``most`` characters that certainly means it. Raises InputError."""
+    try:
+        return read_json(text, most)
+    except InputError as error:
+        if error.problem.message != _NOT_JSON or (strict := as_json(text)) is None:
+            raise
+        with suppress(json.JSONDecodeError, RecursionError):
+            json.loads(strict)  # else the position of the strict parser's error would be one in another text
+            return read_json(strict, 2 * most)
+        raise
+
+
+def class_in_front(text: str) -> str:
+    """The class name that is printed in front of an object: BertConfig. Empty if there is none."""
+    head = _HEAD.match(_stripped(text))
+    return (head and head[1]) or ""
+
+
+def begins_object(text: str) -> bool:
+    """Whether a text begins with an object, or with what is printed in front of one."""
+    return _HEAD.match(_stripped(text)) is not None
+
+
+def _stripped(text: str) -> str:
+    return text[:1000].lstrip("\ufeff \t\r\n") + text[1000:]
+
+
+def as_json(text: str) -> str | None:
+    """Rewrite an object that is almost JSON as strict JSON; None if its meaning is not certain."""
+    text = _stripped(text)
+    if len(text) > LONGEST or (head := _HEAD.match(text)) is None:
+        return None
+    tokens = [token for token in _tokens(text, head.end()) if token[1] is not None]
+    if not tokens or tokens[-1] == ("end", ""):
+        return None
+    return "".join(_written(tokens))
+
+
+def _tokens(text: str, start: int) -> Iterator[tuple[str, str | None]]:
+    """The tokens of an object; the last one is ("end", "") if there is anything that cannot be read."""
+    depth = 0
+    while match := _TOKEN.match(text, start):
+        kind, token, start = str(match.lastgroup), match[0], match.end()
+        if kind == "block":
+            if (start := text.find("*/", start) + 2) < 2:
+                break
+        elif kind not in ("space", "comment"):
+            yield kind, token
+            depth += (token in ("{", "[", "(")) - (token in ("}", "]", ")"))
+            if depth == 0:
+                if _TAIL.match(_without_comments(text[start:])):
+                    return
+                break
+    yield "end", ""
+
+
+def _without_comments(rest: str) -> str:
+    """The rest of a text behind an object, if it is only a comment or the end of a code block: then empty."""
+    rest = rest.strip().removeprefix("```").strip()
+    return "" if "\n" not in rest and rest.startswith(("#", "//")) else rest
+
+
+def _written(tokens: list[tuple[str, str | None]]) -> Iterator[str]:
+    """The tokens as strict JSON. Two values in a row stay in a row, which the strict parser refuses."""
+    names = [_SIGNS.get(token or "", token or "") for _kind, token in tokens]
+    for (kind, _token), token, following, before in zip(
+        tokens, names, [*names[1:], ""], ["{", *names[:-1]], strict=True
+    ):
+        if token == "," and following in ("}", "]") and before not in ("{", "[", ","):
+            continue
+        yield _value(kind, token, following) + (" " if kind in _VALUES else "")
+
+
+def _value(kind: str, token: str, following: str) -> str:
+    if kind == "string":
+        return _string(token)
+    if following == ":" and (kind == "word" or re.fullmatch("0|-?[1-9][0-9]{0,8}", token)):
+        return json.dumps(token)
+    if kind == "word":
+        return _WORDS.get(token, token)
+    if kind == "number" and re.fullmatch(r"-?[1-9][0-9]{0,2}(_[0-9]{3}){1,9}", token):
+        return token.replace("_", "")
+    return token
+
+
+def _string(token: str) -> str:
+    """A string in JSON's quotes; unchanged if it is one of JSON's, or none of Python's."""
+    if token[0] in "“‘":
+        return json.dumps(token[1:-1])
+    with suppress(json.JSONDecodeError):
+        json.loads(token)
+        return token
+    try:
+        return json.dumps(ast.literal_eval(token))
+    except (SyntaxError, ValueError):
+        return token

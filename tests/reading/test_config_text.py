@@ -1,0 +1,144 @@
+"""Texts of configurations as people paste them: what transformers and Python print is read as what it was."""
+
+import json
+from time import process_time
+from typing import Any
+
+import pytest
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc.config import ConfigError
+from bertcalc.reading.config_text import config_from_text, looks_like_config
+from bertcalc.text.loose_json import LONGEST
+from tests.oracle import Case, real_config
+from tests.strategies import cases
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=9),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(cases())
+def test_what_transformers_prints_is_read_as_its_json(case: Case) -> None:
+    real = real_config(case.config)
+    printed = f"{real!r}"
+    assert printed.startswith(type(real).__name__)
+    assert config_from_text(printed) == json.loads(real.to_json_string())
+    assert looks_like_config(printed)
+    assert config_from_text(f"Model config {printed}\n") == config_from_text(printed)
+
+
+@given(st.dictionaries(st.text(max_size=9), VALUES, max_size=4))
+def test_what_python_prints_is_read_as_the_same(content: dict[str, Any]) -> None:
+    content["hidden_size"] = 768
+    assert config_from_text(repr(content)) == content
+    assert config_from_text(f"config = {content!r}") == content
+    assert config_from_text(json.dumps(content, ensure_ascii=False)) == content
+    assert looks_like_config(f"{{'hidden_size': 768, **{content!r}")
+
+
+@given(st.dictionaries(st.text(max_size=9), VALUES, max_size=4))
+def test_comments_and_last_commas_change_nothing(content: dict[str, Any]) -> None:
+    content["hidden_size"] = 768
+    lines = json.dumps(content, indent=2).split("\n")
+    commented = "\n".join((*(f"{line} // {{'x': 1}}" for line in lines[:-1]), "/* } */ , }".replace(" ,", " ,")))
+    assert config_from_text(commented) == content
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("{hidden_size: 64}", {"hidden_size": 64}),
+        ("{“hidden_size”： 64，“is_decoder”: True}", {"hidden_size": 64, "is_decoder": True}),
+        ("{'id2label': {0: 'no', 1: 'yes'}}", {"id2label": {"0": "no", "1": "yes"}}),
+        ("{'layers': (1, 2,)}", {"layers": [1, 2]}),
+        ("```json\n{'vocab_size': 30_522}\n```", {"vocab_size": 30522}),
+        ("BertConfig {}", {"model_type": "bert"}),
+        ('DistilBertConfig {"model_type": "bert"}', {"model_type": "bert"}),
+        ("{'url': 'http://a#b', 'quote': 'it\\'s'}", {"url": "http://a#b", "quote": "it's"}),
+    ],
+)
+def test_notations_whose_meaning_is_certain(text: str, content: dict[str, Any]) -> None:
+    assert config_from_text(text) == content
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{'a': 1, 'a': 2}", "a appears twice"),
+        ("{'a': 1, a: 2}", "a appears twice"),
+        ("{'a': nan}", "NaN is not a number"),
+        ("{'a': 'b' 'c'}", "This is not JSON"),
+        ("{'a': 1 'b': 2}", "This is not JSON"),
+        ("{'a': __import__('os').system('true')}", "This is not JSON"),
+        ("{'a': 2 * 384}", "This is not JSON"),
+        ("{'a': 30,522}", "This is not JSON"),
+        ("{'a': 01}", "This is not JSON"),
+        ("{'a': b'x'}", "This is not JSON"),
+        ("{'a': {1, 2}}", "This is not JSON"),
+        ("{'a': 1} {'b': 2}", "This is not JSON"),
+        ("{'a': 1", "This is not JSON"),
+        ("{'a': 1]", "This is not JSON"),
+        ("{'a': 1,,}", "This is not JSON"),
+        ("{,}", "This is not JSON"),
+        ("{'a': 1 /* never closed", "This is not JSON"),
+        ("hidden_size = 768", "A config.json is a JSON object"),
+        ("[1]", "A config.json is a JSON object"),
+        ("", "A config.json is a JSON object"),
+    ],
+)
+def test_what_is_not_certain_is_refused(text: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        config_from_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{" + "/*" * 90_000,
+        "{'" * 60_000,
+        "{" + "'a':1," * 30_000,
+        "{" + "(1," * 60_000,
+        "{" + "“a" * 90_000,
+        "#" * 190_000,
+        "x" * 190_000,
+        "BertConfig" * 19_000,
+        "{" + " " * 190_000,
+        "{'a': '" + "\\" * 190_000,
+        "```" + " " * 190_000,
+        "{" + "[" * 190_000,
+        "{'a': 1}" + ";" * (LONGEST - 10),
+        "{'a': 1}" + " " * 900_000 + "x",
+    ],
+    ids=lambda text: text[:12],
+)
+def test_no_text_takes_long(text: str) -> None:
+    start = process_time()
+    with pytest.raises(ConfigError):
+        config_from_text(text)
+    looks_like_config(text)
+    assert process_time() - start < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{", "[]", "110M", "{}", '{"a": 1}', '{"cells": [], "nbformat": 4, "vocab_size": 1}'),
+        *(
+            "BertModel(\n  (x): y)",
+            '{"x": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}',
+            '{"weight_map": {}}',
+        ),
+    ],
+)
+def test_what_does_not_look_like_a_configuration(text: str) -> None:
+    assert not looks_like_config(text)
+
+
+def test_other_types_look_like_one() -> None:
+    types = ("llama", "t5", "bart")
+    assert all(looks_like_config(transformers.CONFIG_MAPPING[kind]().to_json_string()) for kind in types)
