@@ -1,0 +1,1 @@
+"""Read what people have: printed models, listings, summaries, files, numbers and texts."""
