@@ -19,7 +19,7 @@ ORDER = (
         "bertcalc.explore",
         "bertcalc.export",
     ),
-    *("bertcalc.diagnosis", "bertcalc.teach", "bertcalc.checkpoints", "bertcalc.discover.results"),
+    *("bertcalc.diagnosis", "bertcalc.teach", "bertcalc.checkpoints", "bertcalc.reading", "bertcalc.discover.results"),
     *("bertcalc.discover.search", "bertcalc.discover", "bertcalc.hub", "bertcalc.proof", "bertcalc.charts"),
     *("bertcalc.completeness", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
     *("pages.ui.session", "pages.ui.shell", "pages.ui.widgets", "pages.ui.any_model", "pages.ui.diagnosis"),

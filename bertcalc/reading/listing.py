@@ -19,7 +19,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
 from bertcalc.reading.recognition import Recognition, recognized, stored, untied
-from bertcalc.reading.result import PossibleCount, Reading
+from bertcalc.reading.result import Kind, PossibleCount, Reading
 from bertcalc.reading.tensorflow_names import is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
@@ -150,14 +150,17 @@ def read_listing(text: str) -> Reading:
     """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
     if not listing.tensors:
-        raise wrong(N_("This text lists no tensors: write a name and a shape in each line, such as {example}."), example=_EXAMPLE)
+        raise wrong(
+            N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
+            example=_EXAMPLE,
+        )
     return of_tensors("listing", listing, text)
 
 
 _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 
-def of_tensors(kind: str, listing: Listing, text: str = "") -> Reading:
+def of_tensors(kind: Kind, listing: Listing, text: str = "") -> Reading:
     """The reading of named tensors, wherever they come from; ``text`` may hold their total."""
     sentence = Problem.of(N_("Read as: a listing of {count} tensors."), count=len(listing.tensors))
     if listing.from_tensorflow:
@@ -169,10 +172,10 @@ def of_tensors(kind: str, listing: Listing, text: str = "") -> Reading:
     recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
     notes = tuple(_notes(listing))
     if recognition is None:
-        return Reading(kind, sentence, None, None, tensors, count, notes=notes)  # type: ignore[arg-type]
+        return Reading(kind, sentence, None, None, tensors, count, notes=notes)
     recognition, possible = _with_ties(recognition, listing, text)
     return Reading(
-        kind,  # type: ignore[arg-type]
+        kind,
         sentence,
         recognition.model,
         recognition.model,
@@ -210,9 +213,7 @@ def _tables_of_heads() -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(pairs))
 
 
-def _with_ties(
-    recognition: Recognition, listing: Listing, text: str
-) -> tuple[Recognition, tuple[PossibleCount, ...]]:
+def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[Recognition, tuple[PossibleCount, ...]]:
     """A state_dict lists a tied matrix under both of its names; a listing of parameters has it once.
 
     If nothing else shows which of both a text is, the matrix is taken as tied, the default.
@@ -233,7 +234,9 @@ def _with_ties(
     more = other.num_parameters() - tied.num_parameters()
     name = next((second for second in again.second_names if second.endswith("weight")), again.second_names[0])
     counts = (
-        PossibleCount(again.num_parameters, Problem.of(N_("if {name} is tied to the word embeddings (the default)"), name=name)),
+        PossibleCount(
+            again.num_parameters, Problem.of(N_("if {name} is tied to the word embeddings (the default)"), name=name)
+        ),
         PossibleCount(again.num_parameters + more, Problem.of(N_("if {name} is a matrix of its own"), name=name)),
     )
     if listing.buffers or any(second.endswith("bias") for second in again.second_names):

@@ -194,7 +194,9 @@ def _known_by(model: Model, tree: PrintedTree) -> set[str]:
 def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleCount]:
     model, count = recognition.model, recognition.num_parameters
     if recognition.preset:
-        yield PossibleCount(model.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=recognition.preset))
+        yield PossibleCount(
+            model.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=recognition.preset)
+        )
         yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if nothing but what is printed belongs to it")))
         return
     other = untied(model) if model.config.tie_word_embeddings else None

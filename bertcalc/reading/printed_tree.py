@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from bertcalc.model.modules import Module, ModuleList, Shape
+from bertcalc.model.modules import Module, Shape
 from bertcalc.model.read_modules import Layers, ReadModule, folded
 from bertcalc.reading.leaf_modules import tensors_of
 from bertcalc.reading.plain_lines import is_fence, plain_lines

@@ -193,15 +193,12 @@ def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
         other = Model(config)
         if other.family.prefix not in prefixed and model.family.prefix in prefixed:
             return None
-        other = Model(replace(other.config, **_labels(model)), other.family.for_task(model.cls.task))
+        config = replace(other.config, num_labels=model.config.num_labels)
+        other = Model(config, other.family.for_task(model.cls.task))
         other = other.changed(add_pooling_layer=model.add_pooling_layer)
         if other.cls.task == model.cls.task and _bare(other) == _bare(model):
             return other
     return None
-
-
-def _labels(model: Model) -> dict[str, int]:
-    return {"num_labels": model.config.num_labels}
 
 
 def _bare(model: Model) -> list[tuple[str, Shape]]:

@@ -50,7 +50,7 @@ _SHOWN = 12  # parts named in a sentence
 class PossibleCount(NamedTuple):
     """A number of parameters, and when it is the right one."""
 
-    count: int
+    parameters: int
     condition: Problem
 
 
@@ -92,12 +92,8 @@ class Reading:
         return [self.sentence, *self._of_count(), *self._of_differences(), *self._of_conditions(), *self.notes]
 
     def __str__(self) -> str:
-        detail = [str(self.detail)] if type(self.detail).__str__ is not object.__str__ and self._speaks() else []
-        return "\n".join([*map(str, self.sentences()), *detail])
-
-    def _speaks(self) -> bool:
-        """Whether the detail reads as sentences; a bare tuple does not."""
-        return self.detail is not None and not isinstance(self.detail, tuple)
+        reads = self.detail is not None and not isinstance(self.detail, tuple)  # a report, which reads as sentences
+        return "\n".join([*map(str, self.sentences()), *([str(self.detail)] if reads else [])])
 
     def _of_count(self) -> list[Problem]:
         if self.model is not None and self.num_parameters is not None:
@@ -122,9 +118,7 @@ class Reading:
 
     def _of_conditions(self) -> list[Problem]:
         return [
-            Problem.of(_POSSIBLE, count=possible.count)._replace(
-                values={"count": f"{possible.count:,}", "condition": str(possible.condition)}
-            )
+            Problem.of(_POSSIBLE, count=possible.parameters, condition=possible.condition)
             for possible in self.possible_counts
         ]
 

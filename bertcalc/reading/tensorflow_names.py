@@ -18,7 +18,12 @@ _LAST["output_weights"] = "weight"
 _TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 # ALBERT's groups, in the order in which transformers renames them.
 _OF_ALBERT = (
-    *(("/transform/", "/"), ("ffn_1/", "ffn/"), ("attention_1/", "attention/"), ("LayerNorm_1/", "full_layer_layer_norm/")),
+    *(
+        ("/transform/", "/"),
+        ("ffn_1/", "ffn/"),
+        ("attention_1/", "attention/"),
+        ("LayerNorm_1/", "full_layer_layer_norm/"),
+    ),
     *(("inner_group_", "albert_layers/"), ("group_", "albert_layer_groups/"), ("encoder/transformer/", "encoder/")),
     *(("/ffn/intermediate/output/dense/", "/ffn_output/"), ("/ffn/intermediate/dense/", "/ffn/")),
     *(("/attention/output/", "/attention/"), ("/attention/self/", "/attention/"), ("pooler/dense/", "pooler/")),
