@@ -276,7 +276,7 @@ def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     return model
 
 
-_LABELLED = ("classifier", "answer span")
+_LABELLED = ("classifier", "answer span", "sentence order")
 
 
 def _family(names: Collection[str]) -> Family:

@@ -8,7 +8,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import NamedTuple
@@ -18,9 +17,9 @@ from bertcalc.families import FAMILIES
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
-from bertcalc.reading.recognition import Recognition, recognized, stored, untied
-from bertcalc.reading.result import Kind, PossibleCount, Reading
-from bertcalc.reading.tensorflow_names import is_of_optimizer, pytorch_tensor
+from bertcalc.reading.recognition import Recognition, recognized, stored, with_ties
+from bertcalc.reading.result import Kind, PossibleCount, Reading, of_ties
+from bertcalc.reading.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 
@@ -63,13 +62,15 @@ def listed(text: str) -> Listing:
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
-    for name, shape, written in _entries(without_ansi(text)):
+    entries = list(_entries(without_ansi(text)))
+    albert = any(is_of_albert(entry.name) for entry in entries)
+    for name, shape, written in entries:
         if is_of_optimizer(name):
             optimizer += 1
             continue
         if "/" in name:
             slashes += 1
-            name, shape = pytorch_tensor(name, shape)
+            name, shape = pytorch_tensor(name, shape, albert)
         if tensors.setdefault(name, shape) != shape:
             message = N_("{name} is listed with two shapes: the first is used.")
             contradictions.append(Problem.of(message, name=shorten(name)))
@@ -219,29 +220,16 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
     If nothing else shows which of both a text is, the matrix is taken as tied, the default.
     """
     model = recognition.model
-    if "tie_word_embeddings" in recognition.guessed:
-        if not type(model.config).default().tie_word_embeddings:
-            return recognition, ()
-        tied = model.changed(config=replace(model.config, tie_word_embeddings=True))
-        again = recognized([*stored(listing.tensors)], tied.architecture, prepare=lambda _model: tied)
-        if again is None or again.distance > recognition.distance:
-            return recognition, ()
-    else:
-        tied, again = model, recognition
-    other = untied(tied)
-    if other is None or not again.second_names:
-        return again, ()
-    more = other.num_parameters() - tied.num_parameters()
-    name = next((second for second in again.second_names if second.endswith("weight")), again.second_names[0])
-    counts = (
-        PossibleCount(
-            again.num_parameters, Problem.of(N_("if {name} is tied to the word embeddings (the default)"), name=name)
-        ),
-        PossibleCount(again.num_parameters + more, Problem.of(N_("if {name} is a matrix of its own"), name=name)),
-    )
+    tied = with_ties(model, True)
+    if tied is None or not type(model.config).default().tie_word_embeddings:
+        return recognition, ()
+    again = recognized([*stored(listing.tensors)], tied.architecture, prepare=lambda _model: tied)
+    if again is None or again.distance > recognition.distance or not again.second_names:
+        return recognition, ()
     if listing.buffers or any(second.endswith("bias") for second in again.second_names):
         return again, ()  # a state_dict
-    if f"{counts[1].count:,}" in text or f"{counts[1].count}" in text:
+    counts = tuple(of_ties(tied, again.num_parameters))
+    if any(f"{counts[-1].parameters:{sign}}" in text for sign in (",", "")):
         return recognition, ()
     return again, counts
 

@@ -12,7 +12,7 @@ from bertcalc.text.problem import wrong
 LARGEST = 1_000_000  # characters
 _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _PROMPT = re.compile(r" {0,20}(?:>>>|(?:In|Out) ?\[[0-9 ]{0,6}\]:)(?: |$)")
-_LINE_NUMBER = re.compile(r" {0,8}[0-9]{1,6}(?:[|:.│] ?| (?=[( A-Z)]))")
+_LINE_NUMBER = re.compile(r" {0,8}[0-9]{1,6}(?: ?[|:.│] ?| (?=[( A-Z)]))")
 _MARK = re.compile(r" {0,20}(?:[>#|│•*-]|//)(?: |$)")
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\ufeff": None, "\r": "\n", "\x00": None})
 

@@ -6,6 +6,8 @@
 (True, 109482240)
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
@@ -21,8 +23,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.reading.leaf_modules import arguments_of
 from bertcalc.reading.printed_tree import PrintedTree, printed_models
-from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, untied
-from bertcalc.reading.result import PossibleCount, Reading
+from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, stored
+from bertcalc.reading.result import PossibleCount, Reading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.transformers4.version import RELATIVE
@@ -97,8 +99,11 @@ def _tensors(root: Module) -> Iterator[tuple[str, Shape]]:
 def _sentence(tree: PrintedTree) -> Problem:
     layers = max((copies for _path, module, copies in tree.root.modules() if _is_layer(module)), default=0)
     if layers:
-        message = N_("Read as: a printed PyTorch model ({name}), {layers} layers.")
-        return Problem.of(message, name=shorten(tree.root.kind), layers=layers)
+        one, more = (
+            N_("Read as: a printed PyTorch model ({name}), one layer."),
+            N_("Read as: a printed PyTorch model ({name}), {layers} layers."),
+        )
+        return Problem.of(one if layers == 1 else more, name=shorten(tree.root.kind), layers=layers)
     return Problem.of(
         N_("Read as: a printed PyTorch model ({name}), {lines} lines."), name=shorten(tree.root.kind), lines=tree.lines
     )
@@ -171,24 +176,19 @@ def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mappi
     return {
         f"{start}{name}": shape
         for path, module, _copies in full.modules(folded=False)
-        if f"{start}{path}" in kinds and _is_hidden(module)
-        for name, shape in _own(path, module)
+        if f"{start}{path}" in kinds and is_hidden(module)
+        for name, shape in zip(own_names(path, module), module.parameters.values(), strict=True)
         if f"{start}{name}" not in shapes
     }
 
 
-def _is_hidden(module: Module) -> bool:
-    return bool(module.parameters) and (any(module.named_children(folded=True)) or not module.extra_repr())
-
-
-def _own(path: str, module: Module) -> Iterator[tuple[str, Shape]]:
-    return ((f"{path}.{name}" if path else name, shape) for name, shape in module.parameters.items())
-
-
 def _known_by(model: Model, tree: PrintedTree) -> set[str]:
     """The paths of modules whose tensors the print does not show, and the model knows."""
-    paths = {path for path, module, _copies in model.modules() if _is_hidden(module)}
-    return {path for path in tree.unknown() if any(path.endswith(known) for known in paths if known)}
+    paths = tuple({_DIGITS.sub("*", path) for path, module, _copies in model.modules() if is_hidden(module) and path})
+    return {path for path in tree.unknown() if paths and _DIGITS.sub("*", path).endswith(paths)}
+
+
+_DIGITS = re.compile(r"(?<![^.])[0-9]+(?![^.])")  # the number of a layer, as a part of a path
 
 
 def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleCount]:
@@ -199,12 +199,7 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         )
         yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if nothing but what is printed belongs to it")))
         return
-    other = untied(model) if model.config.tie_word_embeddings else None
-    if other is not None:
-        more = other.num_parameters() - model.num_parameters()
-        name = next(iter(model.ties()))
-        yield PossibleCount(count, Problem.of(N_("if {name} is tied to the word embeddings (the default)"), name=name))
-        yield PossibleCount(count + more, Problem.of(N_("if {name} is a matrix of its own"), name=name))
+    yield from of_ties(model, count)
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
@@ -232,8 +227,9 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
         usual = model.changed(config=replace(config, num_labels=type(config).default().num_labels))
         config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
     for field in fields(config):
-        for value in _printed_values(model.changed(config=config), field.name, modules):
-            with suppress(ConfigError, AttributeError):
+        votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
+        for value, _number in votes.most_common():  # a classifier has a dropout of its own
+            with suppress(ConfigError):
                 config = replace(config, **{field.name: value})
                 break
     return model.changed(config=config)
@@ -266,8 +262,10 @@ def _value(field: str, old: Module, new: Module, text: Module) -> Iterator[Any]:
         return
     before, after = (arguments_of(module.extra_repr()).named for module in (old, new))
     printed = arguments_of(text.extra_repr()).named
-    for name in before:
-        if before[name] not in (after.get(name), printed.get(name)) and name in printed:
+    if before.get("padding_idx") != after.get("padding_idx") and "padding_idx" not in printed:
+        yield None
+    for name in {**before, **after}:
+        if before.get(name) not in (after.get(name), printed.get(name)) and name in printed:
             with suppress(ValueError):
                 yield float(printed[name]) if "." in printed[name] or "e" in printed[name] else int(printed[name])
 
@@ -277,8 +275,8 @@ def _samples(config: Config, field: str) -> tuple[Any, ...]:
     value = getattr(config, field)
     if isinstance(value, float):
         return (0.123 if value != 0.123 else 0.321,)
-    if field == "pad_token_id" and isinstance(value, int):
-        return (value - 1 if value else 1,)
+    if field == "pad_token_id":
+        return (value - 1,) if value else (1, None) if value == 0 else (0,)
     if isinstance(value, str) and value in ACTIVATIONS:
         return ("relu" if value != "relu" else "gelu",)
     if field.endswith("dropout") and value is None:

@@ -27,6 +27,7 @@ _PARAMETER = re.compile(
 )
 _GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
 _ENDS = re.compile(r"\)+[,;.]?")
 _MOST_JOINED = 6  # lines of one module
 _MOST_PROSE = 6  # lines of prose in a row that a printed model may contain
@@ -282,7 +283,7 @@ def _joined(lines: Sequence[str], at: int) -> _Line:
             break
         whole, joined = whole + following, number + 1
         if _is_balanced(whole):
-            return _Line(_indent(first), whole, number + 1)
+            return _Line(_indent(first), _COMMA.sub(", ", whole), number + 1)
     match = _MODULE.match(whole)
     if whole != text and match and not match["rest"]:  # a name that was wrapped before its parenthesis
         return _Line(_indent(first), whole, joined)

@@ -12,17 +12,17 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes
+from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
 from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Shape
+from bertcalc.model.modules import Module, Shape
 from bertcalc.text.problem import InputError
 
 TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embeddings", "type_vocab_size")
@@ -91,39 +91,81 @@ def recognized(
         model, guessed = model_of_shapes(tensors, family, architecture)
     except InputError:
         return _of_presets(tensors, architecture, body, kinds or {})
-    if not named:
-        model = _renamed(model, tensors)
     models = [prepare(model)]
     if architecture is None and model.cls.task != "base":
         base = model.family.base.name
         models += [prepare(Model(model.config, base, pooler)) for pooler in (False, True)]
     candidates = [_compared(candidate, guessed, tensors, kinds or {}) for candidate in models]
-    return min(candidates, key=lambda candidate: candidate.distance)
+    nearest = min(candidates, key=lambda candidate: candidate.distance)
+    nearest = nearest if nearest.agrees else _switched(nearest, tensors, kinds or {})
+    return nearest if named else nearest._replace(model=_renamed(nearest.model, tensors))
+
+
+def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
+    """The model with other switches, such as those of biases, where they agree better with the tensors."""
+    for field in fields(nearest.model.config):
+        config = nearest.model.config
+        if isinstance(value := getattr(config, field.name), bool):
+            with suppress(ConfigError):
+                model = nearest.model.changed(config=replace(config, **{field.name: not value}))
+                other = _compared(model, nearest.guessed, tensors, kinds)
+                nearest = min(nearest, other, key=lambda recognition: recognition.distance)
+    return nearest
 
 
 def _compared(
     model: Model, guessed: tuple[str, ...], tensors: Sequence[StoredTensor], kinds: Mapping[str, str]
 ) -> Recognition:
     groups = matches(tensors, model)
+    unprinted = _unprinted(model, _plain(kinds, tensors, model))
     second = tuple(matched.name for matched in groups["tied"])
+    own_kinds = {model.bare(path): module.kind for path, module, _copies in model.modules(folded=False)}
     return Recognition(
         model,
         guessed,
-        _parts(groups["missing"], {path: module.kind for path, module, _copies in model.modules(folded=False)}, model),
-        _parts([*groups["head"], *groups["other"]], kinds, model),
-        _parts(groups["shape"], kinds, model),
+        _parts((matched for matched in groups["missing"] if matched.name not in unprinted), own_kinds),
+        _parts([*groups["head"], *groups["other"]], _plain(kinds, tensors, model)),
+        _parts((matched for matched in groups["shape"] if matched.name not in unprinted), own_kinds),
         second,
     )
 
 
-def _parts(matched: Iterable[Matched], kinds: Mapping[str, str], model: Model) -> tuple[Part, ...]:
+def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Model) -> dict[str, str]:
+    """The kinds of a text's modules by their names without the prefixes of the body and of what is around it."""
+    wrapper = wrapper_of(tensors)
+    return {
+        model.bare(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path] for path in kinds
+    }
+
+
+def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
+    """The tensors of a model that do not print, of modules that a print has."""
+    return {
+        model.bare(name)
+        for path, module, _copies in model.modules(folded=False)
+        if is_hidden(module) and model.bare(path) in kinds
+        for name in own_names(path, module)
+    }
+
+
+def is_hidden(module: Module) -> bool:
+    """Whether ``print`` does not show the shapes of a module's own tensors: it has children, or no arguments."""
+    return bool(module.parameters) and (any(module.named_children(folded=True)) or not module.extra_repr())
+
+
+def own_names(path: str, module: Module) -> Iterator[str]:
+    """The full names of a module's own tensors."""
+    return (f"{path}.{name}" if path else name for name in module.parameters)
+
+
+def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[Part, ...]:
     """Some tensors by module; the same module of several layers is one part."""
     tensors: dict[str, list[Matched]] = {}
     for entry in matched:
         tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
     parts: dict[tuple[str, str], Part] = {}
     for path, entries in tensors.items():
-        kind = kinds.get(path) or kinds.get(model.prefix + path) or _kind(entries)
+        kind = kinds.get(path) or _kind(entries)
         key = starred(path), kind
         before = parts.get(key, Part(*key, 0, 0))
         count = before.parameters + sum(_difference(entry) for entry in entries)
@@ -201,18 +243,17 @@ def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
     return None
 
 
-def _bare(model: Model) -> list[tuple[str, Shape]]:
-    return [(model.bare(name), shape) for name, shape in model.named_parameters()]
+def _bare(model: Model) -> dict[str, Shape]:
+    return {model.bare(name): shape for name, shape in model.named_parameters()}
 
 
-def untied(model: Model) -> Model | None:
-    """The model with its own matrix for what it ties by default; None if it ties nothing."""
-    if not model.ties():
-        return None
+def with_ties(model: Model, tied: bool) -> Model | None:
+    """The model with tied word embeddings or without; None if its class has nothing to tie, or cannot."""
     try:
-        return model.changed(config=replace(model.config, tie_word_embeddings=False))
+        other = model.changed(config=replace(model.config, tie_word_embeddings=tied))
     except ConfigError:
         return None
+    return other if {*other.ties()} != {*model.ties()} or tied is model.config.tie_word_embeddings else None
 
 
 def stored(named: Iterable[tuple[str, Shape]]) -> Iterator[StoredTensor]:

@@ -1,12 +1,13 @@
 """What was read from a text: its kind, its model, its counts, and all of it as sentences."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.config import letters
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Tensor
-from bertcalc.reading.recognition import Part
+from bertcalc.reading.recognition import Part, with_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -132,6 +133,22 @@ _MISSING = N_("Parts of {architecture} that the text does not have: {parts}.")
 _ADDITIONAL = N_("Parts that {architecture} does not have: {parts}.")
 _RESHAPED = N_("Parts of {architecture} that have other shapes in the text: {parts}.")
 _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
+
+
+def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
+    """The counts of a text with a decoder that may be tied or not; ``count`` is that of the text as this model."""
+    counts = {tied: with_ties(model, tied) for tied in (True, False)}
+    tied, untied = counts[True], counts[False]
+    if tied is None or untied is None:
+        return
+    name = next(name for name in tied.ties() if name not in untied.ties())
+    messages = (
+        N_("if {name} is tied to the word embeddings"),
+        N_("if {name} is a matrix of its own"),
+    )
+    for other, message in zip((tied, untied), messages, strict=True):
+        more = other.num_parameters() - model.num_parameters()
+        yield PossibleCount(count + more, Problem.of(message, name=name))
 
 
 def sizes_of(model: Model) -> str:

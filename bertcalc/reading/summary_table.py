@@ -14,17 +14,19 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from itertools import product
+from math import prod
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Embedding, Module, Norm, Tensor
+from bertcalc.model.modules import Embedding, Linear, Module, Norm, Tensor
 from bertcalc.model.read_modules import ReadModule
 from bertcalc.reading.plain_lines import is_fence, without_ansi
-from bertcalc.reading.recognition import Part
-from bertcalc.reading.result import Reading
+from bertcalc.reading.recognition import Part, with_ties
+from bertcalc.reading.result import Reading, of_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem, wrong
 
@@ -41,6 +43,8 @@ _OF_KERAS = re.compile(
 )
 _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?![\w,)\]]|\.[0-9])")
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9,]{1,30})", re.IGNORECASE)
+_QUOTE = re.compile(r"^ {0,3}[>#] ", re.MULTILINE)
+_CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*) {0,3}\((?P<kind>[A-Za-z_][\w.>]*)\)?")
 _REPEATED = "(recursive)"
 _MOST_ROWS = 20_000
 
@@ -79,7 +83,7 @@ def table_kind(text: str) -> TableKind | None:
 
 def table_of(text: str) -> Table:
     """The rows and the total of a summary. Raises InputError if there is none."""
-    plain = without_ansi(text)
+    plain = _QUOTE.sub("", without_ansi(text))
     kind = table_kind(plain)
     if kind is None:
         raise wrong(N_('This text has no summary of a model: a table with the columns "Layer (type)" and "Param #".'))
@@ -116,15 +120,40 @@ def _torchsummary(lines: Iterable[str]) -> Iterator[Row]:
 
 
 def _keras(lines: Sequence[str]) -> Iterator[Row]:
-    """A class or a shape that does not fit into its column goes on in the next line, which has no number."""
+    """The rows of Keras 2, or those of Keras 3, which are in boxes.
+
+    A class or a shape that does not fit into its column goes on in the next line, which has no number.
+    """
+    if any(line.lstrip().startswith("│") and line.count("│") > 2 for line in lines):
+        yield from _boxes(lines)
+        return
     for number, line in enumerate(lines):
         if not (match := _OF_KERAS.match(line)):
             continue
         kind = match["kind"]
         if not match["closed"] and number + 1 < len(lines):
             kind += re.split(r"[ )│]", lines[number + 1].lstrip(" │┃|"), maxsplit=1)[0]
-        depth = 1 + ((line.lstrip()[:1] in "└|├" and "└" in line) or line.startswith("|"))
+        depth = 2 if line.startswith("|") else 1
         yield Row(match["name"], kind, depth, _count(match["rest"]))
+
+
+def _boxes(lines: Sequence[str]) -> Iterator[Row]:
+    """The rows of a table in boxes: a line with a number begins a row, the others continue its first cell."""
+    rows: list[tuple[str, str]] = []
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip().strip("│┃").split("│")]
+        if len(cells) < _FEWEST_CELLS or not line.lstrip().startswith("│"):
+            continue
+        if cells[2]:
+            rows.append((cells[0], cells[2]))
+        elif rows:
+            rows[-1] = (rows[-1][0] + cells[0], rows[-1][1])
+    for layer, count in rows:
+        if match := _CELL.match(layer.lstrip("└ ")):
+            yield Row(match["name"], match["kind"], 2 if layer.startswith("└") else 1, _count(count))
+
+
+_FEWEST_CELLS = 3  # the layer, its shape, its number
 
 
 def read_table(text: str) -> Reading:
@@ -144,7 +173,14 @@ def read_table(text: str) -> Reading:
     if known is None:
         return Reading(table.kind, sentence, None, _tree(table), tensors, count, notes=tuple(notes))
     model, additional = known
-    return Reading(table.kind, sentence, model, _tree(table), tensors, count, additional=additional, notes=tuple(notes))
+    possible = tuple(of_ties(model, count)) if not additional else ()
+    if possible and count != model.num_parameters():
+        count = model.num_parameters()
+        notes.append(Problem.of(N_("Such tables count a tied matrix with each module that uses it.")))
+        possible = tuple(of_ties(model, count))
+    return Reading(
+        table.kind, sentence, model, _tree(table), tensors, count, False, possible, (), additional, notes=tuple(notes)
+    )
 
 
 _SENTENCES: dict[TableKind, str] = {
@@ -207,27 +243,43 @@ def _with_count(architecture: str, count: int) -> Model | None:
             for pooler in (True, False):
                 with suppress(ConfigError):
                     model = Model(preset.config, architecture, pooler)
-                    if model.num_parameters() == count:
+                    if _has(model, count):
                         return model
     return None
 
 
+def _has(model: Model, count: int) -> bool:
+    """Whether a model has a count, or has it if tied tensors count with each module that uses them."""
+    matrices = [module for _path, module, _copies in model.modules() if isinstance(module, Linear) and module.tied]
+    again = [
+        sum(prod(module.shapes[name]) for module in matrices for name in names & module.tied.keys()) for names in _TIED
+    ]
+    return count - model.num_parameters() in (0, *again)
+
+
+_TIED: tuple[set[str], ...] = ({"weight"}, {"weight", "bias"})
+
+
 def _with_head(body: Model, total: int, outside: Sequence[Row]) -> Model | None:
-    """The class that has the total, with the number of labels that the last row outside of the body shows."""
+    """The class that has the total, with the number of labels that the last row outside of the body shows.
+
+    Of several, the one with modules of the rows' names.
+    """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
+    names = {row.name for row in outside}
+    models: list[Model] = []
     for cls in body.family.classes:
         with suppress(ConfigError):
             model = Model(replace(body.config, num_labels=labels), cls.name)
-            if model.num_parameters() == total:
-                return model
-    return None
+            models += [model] if model.num_parameters() == total else []
+    return max(models, key=lambda model: len(names & model.children.keys()), default=None)
 
 
 _FIELDS = {"word": "vocab_size", "position": "max_position_embeddings", "token type": "type_vocab_size"}
 
 
 def _solved(architecture: str, rows: Sequence[Row], count: int) -> Model | None:
-    """The sizes that the rows show: of tables by their counts, layers by their number, intermediate_size by the total."""
+    """Read the sizes off the rows: tables from their counts, layers from their number, the rest from the total."""
     family = CLASSES[architecture]
     default = Model(family.config.default(), architecture)
     norm = next((module for _path, module, _copies in default.modules() if isinstance(module, Norm)), None)
@@ -246,19 +298,20 @@ def _solved(architecture: str, rows: Sequence[Row], count: int) -> Model | None:
     layers = sum(row.kind == layer.kind for row in rows)
     heads = next((heads for heads in (hidden // 64, 1) if heads and hidden % heads == 0), 1)
     values = {**sizes, "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads}
-    for pooler in (True, False):
+    for pooler, tied in product((True, False), (True, False)):
         with suppress(ConfigError, ZeroDivisionError):
-            one, two = (
-                Model(
-                    replace(default.config, **default.config.under_own_names({**values, "intermediate_size": units})),
-                    architecture,
-                    pooler,
-                )
-                for units in (1, 2)
-            )
-            each = two.num_parameters() - one.num_parameters()
-            units, rest = divmod(count - one.num_parameters(), each)
-            if not rest and units >= 0:
-                own = default.config.under_own_names({"intermediate_size": units + 1})
-                return one.changed(config=replace(one.config, **own))
+            if model := _with_units(default, values | {"tie_word_embeddings": tied}, pooler, count):
+                return with_ties(model, True) or model
     return None
+
+
+def _with_units(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Model | None:
+    """The model with some sizes and the intermediate_size that gives a count, which grows by the same for each unit."""
+
+    def model(units: int) -> Model:
+        own = default.config.under_own_names({**values, "intermediate_size": units})
+        return Model(replace(default.config, **own), default.architecture, pooler)
+
+    one, each = model(1), model(2).num_parameters() - model(1).num_parameters()
+    units, rest = divmod(count - one.num_parameters(), each)
+    return model(units + 1) if not rest and units >= 0 else None

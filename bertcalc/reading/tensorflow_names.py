@@ -35,10 +35,15 @@ def is_of_optimizer(name: str) -> bool:
     return name.removesuffix(":0").rpartition("/")[2] in OF_OPTIMIZER
 
 
-def pytorch_tensor(name: str, shape: Shape) -> tuple[str, Shape]:
+def is_of_albert(name: str) -> bool:
+    """Whether a variable is of a layer of ALBERT; the others of its checkpoint have BERT's names."""
+    return "inner_group_" in name
+
+
+def pytorch_tensor(name: str, shape: Shape, albert: bool = False) -> tuple[str, Shape]:
     """The name and the shape of the same tensor in PyTorch, where a matrix is transposed."""
     path = name.removesuffix(":0")
-    if "inner_group_" in path:
+    if albert:
         path = _of_albert(path)
     parts = [_LAYER.sub(r"layer/\1", part) for part in path.split("/")]
     if parts[0].startswith("tf_"):  # Keras names the model first
@@ -58,6 +63,7 @@ def _of_albert(path: str) -> str:
     norm = "/LayerNorm/"
     for old, new in _OF_ALBERT:
         path = path.replace(old, new)
+    path = path.replace("cls/predictions/", "predictions/")
     if "albert_layers" in path and norm in path:
         path = path.replace(norm, "/attention/LayerNorm/") if "/attention/" not in path else path
-    return "albert/" + path.removeprefix("bert/")
+    return f"albert/{path.removeprefix('bert/')}" if path.startswith("bert/") else path
