@@ -3,6 +3,9 @@
     python -m bertcalc bert-base-uncased --hidden-size 1024
     python -m bertcalc albert-base-v2 --architecture AlbertForMaskedLM --json
     python -m bertcalc --config config.json --batch-size 32 --sequence-length 512
+    python -m bertcalc read FILE
+
+``read`` takes what people have, such as the output of print(model), from a file or, as -, from standard input.
 
 Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. Formulas
 need SymPy.
@@ -32,9 +35,13 @@ from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST
 from bertcalc.model.totals import totals_by_component
+from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
+from bertcalc.reading.reader import read as read_text
+from bertcalc.reading.result import KINDS
 from bertcalc.text import shorten, text_table
 from bertcalc.text.amounts import whole
 from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.strict_json import decode
 from bertcalc.text.suggestions import nearest
 
 _OTHERS = (
@@ -47,6 +54,9 @@ _CONSTANTS = {"True": "true", "False": "false", "None": "none"}
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table or the JSON and return 0; for wrong input, print the error and return 2."""
+    given = sys.argv[1:] if arguments is None else arguments
+    if given and given[0] == "read":
+        return _read_text(given[1:])
     parser = argparse.ArgumentParser(
         prog="python -m bertcalc",
         usage="%(prog)s [PRESET] [options] [--FIELD VALUE ...]",
@@ -70,6 +80,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 2
     return 0
+
+
+def _read_text(arguments: Sequence[str]) -> int:
+    """Print what a file or standard input was read as, as sentences."""
+    parser = argparse.ArgumentParser(
+        prog="python -m bertcalc read",
+        description="Read a printed model, a listing of tensors, a summary, a config.json, a number or an article.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("file", metavar="FILE", help="a text file, or - for standard input")
+    parser.add_argument("--kind", choices=KINDS, help="what to read it as; recognized without it")
+    asked = parser.parse_args(arguments)
+    try:
+        print(read_text(_text_of(asked.file), asked.kind))
+    except InputError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _text_of(name: str) -> str:
+    """The text of a file or of standard input. Raises InputError."""
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(4 * LONGEST_TEXT + 1)
+        else:
+            with Path(name).open("rb") as file:
+                data = file.read(4 * LONGEST_TEXT + 1)
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        reason = getattr(error, "strerror", None) or str(error)
+        raise wrong("{path} cannot be read: {reason}.", path=shorten(name), reason=reason) from None
+    return decode(data)
 
 
 def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:

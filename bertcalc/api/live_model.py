@@ -4,12 +4,12 @@ PyTorch is not imported: the methods of ``torch.nn.Module`` are enough.
 """
 
 from collections.abc import Mapping
-from itertools import groupby
 from typing import Any
 
 from bertcalc.api import Model, build, warn_of
 from bertcalc.families import CLASSES
-from bertcalc.model.modules import Module, ModuleList, Shape
+from bertcalc.model.modules import Module, Shape
+from bertcalc.model.read_modules import ReadModule, folded
 from bertcalc.text import shorten, visible
 from bertcalc.text.arguments import checked, wrong_kind
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -17,18 +17,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 _METHODS = ("named_parameters", "named_children", "named_modules")  # every torch.nn.Module has them
 
 
-class LiveModule(Module):
-    """A module of a real model: its kind, the shapes of its own tensors, and what ``print`` shows in parentheses."""
-
-    def __init__(self, kind: str, arguments: str) -> None:
-        super().__init__(kind)
-        self.arguments = arguments
-
-    def extra_repr(self) -> str:
-        return self.arguments
-
-
-class UnknownModel(LiveModule):
+class UnknownModel(ReadModule):
     """The modules of a real model that bertcalc does not know, with their parameters; ``reason`` says why.
 
     A tensor that several modules share counts once, with the first of them.
@@ -126,12 +115,12 @@ def _read(real: Any, path: str, owners: dict[int, str]) -> Module:
 
     ``owners`` has the name of every tensor so far, by its identity.
     """
-    module = LiveModule(type(real).__name__, str(real.extra_repr()))
+    module = ReadModule(type(real).__name__, str(real.extra_repr()))
     module.is_embedding = any(base.__name__ == "Embedding" for base in type(real).__mro__)
     _own_tensors(module, real, path, owners)
     children = {name: _read(child, f"{path}.{name}", owners) for name, child in real.named_children()}
     if len(children) > 1 and not module.parameters and list(children) == list(map(str, range(len(children)))):
-        return _folded(module.kind, list(children.values()))
+        return folded(module.kind, ((number, 1, layer) for number, layer in enumerate(children.values())))
     module.children = children
     return module
 
@@ -146,25 +135,3 @@ def _own_tensors(module: Module, real: Any, path: str, owners: dict[int, str]) -
         else:
             tied[name] = owner
     module.parameters, module.tied = own, tied
-
-
-def _folded(kind: str, layers: list[Module]) -> Module:
-    """A list of layers in which the longest run of equal ones is a single layer named ``*``, with copies."""
-    folded = ModuleList()
-    folded.kind = kind
-    runs = [list(run) for _kind, run in groupby(enumerate(layers), lambda layer: _facts(layer[1]))]
-    longest = max(runs, key=len)
-    for run in runs:
-        if run is longest and len(run) > 1:
-            start, layer = run[0]
-            folded.add("*", layer, start, len(run))
-            continue
-        for number, layer in run:
-            folded.add(str(number), layer, number, 1)
-    return folded
-
-
-def _facts(module: Module) -> tuple[object, ...]:
-    """Everything about a module except its name, to tell whether two modules are equal."""
-    inside = tuple((name, copies, _facts(child)) for name, child, copies in module.named_children(folded=True))
-    return module.kind, module.is_embedding, module.extra_repr(), dict(module.parameters), dict(module.tied), inside

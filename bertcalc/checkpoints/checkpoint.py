@@ -117,6 +117,16 @@ class Matching(NamedTuple):
 @checked
 def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
     """Compare a checkpoint with a model, putting each tensor of either into a group."""
+    groups = matches(tensors, model)
+    members = {group: Members.of(matched) for group, matched in groups.items() if matched}
+    dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
+    most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
+    return Matching(model, members, most_first, model.num_parameters(), wrapper_of(tensors))
+
+
+@checked
+def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[Matched]]:
+    """The group of each tensor of a checkpoint or a model; ``compare`` keeps the first few of each."""
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(model.config)
@@ -135,10 +145,7 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
             groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
         seen.add(name)
     groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
-    members = {group: Members.of(matches) for group, matches in groups.items() if matches}
-    dtypes = summed((entry.dtype, entry.numbers()) for entry in tensors)
-    most_first = dict(sorted(dtypes.items(), key=lambda item: -item[1]))
-    return Matching(model, members, most_first, model.num_parameters(), wrapper)
+    return groups
 
 
 @checked
@@ -236,10 +243,10 @@ def _tied(model: Model) -> dict[str, Shape]:
 
 
 @checked
-def best_class(tensors: Iterable[StoredTensor], config: Config) -> Model:
+def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
     """Find the class whose head tensors are most similar to the checkpoint's; of several, the first.
 
-    The number of labels is read from the shapes.
+    The number of labels is read from the shapes. With ``architecture``, the class is that one.
     """
     family = family_of(config)
     tensors = tuple(tensors)
@@ -253,7 +260,9 @@ def best_class(tensors: Iterable[StoredTensor], config: Config) -> Model:
         return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
-    return min([*(_with_labels(Model(config, cls.name), shapes) for cls in family.classes), base], key=distance)
+    classes = [architecture] if architecture else [cls.name for cls in family.classes]
+    models = [_with_labels(Model(config, name), shapes) for name in classes]
+    return min([*models, *([base] if family.base.name in classes else [])], key=distance)
 
 
 def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
@@ -267,7 +276,7 @@ def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     return model
 
 
-_LABELLED = ("classifier", "answer span")
+_LABELLED = ("classifier", "answer span", "sentence order")
 
 
 def _family(names: Collection[str]) -> Family:
@@ -292,14 +301,17 @@ _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 
 
 @checked
-def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, ...]]:
+def model_of_shapes(
+    tensors: Sequence[StoredTensor], family: Family | None = None, architecture: str | None = None
+) -> tuple[Model, tuple[str, ...]]:
     """Identify the model from the shapes of a checkpoint, and the fields that are guessed, as no shape shows them.
 
-    Raises InputError if the shapes do not determine a model.
+    ``family`` and ``architecture`` are used if they are known already. Raises InputError if the shapes do not determine
+    a model.
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
-    family = _family(names_inside)
+    family = family or _family(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
     # With relative positions and cross attention, to have all tensors that can show a field.
@@ -346,7 +358,7 @@ def model_of_shapes(tensors: Sequence[StoredTensor]) -> tuple[Model, tuple[str, 
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
     if problem := next(problems(kind, kind.under_own_names(values)), None):
         raise _of_another_kind(tensors) or InputError(problem)
-    return best_class(tensors, kind(**values)), unknown
+    return best_class(tensors, kind(**values), architecture), unknown
 
 
 # No size equals another one or twice another one, so that each side of a matrix shows its field.

@@ -6,6 +6,7 @@ feed-forward of three matrices, and optional grouped-query attention.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import gcd
 from typing import Any, ClassVar
 
 from bertcalc.config import Config
@@ -16,6 +17,8 @@ from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+
+_HEAD_SIZE = 64  # of the published models
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,16 @@ class EuroBertConfig(Config):
             message = N_("num_key_value_heads {value} does not divide num_attention_heads {heads}: {nearest} would.")
             field, details = "num_key_value_heads", {"value": shared, "heads": heads, "nearest": nearest}
             yield Problem.of(message, field, shared, {field: nearest}, **details)
+
+    @classmethod
+    def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
+        """The heads of a model whose keys have fewer rows than its queries: of the published size, or the largest."""
+        rows, hidden_size = roles.get("key", 0), roles.get("query", 0)
+        size = gcd(rows, hidden_size)
+        if rows == hidden_size or not size:
+            return {}
+        size = _HEAD_SIZE if size % _HEAD_SIZE == 0 else size
+        return {"num_attention_heads": hidden_size // size, "num_key_value_heads": rows // size}
 
     def letters_of_sizes(self) -> dict[str, str]:
         """The family's sizes, and the key/value heads if there are several groups; repeating a single one is a view."""

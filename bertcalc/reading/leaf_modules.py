@@ -1,0 +1,201 @@
+"""The tensors of the modules that a printed model shows, computed from the arguments that ``print`` writes.
+
+>>> tensors_of("Linear", "in_features=768, out_features=2, bias=True").shapes
+{'weight': (2, 768), 'bias': (2,)}
+>>> tensors_of("LayerNorm", "(768,), eps=1e-12, elementwise_affine=True").unsure
+('bias',)
+>>> tensors_of("Mixture", "experts=8") is None
+True
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import NamedTuple
+
+from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.families import FAMILIES, build
+from bertcalc.model.modules import NO_TENSORS, Shape
+
+_MOST_DIGITS = 18  # of a size
+_MOST_ARGUMENTS = 40
+_MOST_LAYERS = 100  # of a recurrent module
+
+
+class LeafTensors(NamedTuple):
+    """The shapes of a module's tensors; ``unsure`` are those of which the arguments do not say whether they exist."""
+
+    shapes: Mapping[str, Shape] = NO_TENSORS
+    unsure: tuple[str, ...] = ()
+
+
+class Arguments(NamedTuple):
+    """The arguments in the parentheses of a printed module: those without a name, and those with one."""
+
+    positional: tuple[str, ...]
+    named: Mapping[str, str]
+
+    def sizes(self, at: int, *names: str) -> Shape:
+        """The numbers of an argument, which is a single number or a tuple of them; empty if there is none."""
+        text = next((self.named[name] for name in names if name in self.named), "")
+        if not text and at < len(self.positional):
+            text = self.positional[at]
+        return tuple(int(size) for size in re.findall(r"[0-9]+", text) if len(size) <= _MOST_DIGITS)
+
+    def size(self, at: int, *names: str) -> int:
+        """A single number. Raises ValueError if there is none."""
+        [size] = self.sizes(at, *names)
+        return size
+
+    def has(self, name: str, default: bool = True) -> bool:
+        """Whether a flag is True."""
+        return self.named.get(name, f"{default}") == "True"
+
+
+def arguments_of(text: str) -> Arguments:
+    """Split the arguments of a printed module at the commas outside of brackets.
+
+    >>> arguments_of("(768,), eps=1e-12")
+    Arguments(positional=('(768,)',), named={'eps': '1e-12'})
+    """
+    parts, depth, start = [], 0, 0
+    for at, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and not depth:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    parts = [part for part in (*parts, text[start:].strip()) if part][:_MOST_ARGUMENTS]
+    split = [part.partition("=") for part in parts]
+    named = {name.strip(): value.strip() for name, equals, value in split if equals}
+    return Arguments(tuple(name for name, equals, _value in split if not equals), named)
+
+
+def tensors_of(kind: str, arguments: str) -> LeafTensors | None:
+    """The tensors of a printed module without children; None if its kind or its arguments do not tell them."""
+    if kind.endswith(_QUIET) and kind not in _RULES:
+        return LeafTensors()
+    rule = _RULES.get(kind) or next((rule for end, rule in _ENDS.items() if kind.endswith(end)), None)
+    if rule is None:
+        return LeafTensors() if kind in _without_tensors() else None
+    try:
+        return rule(arguments_of(arguments))
+    except ValueError:
+        return None
+
+
+def _with_bias(weight: Shape, arguments: Arguments, rows: int) -> LeafTensors:
+    bias = {"bias": (rows,)} if arguments.has("bias") else {}
+    return LeafTensors({"weight": weight, **bias}, () if "bias" in arguments.named or not bias else ("bias",))
+
+
+def _linear(arguments: Arguments) -> LeafTensors:
+    rows = arguments.size(1, "out_features")
+    return _with_bias((rows, arguments.size(0, "in_features")), arguments, rows)
+
+
+def _conv1d_of_transformers(arguments: Arguments) -> LeafTensors:
+    units = arguments.size(0, "nf")
+    return LeafTensors({"weight": (arguments.size(1, "nx"), units), "bias": (units,)})
+
+
+def _convolution(arguments: Arguments) -> LeafTensors:
+    """PyTorch prints ``bias`` only where it is False."""
+    units, groups = arguments.size(1, "out_channels"), (arguments.sizes(99, "groups") or (1,))[0]
+    kernel = arguments.sizes(2, "kernel_size")
+    weight = (units, arguments.size(0, "in_channels") // max(1, groups), *kernel)
+    return LeafTensors({"weight": weight, **({"bias": (units,)} if arguments.has("bias") else {})})
+
+
+def _embedding(arguments: Arguments) -> LeafTensors:
+    return LeafTensors({"weight": (arguments.size(0, "num_embeddings"), arguments.size(1, "embedding_dim"))})
+
+
+def _norm(arguments: Arguments) -> LeafTensors:
+    """LayerNorm: older releases of PyTorch do not print whether there is a bias."""
+    if not arguments.has("elementwise_affine"):
+        return LeafTensors()
+    shape = arguments.sizes(0, "normalized_shape")
+    if not shape:
+        raise ValueError
+    bias = {"bias": shape} if arguments.has("bias") else {}
+    return LeafTensors({"weight": shape, **bias}, () if "bias" in arguments.named else ("bias",))
+
+
+def _rms_norm(arguments: Arguments) -> LeafTensors:
+    shape = arguments.sizes(0, "normalized_shape")
+    if not shape:
+        raise ValueError
+    return LeafTensors({"weight": shape}) if arguments.has("elementwise_affine") else LeafTensors()
+
+
+def _batch_norm(at: int) -> Callable[[Arguments], LeafTensors]:
+    def tensors(arguments: Arguments) -> LeafTensors:
+        units = (arguments.size(at),)
+        return LeafTensors({"weight": units, "bias": units}) if arguments.has("affine") else LeafTensors()
+
+    return tensors
+
+
+def _prelu(arguments: Arguments) -> LeafTensors:
+    return LeafTensors({"weight": (arguments.size(0, "num_parameters"),)})
+
+
+def _recurrent(gates: int) -> Callable[[Arguments], LeafTensors]:
+    """LSTM, GRU and RNN: matrices from the input and from the state, and their biases, in each layer and direction."""
+
+    def tensors(arguments: Arguments) -> LeafTensors:
+        size, state = arguments.size(0, "input_size"), arguments.size(1, "hidden_size")
+        layers = min((arguments.sizes(2, "num_layers") or (1,))[0], _MOST_LAYERS)
+        ways = ("", "_reverse") if arguments.has("bidirectional", default=False) else ("",)
+        output = (arguments.sizes(99, "proj_size") or (0,))[0] or state
+        shapes: dict[str, Shape] = {}
+        for layer in range(layers):
+            for way in ways:
+                end = f"_l{layer}{way}"
+                shapes[f"weight_ih{end}"] = (gates * state, size if not layer else len(ways) * output)
+                shapes[f"weight_hh{end}"] = (gates * state, output)
+                if arguments.has("bias"):
+                    shapes[f"bias_ih{end}"] = shapes[f"bias_hh{end}"] = (gates * state,)
+                if output != state:
+                    shapes[f"weight_hr{end}"] = (output, state)
+        return LeafTensors(shapes)
+
+    return tensors
+
+
+_RULES: dict[str, Callable[[Arguments], LeafTensors]] = {
+    **dict.fromkeys(("Linear", "NonDynamicallyQuantizableLinear", "Linear8bitLt", "Linear4bit"), _linear),
+    "Conv1D": _conv1d_of_transformers,
+    **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution),
+    **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), _batch_norm(0)),
+    "GroupNorm": _batch_norm(1),
+    "PReLU": _prelu,
+    "LSTM": _recurrent(4),
+    "GRU": _recurrent(3),
+    "RNN": _recurrent(1),
+}
+_ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
+    "LayerNorm": _norm,
+    "RMSNorm": _rms_norm,
+    "Embedding": _embedding,
+    "EmbeddingBag": _embedding,
+}
+# The ends of the names of modules that have no tensors of their own, in PyTorch and in most programs.
+_QUIET = (
+    *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
+    *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),
+    *("Softplus", "Tanhshrink", "Hardtanh", "GLU", "CELU", "Swish", "Threshold", "Softsign", "LogSigmoid"),
+    *("ModuleList", "ModuleDict", "Sequential", "ParameterList", "CosineSimilarity", "PairwiseDistance", "Upsample"),
+    *("ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "LambdaLayer"),
+)
+
+
+@cache
+def _without_tensors() -> frozenset[str]:
+    """The kinds of modules without tensors and without children in the models of all families, and activations."""
+    kinds = {facts.kind for facts in ACTIVATIONS.values() if not facts.parameters}
+    for family in FAMILIES.values():
+        for _path, module, _copies in build(family.config.default()).modules():
+            if not module.parameters and not any(module.named_children(folded=True)):
+                kinds.add(module.kind)
+    return frozenset(kinds)

@@ -1,0 +1,244 @@
+"""Read listings of names and shapes: named_parameters(), state_dict(), the variables of a TensorFlow checkpoint.
+
+>>> listed("pooler.dense.weight -> torch.Size([768, 768]) -> 589,824").tensors
+(('pooler.dense.weight', (768, 768)),)
+>>> listed("bert/pooler/dense/kernel, shape = (768, 3072)").tensors
+(('bert.pooler.dense.weight', (3072, 768)),)
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from math import prod
+from typing import NamedTuple
+
+from bertcalc.checkpoints.checkpoint import BUFFERS
+from bertcalc.families import FAMILIES
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Shape, Tensor
+from bertcalc.reading.plain_lines import without_ansi
+from bertcalc.reading.recognition import Recognition, recognized, stored, with_ties
+from bertcalc.reading.result import Kind, PossibleCount, Reading, of_ties
+from bertcalc.reading.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import Problem, wrong
+
+_SIZE = r"[0-9][0-9,_']{0,20}"
+_SHAPE = re.compile(
+    rf"[\[(] {{0,4}}(?P<sizes>{_SIZE}(?:,? {{1,4}}{_SIZE}){{0,7}}) {{0,4}},? {{0,4}}[\])]"
+    rf"|(?<![\w.])(?P<crossed>{_SIZE}(?: ?[x×] ?{_SIZE}){{1,7}})(?![\w.])|(?:Size|Shape)\(\[(?P<scalar>)\]\)"
+)
+_NAME = re.compile(r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])")
+_ALONE = re.compile(r"\s*[A-Za-z_]\w*\s*(?:[:|,>=-]|\s)*(?:torch\.Size\()?\s*$")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
+_NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
+_AFTER = 80  # characters after a shape in which a count may follow
+_BEFORE = 300  # characters before a shape that may hold its name
+_MOST_TENSORS = 100_000
+_MOST_DIGITS = 18
+_MORE_BUFFERS = (*BUFFERS, "num_batches_tracked", "running_mean", "running_var", "inv_freq", "masked_bias")
+_SMALLEST_COUNT = 100  # smaller numbers after a shape are rather a number of the line
+
+
+class Listing(NamedTuple):
+    """The tensors of a listing, in PyTorch's names, and remarks on its lines."""
+
+    tensors: tuple[tuple[str, Shape], ...]
+    buffers: tuple[str, ...] = ()
+    optimizer: int = 0  # variables of the optimizer, which are left out
+    contradictions: tuple[Problem, ...] = ()
+    from_tensorflow: bool = False
+
+
+class _Entry(NamedTuple):
+    name: str
+    shape: Shape
+    written: int | None
+
+
+def listed(text: str) -> Listing:
+    """Every name with a shape in a text, each name once."""
+    tensors: dict[str, Shape] = {}
+    contradictions: list[Problem] = []
+    optimizer, slashes = 0, 0
+    entries = list(_entries(without_ansi(text)))
+    albert = any(is_of_albert(entry.name) for entry in entries)
+    for name, shape, written in entries:
+        if is_of_optimizer(name):
+            optimizer += 1
+            continue
+        if "/" in name:
+            slashes += 1
+            name, shape = pytorch_tensor(name, shape, albert)
+        if tensors.setdefault(name, shape) != shape:
+            message = N_("{name} is listed with two shapes: the first is used.")
+            contradictions.append(Problem.of(message, name=shorten(name)))
+        elif written is not None and written != prod(shape):
+            message = N_("{name}: the text says {written}, but its shape has {count} elements.")
+            contradictions.append(Problem.of(message, name=shorten(name), written=written, count=prod(shape)))
+    buffers = tuple(name for name in tensors if name.rpartition(".")[2] in _MORE_BUFFERS)
+    return Listing(tuple(tensors.items()), buffers, optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2)
+
+
+def _entries(text: str) -> Iterator[_Entry]:
+    end = 0
+    found = list(_shapes(text))
+    for number, (start, after, shape) in enumerate(found[:_MOST_TENSORS]):
+        before = text[max(end, start - _BEFORE) : start]
+        name = _name(before)
+        end = after
+        if name:
+            following = found[number + 1][0] if number + 1 < len(found) else len(text)
+            yield _Entry(name, shape, _written(text[after : min(following, after + _AFTER)], shape))
+
+
+def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
+    for match in _SHAPE.finditer(text):
+        sizes = _sizes(match["sizes"] or match["crossed"] or "")
+        if sizes is not None:
+            yield match.start(), match.end(), sizes
+
+
+def _sizes(text: str) -> Shape | None:
+    """The sizes of a shape. A comma without a space separates thousands only where others separate the sizes."""
+    if re.search(r"[x×]|, ", text):
+        parts = re.split(r" ?[x×] ?|,? +", text)
+        if any("," in part.rstrip(",") and not _GROUPED.fullmatch(part.rstrip(",")) for part in parts):
+            parts = re.split(r"[x×, ]+", text)
+    else:
+        parts = re.split(r"[, ]+", text)
+    digits = [re.sub(r"\D", "", part) for part in parts]
+    digits = [part for part in digits if part]
+    return None if any(len(part) > _MOST_DIGITS for part in digits) else tuple(map(int, digits))
+
+
+_GROUPED = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
+
+
+def _name(before: str) -> str:
+    """The name that ends a text in front of a shape, on its line or on the line above."""
+    lines = before.rstrip(" \t").split("\n")
+    for line in reversed(lines[-2:]):
+        names = [name for name in _NAME.findall(line) if _is_name(name)]
+        if names:
+            return str(names[-1])
+        if _ALONE.fullmatch(line) and (word := _WORD.search(line)) and word[0] not in _WORDS:
+            return word[0]
+    return ""
+
+
+_WORDS = ("torch", "shape", "Shape", "Size", "size", "In", "Out")
+
+
+def _is_name(name: str) -> bool:
+    """Whether a word with dots or slashes may name a tensor; those of sentence-transformers begin with a number."""
+    first, _dot, rest = name.partition(".")
+    return not name.startswith(_NOT_NAMES) and (not first[:1].isdigit() or (first.isdecimal() and rest[:1].isalpha()))
+
+
+def _written(text: str, shape: Shape) -> int | None:
+    """The count that a line writes after a shape: the one that is right if there is one."""
+    line = text.split("\n", 1)[0]
+    numbers = [int(re.sub(r"\D", "", number)) for number in _NUMBER.findall(line) if len(number) < 25]
+    if prod(shape) in numbers:
+        return prod(shape)
+    large = [number for number in numbers if number >= _SMALLEST_COUNT]
+    return large[0] if len(large) == len(numbers) == 1 else None
+
+
+def read_listing(text: str) -> Reading:
+    """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
+    listing = listed(text)
+    if not listing.tensors:
+        raise wrong(
+            N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
+            example=_EXAMPLE,
+        )
+    return of_tensors("listing", listing, text)
+
+
+_EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
+
+
+def of_tensors(kind: Kind, listing: Listing, text: str = "") -> Reading:
+    """The reading of named tensors, wherever they come from; ``text`` may hold their total."""
+    sentence = Problem.of(N_("Read as: a listing of {count} tensors."), count=len(listing.tensors))
+    if listing.from_tensorflow:
+        sentence = Problem.of(N_("Read as: the {count} variables of a TensorFlow model."), count=len(listing.tensors))
+    if kind == "safetensors-header":
+        sentence = Problem.of(N_("Read as: a safetensors header with {count} tensors."), count=len(listing.tensors))
+    tensors = tuple(Tensor(name, shape, 1) for name, shape in listing.tensors if name not in listing.buffers)
+    count = sum(tensor.num_parameters() for tensor in tensors)
+    recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
+    notes = tuple(_notes(listing))
+    if recognition is None:
+        return Reading(kind, sentence, None, None, tensors, count, notes=notes)
+    recognition, possible = _with_ties(recognition, listing, text)
+    return Reading(
+        kind,
+        sentence,
+        recognition.model,
+        recognition.model,
+        tensors,
+        recognition.num_parameters,
+        False,
+        possible,
+        recognition.missing,
+        recognition.additional,
+        recognition.reshaped,
+        recognition.guessed,
+        recognition.preset,
+        notes,
+    )
+
+
+def _under_other_names(listing: Listing) -> Recognition | None:
+    """In families whose head comes first, PyTorch lists the tied matrix under the head's name alone."""
+    for head, table in _tables_of_heads():
+        if head in dict(listing.tensors):
+            renamed = [(table if name == head else name, shape) for name, shape in listing.tensors]
+            return recognized([*stored(renamed)])
+    return None
+
+
+@cache
+def _tables_of_heads() -> tuple[tuple[str, str], ...]:
+    """The name of each head's matrix that PyTorch lists instead of the word embeddings, and their name."""
+    pairs = (
+        (listed_name, table)
+        for family in FAMILIES.values()
+        for table, listed_name in Model(family.config.default(), family.for_task("masked-lm")).ties().items()
+        if family.head_first and table.endswith("word_embeddings.weight")
+    )
+    return tuple(dict.fromkeys(pairs))
+
+
+def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[Recognition, tuple[PossibleCount, ...]]:
+    """A state_dict lists a tied matrix under both of its names; a listing of parameters has it once.
+
+    If nothing else shows which of both a text is, the matrix is taken as tied, the default.
+    """
+    model = recognition.model
+    tied = with_ties(model, True)
+    if tied is None or not type(model.config).default().tie_word_embeddings:
+        return recognition, ()
+    again = recognized([*stored(listing.tensors)], tied.architecture, prepare=lambda _model: tied)
+    if again is None or again.distance > recognition.distance or not again.second_names:
+        return recognition, ()
+    if listing.buffers or any(second.endswith("bias") for second in again.second_names):
+        return again, ()  # a state_dict
+    counts = tuple(of_ties(tied, again.num_parameters))
+    if any(f"{counts[-1].parameters:{sign}}" in text for sign in (",", "")):
+        return recognition, ()
+    return again, counts
+
+
+def _notes(listing: Listing) -> Iterator[Problem]:
+    yield from listing.contradictions
+    if listing.optimizer:
+        message = N_("{count} variables of the optimizer are left out.")
+        yield Problem.of(message, count=listing.optimizer)
+    if listing.buffers:
+        message = N_("Not counted, because they are buffers: {names}.")
+        yield Problem.of(message, names=", ".join(map(shorten, listing.buffers[:4])))

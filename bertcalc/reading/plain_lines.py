@@ -1,0 +1,46 @@
+r"""Text as people paste it, without what terminals, notebooks and editors add to it.
+
+>>> plain_lines("\x1b[1m>>> model\x1b[0m\nOut[3]: BertModel(\n  12 |   (embeddings): BertEmbeddings(")
+['model', 'BertModel(', '  (embeddings): BertEmbeddings(']
+"""
+
+import re
+
+from bertcalc.text import N_
+from bertcalc.text.problem import wrong
+
+LARGEST = 1_000_000  # characters
+_ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)|[@-Z\\-_])")
+_PROMPT = re.compile(r" {0,20}(?:>>>|(?:In|Out) ?\[[0-9 ]{0,6}\]:)(?: |$)")
+_LINE_NUMBER = re.compile(r" {0,8}[0-9]{1,6}(?: ?[|:.│] ?| (?=[( A-Z)]))")
+_MARK = re.compile(r" {0,20}(?:[>#|│•*-]|//)(?: |$)")
+_INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\ufeff": None, "\r": "\n", "\x00": None})
+
+
+def checked_length(text: str) -> None:
+    """Refuse a text that is too long. Raises InputError."""
+    if len(text) > LARGEST:
+        message = N_("This text has {length} characters: at most {most} are allowed.")
+        raise wrong(message, length=len(text), most=LARGEST)
+
+
+def without_ansi(text: str) -> str:
+    """The text without colors of a terminal, and with ordinary spaces and line ends."""
+    return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
+
+
+def plain_lines(text: str) -> list[str]:
+    """The lines without prompts, line numbers, and marks of quotes, comments and lists."""
+    return [_without_prefix(line.expandtabs(4).rstrip()) for line in without_ansi(text).split("\n")]
+
+
+def _without_prefix(line: str) -> str:
+    for prefix in (_PROMPT, _LINE_NUMBER, _MARK):
+        if match := prefix.match(line):
+            line = line[match.end() :]
+    return line
+
+
+def is_fence(line: str) -> bool:
+    """Whether a line begins or ends code in Markdown."""
+    return line.lstrip().startswith(("```", "~~~"))

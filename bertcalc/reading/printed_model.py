@@ -1,0 +1,284 @@
+"""Read a printed model and compare it with the model of its class and sizes.
+
+>>> from bertcalc.families import build
+>>> reading = read_printed(str(build("bert-base-uncased")))
+>>> reading.model == build("bert-base-uncased"), reading.num_parameters
+(True, 109482240)
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from functools import partial
+from math import prod
+from typing import Any
+
+from bertcalc.config import Config, ConfigError
+from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.families import CLASSES
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module, Shape
+from bertcalc.reading.leaf_modules import arguments_of
+from bertcalc.reading.printed_tree import PrintedTree, printed_models
+from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, stored
+from bertcalc.reading.result import PossibleCount, Reading, of_ties
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import Problem, wrong
+from bertcalc.transformers4.version import RELATIVE
+
+_MOST_MODULES = 100_000
+
+
+def read_printed(text: str) -> Reading:
+    """Read the printed model of a text; of several, the one with most lines. Raises InputError if there is none."""
+    trees = printed_models(text)
+    if not trees:
+        raise wrong(N_("This text has no printed PyTorch model: one begins with a line such as BertModel(."))
+    tree = max(trees, key=lambda tree: (tree.is_complete, tree.lines))
+    if sum(copies for _path, _module, copies in tree.root.modules()) > _MOST_MODULES:
+        raise wrong(N_("This printed model has more than {most} modules."), most=_MOST_MODULES)
+    return _reading(tree, trees)
+
+
+def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Reading:
+    printed = dict(_tensors(tree.root))
+    recognition = _recognized(tree, printed)
+    notes = [*_notes(tree, trees)]
+    sentence = _sentence(tree)
+    if recognition is None:
+        count = tree.root.num_parameters()
+        open_part = bool(tree.unknown()) or not tree.is_complete
+        unsure = _of_unsure(tree, tree.unsure(), count)
+        tensors = tuple(tree.root.tensors())
+        return Reading(
+            "printed-model", sentence, None, tree.root, tensors, count, open_part, unsure, notes=tuple(notes)
+        )
+    recognition = _completed(tree, recognition)
+    parts = {name: getattr(recognition, name) for name in ("missing", "additional", "reshaped", "guessed", "preset")}
+    unknown = bool(set(tree.unknown()) - _known_by(recognition.model, tree))
+    return Reading(
+        "printed-model",
+        sentence,
+        recognition.model,
+        tree.root,
+        tuple(tree.root.tensors()),
+        recognition.num_parameters,
+        unknown or bool(recognition.missing and not tree.is_complete),
+        tuple(_possible(tree, recognition)),
+        notes=tuple(notes),
+        **parts,
+    )
+
+
+def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
+    """Fill what the text leaves out from a preset that has the same sizes; what it cuts off stays missing otherwise."""
+    if tree.is_complete or recognition.additional or recognition.reshaped:
+        return recognition
+    model = recognition.model
+    if recognition.preset:
+        return recognition._replace(missing=())
+    for name, preset in PRESETS.items():
+        same = type(preset.config) is type(model.config) and all(
+            getattr(preset.config, field) == getattr(model.config, field)
+            for field in (*TELLING, "intermediate_size")
+            if field != "num_hidden_layers"
+        )
+        if same and preset.config.num_hidden_layers >= model.config.num_hidden_layers:
+            config = replace(model.config, num_hidden_layers=preset.config.num_hidden_layers)
+            return Recognition(model.changed(config=config, add_pooling_layer=True), recognition.guessed, preset=name)
+    return recognition
+
+
+def _tensors(root: Module) -> Iterator[tuple[str, Shape]]:
+    return ((tensor.name, tensor.shape) for tensor in root.tensors(folded=False))
+
+
+def _sentence(tree: PrintedTree) -> Problem:
+    layers = max((copies for _path, module, copies in tree.root.modules() if _is_layer(module)), default=0)
+    if layers:
+        one, more = (
+            N_("Read as: a printed PyTorch model ({name}), one layer."),
+            N_("Read as: a printed PyTorch model ({name}), {layers} layers."),
+        )
+        return Problem.of(one if layers == 1 else more, name=shorten(tree.root.kind), layers=layers)
+    return Problem.of(
+        N_("Read as: a printed PyTorch model ({name}), {lines} lines."), name=shorten(tree.root.kind), lines=tree.lines
+    )
+
+
+def _is_layer(module: Module) -> bool:
+    return module.kind.endswith(("Layer", "Block")) and any(module.named_children(folded=True))
+
+
+def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]:
+    if len(trees) > 1:
+        message = N_("The text has {count} printed models: this is {name}, with {lines} lines.")
+        yield Problem.of(message, count=len(trees), name=shorten(tree.root.kind), lines=tree.lines)
+    if tree.headless:
+        yield Problem.of(N_("The first lines of the print are missing."))
+    for path in tree.left_out:
+        yield Problem.of(N_("Lines are left out inside of {path}."), path=shorten(path or tree.root.kind))
+    for path in tree.filled:
+        yield Problem.of(
+            N_("Layers are left out in {path}: their numbers show how many, and they are read like the one before."),
+            path=shorten(path or tree.root.kind),
+        )
+    for path in tree.cut:
+        yield Problem.of(N_("The print ends inside of {path}."), path=shorten(path or tree.root.kind))
+    kinds = dict.fromkeys(tree.unknown().values())
+    if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
+        names = ", ".join(map(shorten, strange[:8]))
+        yield Problem.of(N_("Modules whose parameters their print does not show: {names}."), names=names)
+
+
+def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition | None:
+    """Compare the tree with the model of its class, with tensors that do not print where the model has them."""
+    named = [(path, module.kind) for path, module, _copies in tree.root.modules(folded=False)]
+    place, cls = next(((path, kind) for path, kind in named if kind in CLASSES), ("", None))
+    whole = cls if cls and _is_all(tree.root, place) else None
+    kinds = {_without_adapters(path): kind for path, kind in named}
+    modules = {_without_adapters(path): module for path, module, _copies in tree.root.modules(folded=False)}
+    shapes = {_without_adapters(name): shape for name, shape in printed.items()}
+    inside = f"{place}." if whole and place else ""
+    hidden = _hidden(cls, kinds, inside if whole else f"{place}." if place else "", shapes)
+    prepare = partial(_with_printed_values, modules=modules, tree=tree)
+    return recognized([*stored((shapes | hidden).items())], whole, cls, kinds, prepare)
+
+
+def _without_adapters(path: str) -> str:
+    """PEFT wraps a module that it adapts, and keeps it as base_layer."""
+    return path.replace(".base_layer", "")
+
+
+def _is_all(root: Module, path: str) -> bool:
+    """Whether there is nothing beside the module at a path: it is wrapped, as DataParallel and PEFT do."""
+    module = root
+    for name in path.split(".") if path else ():
+        children = [child for _name, child, _copies in module.named_children(folded=True)]
+        if len(children) > 1 or name != next(iter(module.children)):
+            return False
+        module = children[0]
+    return True
+
+
+def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Tensors that do not print, of modules that the text has: those of a module with children, and of DeBERTa's norms.
+
+    The first guess is that they have the family's default shapes; only their names are needed to tell the sizes.
+    """
+    if cls is None:
+        return {}
+    family = CLASSES[cls]
+    full = Model(family.fullest(**RELATIVE), cls)
+    return {
+        f"{start}{name}": shape
+        for path, module, _copies in full.modules(folded=False)
+        if f"{start}{path}" in kinds and is_hidden(module)
+        for name, shape in zip(own_names(path, module), module.parameters.values(), strict=True)
+        if f"{start}{name}" not in shapes
+    }
+
+
+def _known_by(model: Model, tree: PrintedTree) -> set[str]:
+    """The paths of modules whose tensors the print does not show, and the model knows."""
+    paths = tuple({_DIGITS.sub("*", path) for path, module, _copies in model.modules() if is_hidden(module) and path})
+    return {path for path in tree.unknown() if paths and _DIGITS.sub("*", path).endswith(paths)}
+
+
+_DIGITS = re.compile(r"(?<![^.])[0-9]+(?![^.])")  # the number of a layer, as a part of a path
+
+
+def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleCount]:
+    model, count = recognition.model, recognition.num_parameters
+    if recognition.preset:
+        yield PossibleCount(
+            model.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=recognition.preset)
+        )
+        yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if nothing but what is printed belongs to it")))
+        return
+    yield from of_ties(model, count)
+
+
+def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
+    """The counts with and without the biases of which an old print does not say whether they exist."""
+    copies = {path: copies for path, _module, copies in tree.root.modules()}
+    shapes = {tensor.name: tensor.shape for tensor in tree.root.tensors()}
+    less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
+    if not less:
+        return ()
+    with_biases = Problem.of(N_("if its LayerNorms have a bias, as nearly all have"))
+    without = Problem.of(N_("if its LayerNorms have no bias, which old releases of PyTorch do not print"))
+    return PossibleCount(count, with_biases), PossibleCount(count - less, without)
+
+
+def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:
+    """Correct the fields that no shape shows, but the arguments of a module do: probabilities, epsilons, activations.
+
+    Whether the decoder is tied does not print: the default is assumed.
+    """
+    config = model.config
+    if config.has("tie_word_embeddings"):
+        with suppress(ConfigError):
+            config = replace(config, tie_word_embeddings=type(config).default().tie_word_embeddings)
+    with suppress(ConfigError):  # a class for multiple choice has one label, whatever the field says
+        usual = model.changed(config=replace(config, num_labels=type(config).default().num_labels))
+        config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
+    for field in fields(config):
+        votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
+        for value, _number in votes.most_common():  # a classifier has a dropout of its own
+            with suppress(ConfigError):
+                config = replace(config, **{field.name: value})
+                break
+    return model.changed(config=config)
+
+
+def _printed_values(model: Model, field: str, modules: Mapping[str, Module]) -> Iterator[Any]:
+    """The values of a field that the text may show, by the module whose print the field changes."""
+    for sample in _samples(model.config, field):
+        with suppress(ConfigError):
+            changed = model.changed(config=replace(model.config, **{field: sample}))
+            before = dict(_all_modules(model))
+            for path, module in _all_modules(changed):
+                old, text = before.get(path), _at(modules, path)
+                if old is not None and text is not None:
+                    yield from _value(field, old, module, text)
+
+
+def _all_modules(model: Model) -> Iterator[tuple[str, Module]]:
+    return ((path.replace("*", "0"), module) for path, module, _copies in model.modules())
+
+
+def _at(modules: Mapping[str, Module], path: str) -> Module | None:
+    return modules.get(path)
+
+
+def _value(field: str, old: Module, new: Module, text: Module) -> Iterator[Any]:
+    if field.endswith(("hidden_act", "activation", "activation_function")) and old.kind != new.kind:
+        if text.kind != old.kind:
+            yield from (name for name, facts in ACTIVATIONS.items() if facts.kind == text.kind)
+        return
+    before, after = (arguments_of(module.extra_repr()).named for module in (old, new))
+    printed = arguments_of(text.extra_repr()).named
+    if before.get("padding_idx") != after.get("padding_idx") and "padding_idx" not in printed:
+        yield None
+    for name in {**before, **after}:
+        if before.get(name) not in (after.get(name), printed.get(name)) and name in printed:
+            with suppress(ValueError):
+                yield float(printed[name]) if "." in printed[name] or "e" in printed[name] else int(printed[name])
+
+
+def _samples(config: Config, field: str) -> tuple[Any, ...]:
+    """Another value of a field whose value shows in the print but in no shape."""
+    value = getattr(config, field)
+    if isinstance(value, float):
+        return (0.123 if value != 0.123 else 0.321,)
+    if field == "pad_token_id":
+        return (value - 1,) if value else (1, None) if value == 0 else (0,)
+    if isinstance(value, str) and value in ACTIVATIONS:
+        return ("relu" if value != "relu" else "gelu",)
+    if field.endswith("dropout") and value is None:
+        return (0.123,)
+    return ()

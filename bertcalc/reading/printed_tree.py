@@ -1,0 +1,307 @@
+"""Read the modules that ``print(model)`` shows, from PyTorch 1 or 2, with noise around and within them.
+
+>>> text = '''Model(
+...   (0-1): 2 x Linear(in_features=3, out_features=2, bias=True)
+... )'''
+>>> [tree] = printed_models(text)
+>>> tree.root.num_parameters(), tree.is_complete
+(16, True)
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from bertcalc.model.modules import Module, Shape
+from bertcalc.model.read_modules import Layers, ReadModule, folded
+from bertcalc.reading.leaf_modules import tensors_of
+from bertcalc.reading.plain_lines import is_fence, plain_lines
+
+_NAMED = re.compile(r"\([^()\s:]{1,100}\): ?")
+_MODULE = re.compile(
+    r"(?:\((?P<name>[^()\s:]{1,100})\): ?)?(?:(?P<copies>[0-9]{1,9}) ?x ?)?(?P<kind>[A-Za-z_][\w.]{0,99})\((?P<rest>.*)"
+)
+_PARAMETER = re.compile(
+    r"\((?P<name>\w{1,100})\): Parameter containing: \[(?:\w|\.){1,60} of size (?P<shape>[0-9x]{1,100})"
+)
+_GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
+_ENDS = re.compile(r"\)+[,;.]?")
+_MOST_JOINED = 6  # lines of one module
+_MOST_PROSE = 6  # lines of prose in a row that a printed model may contain
+_DEEPEST = 100
+
+
+class PrintedModule(ReadModule):
+    """A module of a printed model; ``known`` says whether its tensors are, ``unsure`` which of them may not exist."""
+
+    known = True
+    unsure: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PrintedTree:
+    """A printed model: its root, and the paths of the modules in which lines are missing.
+
+    ``left_out`` are modules that stand around a line that is none of the print's, such as three dots; ``cut`` are those
+    that the text does not close; ``filled`` are lists whose numbers show how many equal layers were left out.
+    """
+
+    root: Module
+    lines: int
+    left_out: tuple[str, ...] = ()
+    cut: tuple[str, ...] = ()
+    filled: tuple[str, ...] = ()
+    headless: bool = False  # the first line of the print is missing
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether no line is missing."""
+        return not (self.left_out or self.cut or self.headless)
+
+    def unknown(self) -> dict[str, str]:
+        """The kinds of the modules whose tensors are not known, by path."""
+        modules = ((path, module) for path, module, _copies in self.root.modules())
+        return {path: module.kind for path, module in modules if isinstance(module, PrintedModule) and not module.known}
+
+    def unsure(self) -> list[str]:
+        """The names of the tensors of which an old print does not say whether they exist."""
+        return [
+            f"{path}.{name}" if path else name
+            for path, module, _copies in self.root.modules()
+            if isinstance(module, PrintedModule)
+            for name in module.unsure
+        ]
+
+
+@dataclass
+class _Open:
+    """A module whose closing parenthesis has not come yet."""
+
+    name: str
+    kind: str
+    copies: int
+    indent: int
+    path: str
+    children: list[tuple[str, int, Module]] = field(default_factory=list)
+    parameters: dict[str, Shape] = field(default_factory=dict)
+
+
+class _Line(NamedTuple):
+    """A line, or several that were one: its indentation, its text, and the number of the line after it."""
+
+    indent: int
+    text: str
+    end: int
+
+
+def printed_models(text: str) -> list[PrintedTree]:
+    """All printed models in a text, in order."""
+    lines = plain_lines(text)
+    return list(_Reader(lines).trees())
+
+
+class _Reader:
+    """Reads the lines in one pass; parentheses and, where there is any, indentation show what is inside of what."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines = lines
+        starts = {_indent(line) for line in lines if _NAMED.match(line.lstrip())}
+        self._indented = len(starts) > 1
+        self._stack: list[_Open] = []
+        self._begin("")
+
+    def _begin(self, kind: str, indent: int = -1) -> None:
+        self._stack = [_Open("", kind, 1, indent, "")] if kind else []
+        self._headless = indent < 0
+        self._count = 0
+        self._left_out: list[str] = []
+        self._prose: list[str] = []
+        self._filled: list[str] = []
+
+    def trees(self) -> Iterator[PrintedTree]:
+        at = 0
+        while at < len(self._lines):
+            line = _joined(self._lines, at)
+            at = line.end
+            yield from self._take(line, at)
+        yield from self._end()
+
+    def _take(self, line: _Line, after: int) -> Iterator[PrintedTree]:
+        text = line.text
+        if is_fence(text):
+            yield from self._end()
+        elif not text:
+            return
+        elif self._stack and _ENDS.fullmatch(text):
+            yield from self._close(text.count(")"), line.indent)
+        elif parameter := _PARAMETER.match(text):
+            self._own(parameter["name"], parameter["shape"])
+        elif (match := _MODULE.match(text)) and (match["name"] or self._is_root(match, after)):
+            if not match["name"] or not self._stack:
+                yield from self._end()
+                self._begin(*(("Module",) if match["name"] else (match["kind"], line.indent)))
+                if not match["name"]:
+                    self._count = 1
+                    return
+            self._add(match, line.indent)
+        elif self._stack:
+            self._prose.append(text)
+            if len(self._prose) > _MOST_PROSE:
+                yield from self._end()
+
+    def _is_root(self, match: re.Match[str], after: int) -> bool:
+        rest = (line.lstrip() for line in self._lines[after : after + 3])
+        following = next((line for line in rest if line), "")
+        return not match["rest"] and match["kind"][:1].isupper() and bool(_NAMED.match(following))
+
+    def _own(self, name: str, shape: str) -> None:
+        if self._stack:
+            self._stack[-1].parameters[name] = tuple(int(size[:18]) for size in shape.split("x") if size)
+
+    def _add(self, match: re.Match[str], indent: int) -> None:
+        while self._indented and len(self._stack) > 1 and self._stack[-1].indent >= indent:
+            self._pop()
+        parent = self._stack[-1]
+        if self._prose:
+            self._left_out.append(parent.path)
+            self._prose = []
+        self._count += 1
+        name, copies = match["name"], int(match["copies"] or 1)
+        path = f"{parent.path}.{name}" if parent.path else name
+        arguments, closed = _arguments(match["rest"])
+        if not match["rest"] and len(self._stack) < _DEEPEST:
+            self._stack.append(_Open(name, match["kind"], copies, indent, path))
+            return
+        module = _leaf(match["kind"], arguments if closed else match["rest"])
+        parent.children.append((name, copies, module))
+
+    def _close(self, closers: int, indent: int) -> Iterator[PrintedTree]:
+        if self._prose:
+            self._left_out.append(self._stack[-1].path)
+            self._prose = []
+        while self._indented and len(self._stack) > 1 and self._stack[-1].indent > indent:
+            self._pop()
+        for _closer in range(min(closers, len(self._stack))):
+            if len(self._stack) == 1:
+                if not self._headless:
+                    yield from self._end(closed=True)
+                return
+            self._pop()
+
+    def _pop(self) -> None:
+        closed = self._stack.pop()
+        self._stack[-1].children.append((closed.name, closed.copies, self._module(closed)))
+
+    def _end(self, *, closed: bool = False) -> Iterator[PrintedTree]:
+        if not self._stack:
+            return
+        cut = () if closed or self._headless else (self._stack[-1].path,)
+        while len(self._stack) > 1:
+            self._pop()
+        root = self._module(self._stack.pop())
+        if self._count > 1 or self._headless:
+            left_out = tuple(dict.fromkeys(self._left_out))
+            yield PrintedTree(root, self._count, left_out, cut, tuple(self._filled), self._headless)
+        self._begin("")
+
+    def _module(self, closed: _Open) -> Module:
+        numbered = [_RANGE.fullmatch(name) for name, _copies, _child in closed.children]
+        layers = [
+            (int(number[1]), int(number[2] or number[1]) - int(number[1]) + 1, child)
+            for number, (_name, _copies, child) in zip(numbered, closed.children, strict=True)
+            if number
+        ]
+        if layers and len(layers) == len(closed.children):
+            return folded(closed.kind, self._without_gaps(layers, closed.path))
+        module = PrintedModule(closed.kind, "")
+        module.children = {}
+        for name, _copies, child in closed.children:
+            module.children.setdefault(name, child)
+        module.parameters = {**closed.parameters, **_of_attention(closed.kind, module.children)}
+        module.known = bool(closed.children or closed.parameters) or closed.kind in ("ModuleList", "Sequential")
+        return module
+
+    def _without_gaps(self, layers: Sequence[Layers], path: str) -> Iterator[Layers]:
+        """The layers with those that were left out between two equal ones, as their numbers show."""
+        end = 0
+        before: Module | None = None
+        for start, copies, layer in layers:
+            if start < end or copies < 1:
+                continue
+            if start > end and before is not None:
+                self._filled.append(path)
+                yield end, start - end, before
+            yield start, copies, layer
+            end, before = start + copies, layer
+
+
+def _of_attention(kind: str, children: Mapping[str, Module]) -> dict[str, Shape]:
+    """The tensors of PyTorch's MultiheadAttention that do not print: those of query, key and value together."""
+    output = children.get("out_proj") if kind == "MultiheadAttention" else None
+    if output is None or "weight" not in output.parameters:
+        return {}
+    width = output.parameters["weight"][0]
+    return {"in_proj_weight": (3 * width, width), "in_proj_bias": (3 * width,)}
+
+
+def _leaf(kind: str, arguments: str) -> PrintedModule:
+    module = PrintedModule(kind, arguments)
+    tensors = tensors_of(kind, arguments)
+    module.known = tensors is not None
+    if tensors:
+        module.parameters, module.unsure = tensors.shapes, tensors.unsure
+    return module
+
+
+def _arguments(rest: str) -> tuple[str, bool]:
+    """The arguments before the parenthesis that closes a module, and whether it is there."""
+    depth = 1
+    for at, sign in enumerate(rest):
+        depth += (sign == "(") - (sign == ")")
+        if not depth:
+            return rest[:at], True
+    return rest, False
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+def _joined(lines: Sequence[str], at: int) -> _Line:
+    """The line at a number, with the lines after it if it was wrapped."""
+    first = lines[at]
+    text, end = first.strip(), at + 1
+    if not (text.startswith("(") or _MODULE.match(text)) or _is_prose(text):
+        return _Line(_indent(first), text, end)
+    whole, joined = text, end
+    for number in range(end, min(end + _MOST_JOINED, len(lines))):
+        following = lines[number].strip()
+        if not following or _NAMED.match(following) or is_fence(following) or _is_whole(whole, following):
+            break
+        whole, joined = whole + following, number + 1
+        if _is_balanced(whole):
+            return _Line(_indent(first), _COMMA.sub(", ", whole), number + 1)
+    match = _MODULE.match(whole)
+    if whole != text and match and not match["rest"]:  # a name that was wrapped before its parenthesis
+        return _Line(_indent(first), whole, joined)
+    return _Line(_indent(first), text, end)
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text that begins with a parenthesis is no module's."""
+    return text.startswith("(") and ")" in text and not _NAMED.match(text)
+
+
+def _is_balanced(text: str) -> bool:
+    return text.count("(") == text.count(")") and bool(_MODULE.match(text))
+
+
+def _is_whole(text: str, following: str) -> bool:
+    """Whether a text is all of a module's line, with the line after it."""
+    if _is_balanced(text):
+        return True
+    match = _MODULE.match(text)
+    return bool(match and not match["rest"] and not _GOES_ON.match(following))

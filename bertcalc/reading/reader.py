@@ -1,0 +1,118 @@
+"""Read any text that people have: recognize what it is, and read it as that.
+
+>>> reading = read("Linear(in_features=768, out_features=2, bias=True)")
+Traceback (most recent call last):
+    ...
+bertcalc.text.problem.InputError: This is nothing that bertcalc reads: paste a number, a calculation, a config.json, ...
+>>> print(read("fc.weight torch.Size([2, 768])\\nfc.bias torch.Size([2])"))
+Read as: a listing of 2 tensors.
+The text describes 1,538 parameters.
+"""
+
+import re
+from collections.abc import Callable
+
+from bertcalc.families import build
+from bertcalc.families.presets import DEFAULT_PRESET
+from bertcalc.model.model import Model
+from bertcalc.reading.explained import is_hand_count, number_in, read_article, read_hand_count, read_number
+from bertcalc.reading.json_files import json_kind, read_config, read_json_file
+from bertcalc.reading.listing import listed, read_listing
+from bertcalc.reading.plain_lines import checked_length
+from bertcalc.reading.printed_model import read_printed
+from bertcalc.reading.printed_tree import printed_models
+from bertcalc.reading.result import KINDS, Kind, Reading
+from bertcalc.reading.summary_table import read_table, table_kind
+from bertcalc.text import N_
+from bertcalc.text.amounts import LONGEST as LONGEST_NUMBER
+from bertcalc.text.arguments import checked, choice
+from bertcalc.text.problem import wrong
+
+_LONGEST_CALCULATION = 300
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_FEWEST_WORDS = 12  # of an article
+_CONFIG = re.compile(r"\s*[A-Za-z0-9]{1,40}Config\s?[{(]")
+_NOTHING = N_(
+    "This is nothing that bertcalc reads: paste a number, a calculation, a config.json, the output of print(model), "
+    "a listing of tensors, a summary, or an article."
+)
+
+
+@checked
+def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Reading:
+    """Read a text as what it is, or as ``kind``.
+
+    Args:
+        text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a
+            config.json, a printed model, a listing of tensors, a summary of Keras, torchinfo or torchsummary, an index
+            or a header of safetensors files, an adapter_config.json. Nothing in it is executed.
+        kind: What to read it as; None to recognize it.
+        model: The model against which numbers and hand counts are explained; BERT-base if it is None.
+
+    Raises:
+        InputError: The text is too long, or is nothing of this kind.
+
+    Example:
+        >>> read("110M").kind, read("Bert", "article").kind
+        ('number', 'article')
+    """
+    checked_length(text)
+    if kind is not None:
+        choice("kind", kind, KINDS)
+    present = build(DEFAULT_PRESET) if model is None else model
+    chosen = kind or kind_of(text, present)
+    if chosen in _OF_NUMBERS:
+        return _OF_NUMBERS[chosen](text, present)
+    return _READERS[chosen](text)
+
+
+_OF_NUMBERS: dict[Kind, Callable[[str, Model], Reading]] = {
+    "number": read_number,
+    "calculation": read_number,
+    "hand-count": read_hand_count,
+    "article": read_article,
+}
+_READERS: dict[Kind, Callable[[str], Reading]] = {
+    "config": read_config,
+    "printed-model": read_printed,
+    "listing": read_listing,
+    **dict.fromkeys(("keras-summary", "torchinfo", "torchsummary"), read_table),
+    **dict.fromkeys(("safetensors-index", "safetensors-header", "adapter-config", "other-file"), read_json_file),
+}
+
+
+def kind_of(text: str, model: Model) -> Kind:
+    """Recognize what a text is. Raises InputError if it is nothing of these kinds."""
+    if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
+        return "number" if _is_plain(text) else "calculation"
+    kind = json_kind(text) or ("config" if _CONFIG.match(text) else None) or table_kind(text) or _structure(text)
+    if kind:
+        return kind
+    if is_hand_count(text, model):
+        return "hand-count"
+    if len(_WORDS.findall(text)) >= _FEWEST_WORDS:
+        return "article"
+    if text.lstrip()[:1] == "{":
+        return "config"  # whose reader says what is wrong with it
+    raise wrong(_NOTHING)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text is a number without a calculation."""
+    return len(text) <= LONGEST_NUMBER and not re.search(r"[-+*/^×·÷()²³]", text.strip())
+
+
+def _structure(text: str) -> Kind | None:
+    """A printed model or a listing, unless most lines of the text are prose."""
+    lines = sum(bool(line.strip()) for line in text.split("\n"))
+    trees = printed_models(text)
+    printed = sum(tree.lines for tree in trees)
+    tensors = len(listed(text).tensors) if "[" in text or "(" in text or "x" in text else 0
+    if printed and _SHARE * printed >= lines:
+        return "printed-model"
+    if tensors and _SHARE * tensors >= lines:
+        return "listing"
+    return None
+
+
+_SHARE = 4  # one in so many lines is the model's or a tensor's; half of a print is closing parentheses

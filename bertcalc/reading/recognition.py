@@ -1,0 +1,261 @@
+"""Recognize the model whose tensors were read: its family, class and sizes, and what it lacks or has in addition.
+
+>>> from bertcalc.families import build
+>>> tensors = [StoredTensor(name, "", shape) for name, shape in build("bert-base-uncased").named_parameters()]
+>>> recognition = recognized(tensors)
+>>> recognition.model == build("bert-base-uncased"), recognition.agrees
+(True, True)
+>>> more = recognized([*tensors, StoredTensor("fc.weight", "", (5, 768)), StoredTensor("fc.bias", "", (5,))])
+>>> more.additional
+(Part(path='fc', kind='Linear', parameters=3845, modules=1),)
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import fields, replace
+from math import prod
+from typing import NamedTuple
+
+from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
+from bertcalc.checkpoints.safetensors import StoredTensor
+from bertcalc.config import Config, ConfigError
+from bertcalc.families import CLASSES
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module, Shape
+from bertcalc.text.problem import InputError
+
+TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embeddings", "type_vocab_size")
+
+
+class Part(NamedTuple):
+    """A module that only the text or only the model has, its parameters, and how many of them there are.
+
+    ``path`` has ``*`` for the number of a layer; ``kind`` is its class, or empty if it is not known. ``parameters`` are
+    those of all copies.
+    """
+
+    path: str
+    kind: str
+    parameters: int
+    modules: int = 1
+
+
+class Recognition(NamedTuple):
+    """The model that the tensors are most like; ``missing`` and ``additional`` are parts of the text against it.
+
+    ``reshaped`` are parts whose shapes differ; their parameters are the text's minus the model's. ``second_names`` are
+    tensors that the model ties to others. ``guessed`` are fields of the configuration that no shape shows.
+    """
+
+    model: Model
+    guessed: tuple[str, ...] = ()
+    missing: tuple[Part, ...] = ()
+    additional: tuple[Part, ...] = ()
+    reshaped: tuple[Part, ...] = ()
+    second_names: tuple[str, ...] = ()
+    preset: str = ""  # the one whose sizes were taken, as the text does not have all of them
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the text has exactly the model's tensors."""
+        return not (self.missing or self.additional or self.reshaped)
+
+    @property
+    def num_parameters(self) -> int:
+        """The parameters of the text: the model's, without what is missing, with what is additional."""
+        more = sum(part.parameters for part in (*self.additional, *self.reshaped))
+        return self.model.num_parameters() + more - sum(part.parameters for part in self.missing)
+
+    @property
+    def distance(self) -> int:
+        """The number of modules that differ."""
+        return sum(part.modules for part in (*self.missing, *self.additional, *self.reshaped))
+
+
+def recognized(
+    tensors: Sequence[StoredTensor],
+    architecture: str | None = None,
+    body: str | None = None,
+    kinds: Mapping[str, str] | None = None,
+    prepare: Callable[[Model], Model] = lambda model: model,
+) -> Recognition | None:
+    """The model that some tensors are most like; None if they are those of no family.
+
+    ``architecture`` is the class that the text names for the whole; ``body`` a class that it names for a part of it;
+    ``kinds`` has the classes of modules by path; ``prepare`` corrects fields that no shape shows.
+    """
+    named = architecture or body
+    family = CLASSES[named] if named else None
+    try:
+        model, guessed = model_of_shapes(tensors, family, architecture)
+    except InputError:
+        return _of_presets(tensors, architecture, body, kinds or {})
+    models = [prepare(model)]
+    if architecture is None and model.cls.task != "base":
+        base = model.family.base.name
+        models += [prepare(Model(model.config, base, pooler)) for pooler in (False, True)]
+    candidates = [_compared(candidate, guessed, tensors, kinds or {}) for candidate in models]
+    nearest = min(candidates, key=lambda candidate: candidate.distance)
+    nearest = nearest if nearest.agrees else _switched(nearest, tensors, kinds or {})
+    return nearest if named else nearest._replace(model=_renamed(nearest.model, tensors))
+
+
+def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
+    """The model with other switches, such as those of biases, where they agree better with the tensors."""
+    for field in fields(nearest.model.config):
+        config = nearest.model.config
+        if isinstance(value := getattr(config, field.name), bool):
+            with suppress(ConfigError):
+                model = nearest.model.changed(config=replace(config, **{field.name: not value}))
+                other = _compared(model, nearest.guessed, tensors, kinds)
+                nearest = min(nearest, other, key=lambda recognition: recognition.distance)
+    return nearest
+
+
+def _compared(
+    model: Model, guessed: tuple[str, ...], tensors: Sequence[StoredTensor], kinds: Mapping[str, str]
+) -> Recognition:
+    groups = matches(tensors, model)
+    unprinted = _unprinted(model, _plain(kinds, tensors, model))
+    second = tuple(matched.name for matched in groups["tied"])
+    own_kinds = {model.bare(path): module.kind for path, module, _copies in model.modules(folded=False)}
+    return Recognition(
+        model,
+        guessed,
+        _parts((matched for matched in groups["missing"] if matched.name not in unprinted), own_kinds),
+        _parts([*groups["head"], *groups["other"]], _plain(kinds, tensors, model)),
+        _parts((matched for matched in groups["shape"] if matched.name not in unprinted), own_kinds),
+        second,
+    )
+
+
+def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Model) -> dict[str, str]:
+    """The kinds of a text's modules by their names without the prefixes of the body and of what is around it."""
+    wrapper = wrapper_of(tensors)
+    return {
+        model.bare(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path] for path in kinds
+    }
+
+
+def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
+    """The tensors of a model that do not print, of modules that a print has."""
+    return {
+        model.bare(name)
+        for path, module, _copies in model.modules(folded=False)
+        if is_hidden(module) and model.bare(path) in kinds
+        for name in own_names(path, module)
+    }
+
+
+def is_hidden(module: Module) -> bool:
+    """Whether ``print`` does not show the shapes of a module's own tensors: it has children, or no arguments."""
+    return bool(module.parameters) and (any(module.named_children(folded=True)) or not module.extra_repr())
+
+
+def own_names(path: str, module: Module) -> Iterator[str]:
+    """The full names of a module's own tensors."""
+    return (f"{path}.{name}" if path else name for name in module.parameters)
+
+
+def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[Part, ...]:
+    """Some tensors by module; the same module of several layers is one part."""
+    tensors: dict[str, list[Matched]] = {}
+    for entry in matched:
+        tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
+    parts: dict[tuple[str, str], Part] = {}
+    for path, entries in tensors.items():
+        kind = kinds.get(path) or _kind(entries)
+        key = starred(path), kind
+        before = parts.get(key, Part(*key, 0, 0))
+        count = before.parameters + sum(_difference(entry) for entry in entries)
+        parts[key] = before._replace(parameters=count, modules=before.modules + 1)
+    return tuple(parts.values())
+
+
+def _difference(matched: Matched) -> int:
+    """The elements of a tensor; of one that both have, the text's minus the model's."""
+    if matched.entry is None:
+        return prod(matched.shape or ())
+    return matched.entry.numbers() - (prod(matched.shape) if matched.shape is not None else 0)
+
+
+def starred(path: str) -> str:
+    """The path with ``*`` for every number of a layer; a module that is only a number keeps it.
+
+    >>> starred("encoder.layer.11.output"), starred("classifier.0")
+    ('encoder.layer.*.output', 'classifier.0')
+    """
+    *outside, last = path.split(".")
+    return ".".join([*("*" if name.isdecimal() else name for name in outside), last])
+
+
+def _kind(entries: Sequence[Matched]) -> str:
+    """The kind of a module, if its tensors show it: a matrix and a bias of as many rows are Linear."""
+    shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}
+    weight, bias = shapes.get("weight", ()), shapes.get("bias", ())
+    return "Linear" if shapes.keys() == {"weight", "bias"} and len(weight) == 2 and weight[:1] == bias else ""
+
+
+def _of_presets(
+    tensors: Sequence[StoredTensor], architecture: str | None, body: str | None, kinds: Mapping[str, str]
+) -> Recognition | None:
+    """The first preset that has all tensors of a text, which does not have all that tell the sizes."""
+    named = architecture or body
+    for name, preset in PRESETS.items():
+        model = Model(preset.config)
+        if named and CLASSES[named] is not model.family:
+            continue
+        with suppress(InputError):
+            model = Model(preset.config, architecture)
+            candidate = _compared(model, (), tensors, kinds)
+            if not candidate.additional and not candidate.reshaped and len(tensors) >= _FEWEST:
+                return candidate._replace(preset=name)
+    return None
+
+
+_FEWEST = 3  # tensors that must agree
+
+
+def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
+    """The same model under the name of the family that published these sizes, if its tensors have the same names."""
+    prefixed = {tensor.name.partition(".")[0] for tensor in tensors}
+    for preset in PRESETS.values():
+        if any(getattr(preset.config, name) != getattr(model.config, name) for name in TELLING):
+            continue
+        other = _as(model, preset.config, prefixed)
+        if other:
+            return other
+    return model
+
+
+def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
+    """A model of a preset's family for the same task with the same shapes; None if there is none."""
+    with suppress(InputError):
+        other = Model(config)
+        if other.family.prefix not in prefixed and model.family.prefix in prefixed:
+            return None
+        config = replace(other.config, num_labels=model.config.num_labels)
+        other = Model(config, other.family.for_task(model.cls.task))
+        other = other.changed(add_pooling_layer=model.add_pooling_layer)
+        if other.cls.task == model.cls.task and _bare(other) == _bare(model):
+            return other
+    return None
+
+
+def _bare(model: Model) -> dict[str, Shape]:
+    return {model.bare(name): shape for name, shape in model.named_parameters()}
+
+
+def with_ties(model: Model, tied: bool) -> Model | None:
+    """The model with tied word embeddings or without; None if its class has nothing to tie, or cannot."""
+    try:
+        other = model.changed(config=replace(model.config, tie_word_embeddings=tied))
+    except ConfigError:
+        return None
+    return other if {*other.ties()} != {*model.ties()} or tied is model.config.tie_word_embeddings else None
+
+
+def stored(named: Iterable[tuple[str, Shape]]) -> Iterator[StoredTensor]:
+    """Names and shapes as the tensors of a checkpoint, without a dtype."""
+    return (StoredTensor(name, "", shape) for name, shape in named)

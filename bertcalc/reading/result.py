@@ -1,0 +1,167 @@
+"""What was read from a text: its kind, its model, its counts, and all of it as sentences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+from bertcalc.config import letters
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module, Tensor
+from bertcalc.reading.recognition import Part, with_ties
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+Kind = Literal[
+    "number",
+    "calculation",
+    "hand-count",
+    "article",
+    "config",
+    "printed-model",
+    "listing",
+    "keras-summary",
+    "torchinfo",
+    "torchsummary",
+    "safetensors-index",
+    "safetensors-header",
+    "adapter-config",
+    "other-file",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+# What each kind is, for a choice of kinds.
+KIND_NAMES: dict[Kind, str] = {
+    "number": N_("a number"),
+    "calculation": N_("a calculation"),
+    "hand-count": N_("a hand count"),
+    "article": N_("an article"),
+    "config": N_("a config.json"),
+    "printed-model": N_("a printed PyTorch model"),
+    "listing": N_("a listing of tensors"),
+    "keras-summary": N_("a Keras summary"),
+    "torchinfo": N_("a torchinfo table"),
+    "torchsummary": N_("a torchsummary table"),
+    "safetensors-index": N_("an index of safetensors files"),
+    "safetensors-header": N_("a safetensors header"),
+    "adapter-config": N_("an adapter_config.json"),
+    "other-file": N_("a file that describes no model"),
+}
+_SHOWN = 12  # parts named in a sentence
+
+
+class PossibleCount(NamedTuple):
+    """A number of parameters, and when it is the right one."""
+
+    parameters: int
+    condition: Problem
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a text was read as.
+
+    ``sentence`` says so in one line. ``model`` is the model that the text describes or is most like, if bertcalc counts
+    it; ``modules`` and ``tensors`` are those of the text. ``num_parameters`` is the text's count; with ``is_at_least``,
+    parts of it are not known. ``possible_counts`` are all counts that a text may mean if it leaves something open.
+    ``missing``, ``additional`` and ``reshaped`` are the text's differences from the model; ``preset`` is the preset
+    whose sizes complete a text that does not show all of them. ``detail`` has what another part of bertcalc made of
+    the text: the diagnosis of a number, the verdicts on a hand count, the report on an article.
+    """
+
+    kind: Kind
+    sentence: Problem
+    model: Model | None = None
+    modules: Module | None = None
+    tensors: tuple[Tensor, ...] = ()
+    num_parameters: int | None = None
+    is_at_least: bool = False
+    possible_counts: tuple[PossibleCount, ...] = ()
+    missing: tuple[Part, ...] = ()
+    additional: tuple[Part, ...] = ()
+    reshaped: tuple[Part, ...] = ()
+    guessed: tuple[str, ...] = ()
+    preset: str = ""
+    notes: tuple[Problem, ...] = ()
+    detail: Any = None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the text describes exactly the model."""
+        return self.model is not None and not (self.missing or self.additional or self.reshaped)
+
+    def sentences(self) -> list[Problem]:
+        """Everything that is to say about the text, each sentence with its values, so that it can be translated."""
+        return [self.sentence, *self._of_count(), *self._of_differences(), *self._of_conditions(), *self.notes]
+
+    def __str__(self) -> str:
+        reads = self.detail is not None and not isinstance(self.detail, tuple)  # a report, which reads as sentences
+        return "\n".join([*map(str, self.sentences()), *([str(self.detail)] if reads else [])])
+
+    def _of_count(self) -> list[Problem]:
+        if self.model is not None and self.num_parameters is not None:
+            message = (_COMPLETED if self.preset else _IS) if self.agrees else _IS_LIKE
+            values = {"count": self.model.num_parameters(), "sizes": sizes_of(self.model), "preset": self.preset}
+            same = Problem.of(message, architecture=self.model.architecture, **values)
+            return [same] if self.agrees else [same, self._total()]
+        return [self._total()] if self.num_parameters is not None else []
+
+    def _total(self) -> Problem:
+        return Problem.of(_AT_LEAST if self.is_at_least else _TOTAL, count=self.num_parameters)
+
+    def _of_differences(self) -> list[Problem]:
+        if self.model is None:
+            return []
+        differences = ((_MISSING, self.missing), (_ADDITIONAL, self.additional), (_RESHAPED, self.reshaped))
+        return [
+            Problem.of(message, architecture=self.model.architecture, parts=_named(parts))
+            for message, parts in differences
+            if parts
+        ]
+
+    def _of_conditions(self) -> list[Problem]:
+        return [
+            Problem.of(_POSSIBLE, count=possible.parameters, condition=possible.condition)
+            for possible in self.possible_counts
+        ]
+
+
+_IS = N_("This is {architecture} with {sizes}: {count} parameters.")
+_COMPLETED = N_("Completed like {preset}, this is {architecture} with {sizes}: {count} parameters.")
+_IS_LIKE = N_("The nearest model that bertcalc counts is {architecture} with {sizes}: {count} parameters.")
+_TOTAL = N_("The text describes {count} parameters.")
+_AT_LEAST = N_("The text describes at least {count} parameters.")
+_MISSING = N_("Parts of {architecture} that the text does not have: {parts}.")
+_ADDITIONAL = N_("Parts that {architecture} does not have: {parts}.")
+_RESHAPED = N_("Parts of {architecture} that have other shapes in the text: {parts}.")
+_POSSIBLE = N_("Possible: {count} parameters, {condition}.")
+
+
+def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
+    """The counts of a text with a decoder that may be tied or not; ``count`` is that of the text as this model."""
+    counts = {tied: with_ties(model, tied) for tied in (True, False)}
+    tied, untied = counts[True], counts[False]
+    if tied is None or untied is None:
+        return
+    name = next(name for name in tied.ties() if name not in untied.ties())
+    messages = (
+        N_("if {name} is tied to the word embeddings"),
+        N_("if {name} is a matrix of its own"),
+    )
+    for other, message in zip((tied, untied), messages, strict=True):
+        more = other.num_parameters() - model.num_parameters()
+        yield PossibleCount(count + more, Problem.of(message, name=name))
+
+
+def sizes_of(model: Model) -> str:
+    """The sizes of a model by letter: V = 30,522, H = 768, ..."""
+    return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
+
+
+def _named(parts: tuple[Part, ...]) -> str:
+    named = "; ".join(map(_words, parts[:_SHOWN]))
+    return f"{named}; ..." if parts[_SHOWN:] else named
+
+
+def _words(part: Part) -> str:
+    copies = f"{part.modules} × " if part.modules > 1 else ""
+    kind = f" ({part.kind})" if part.kind else ""
+    return f"{copies}{part.path}{kind}: {part.parameters:,}"

@@ -1,0 +1,69 @@
+"""The names of TensorFlow's variables, as PyTorch names the same tensors.
+
+>>> pytorch_tensor("bert/encoder/layer_0/intermediate/dense/kernel:0", (768, 3072))
+('bert.encoder.layer.0.intermediate.dense.weight', (3072, 768))
+>>> pytorch_tensor("bert/embeddings/LayerNorm/gamma", (768,))
+('bert.embeddings.LayerNorm.weight', (768,))
+"""
+
+import re
+
+from bertcalc.model.modules import Shape
+
+# Optimizer states, which checkpoints of training contain.
+OF_OPTIMIZER = ("adam_m", "adam_v", "Adam", "Adam_1", "global_step", "LAMB", "LAMB_1", "m", "v", "AdamWeightDecay")
+_LAYER = re.compile(r"layer_(?:\._)?([0-9]{1,9})")
+_LAST = {"kernel": "weight", "gamma": "weight", "beta": "bias", "embeddings": "weight", "output_bias": "bias"}
+_LAST["output_weights"] = "weight"
+_TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+# ALBERT's groups, in the order in which transformers renames them.
+_OF_ALBERT = (
+    *(
+        ("/transform/", "/"),
+        ("ffn_1/", "ffn/"),
+        ("attention_1/", "attention/"),
+        ("LayerNorm_1/", "full_layer_layer_norm/"),
+    ),
+    *(("inner_group_", "albert_layers/"), ("group_", "albert_layer_groups/"), ("encoder/transformer/", "encoder/")),
+    *(("/ffn/intermediate/output/dense/", "/ffn_output/"), ("/ffn/intermediate/dense/", "/ffn/")),
+    *(("/attention/output/", "/attention/"), ("/attention/self/", "/attention/"), ("pooler/dense/", "pooler/")),
+)
+
+
+def is_of_optimizer(name: str) -> bool:
+    """Whether a variable is a state of the optimizer, not a parameter."""
+    return name.removesuffix(":0").rpartition("/")[2] in OF_OPTIMIZER
+
+
+def is_of_albert(name: str) -> bool:
+    """Whether a variable is of a layer of ALBERT; the others of its checkpoint have BERT's names."""
+    return "inner_group_" in name
+
+
+def pytorch_tensor(name: str, shape: Shape, albert: bool = False) -> tuple[str, Shape]:
+    """The name and the shape of the same tensor in PyTorch, where a matrix is transposed."""
+    path = name.removesuffix(":0")
+    if albert:
+        path = _of_albert(path)
+    parts = [_LAYER.sub(r"layer/\1", part) for part in path.split("/")]
+    if parts[0].startswith("tf_"):  # Keras names the model first
+        parts = parts[1:]
+    last = parts[-1]
+    is_matrix = last == "kernel" and len(shape) == 2
+    if last in _TABLES:
+        parts = [*parts, "weight"]
+    elif last in _LAST:
+        parts[-1] = _LAST[last]
+    if parts[0] == "cls" and last == "output_bias" and parts[-2] == "predictions":
+        parts = [*parts[:-1], "bias"]
+    return ".".join("/".join(parts).split("/")), tuple(reversed(shape)) if is_matrix else shape
+
+
+def _of_albert(path: str) -> str:
+    norm = "/LayerNorm/"
+    for old, new in _OF_ALBERT:
+        path = path.replace(old, new)
+    path = path.replace("cls/predictions/", "predictions/")
+    if "albert_layers" in path and norm in path:
+        path = path.replace(norm, "/attention/LayerNorm/") if "/attention/" not in path else path
+    return f"albert/{path.removeprefix('bert/')}" if path.startswith("bert/") else path

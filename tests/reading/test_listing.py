@@ -1,0 +1,237 @@
+"""Listings are read: names and shapes are those of the real classes, in the formats in which people print them."""
+
+import re
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bertcalc
+from bertcalc.families import FAMILIES
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Shape
+from bertcalc.reading.listing import listed, read_listing
+from bertcalc.reading.tensorflow_names import pytorch_tensor
+from bertcalc.text.problem import InputError
+from tests.examples import examples
+from tests.oracle import Case
+from tests.reading.noise import coloured, in_a_shell, quoted, with_windows_line_ends
+from tests.strategies import cases
+
+Row = Callable[[str, Shape], str]
+FORMATS: dict[str, Row] = {
+    "name and size": lambda name, shape: f"{name} {torch.Size(shape)}",
+    "arrows and counts": lambda name, shape: f"{name} -> {torch.Size(shape)} -> {prod(shape)}",
+    "thousands": lambda name, shape: f"{name:60}{list(shape)!s:20}{prod(shape):,}",
+    "tuples": lambda name, shape: f"{(name, tuple(shape))},",
+    "a dictionary": lambda name, shape: f"'{name}': {torch.Size(shape)}",
+    "a Markdown table": lambda name, shape: f"| {name} | {list(shape)} | {prod(shape):,} |",
+    "words": lambda name, shape: f"Layer: {name} | Size: {torch.Size(shape)} | requires_grad: True",
+    "name and shape": lambda name, shape: f"name: {name}, shape: {tuple(shape)}",
+    "counts before": lambda name, shape: f"{prod(shape):>12,}  {name}  {tuple(shape)}  torch.float32",
+    "without spaces": lambda name, shape: f"{name}\t{str(list(shape)).replace(' ', '')}",
+    "two lines": lambda name, shape: f"{name}\n    {torch.Size(shape)}",
+}
+
+
+@given(cases(), st.sampled_from(list(FORMATS.values())), st.sampled_from(["", "module.", "model.", "0.auto_model."]))
+@examples(20)
+def test_what_a_real_model_lists_is_that_model(case: Case, row: Row, prefix: str) -> None:
+    real = case.real()
+    text = "\n".join(row(prefix + name, tuple(tensor.shape)) for name, tensor in real.named_parameters())
+    reading = bertcalc.read(text, "listing")
+    assert sum(tensor.num_parameters() for tensor in reading.tensors) == real.num_parameters()
+    if case.config.hidden_size > 1 and reading.model is not None:  # with a size of 1, most fields look alike
+        assert reading.agrees
+        counts = {reading.num_parameters, *(possible.parameters for possible in reading.possible_counts)}
+        assert real.num_parameters() in counts
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_every_class_of_every_family_is_recognized_by_its_tensors(family: Any) -> None:
+    for cls in family.classes:
+        model = Model(
+            family.config.default() if not cls.builds_with else family.config(**dict(cls.builds_with)), cls.name
+        )
+        text = "\n".join(f"{name} {torch.Size(shape)}" for name, shape in model.named_parameters())
+        reading = bertcalc.read(text)
+        assert reading.kind == "listing"
+        assert reading.agrees
+        assert reading.num_parameters == model.num_parameters()
+
+
+@pytest.mark.parametrize("noise", [coloured, in_a_shell, quoted, with_windows_line_ends])
+def test_noise_changes_nothing(noise: Callable[[str], str]) -> None:
+    model = bertcalc.build("roberta-base", "RobertaForSequenceClassification")
+    text = "\n".join(f"{name} {torch.Size(shape)}" for name, shape in model.named_parameters())
+    reading = bertcalc.read(noise(text))
+    assert reading.model == model
+
+
+def test_the_family_of_a_published_model_is_told_by_its_sizes() -> None:
+    for name in ("roberta-base", "xlm-roberta-base", "ernie-3.0-base-zh"):
+        model = bertcalc.build(name)
+        reading = bertcalc.read("\n".join(f"{name} {list(shape)}" for name, shape in model.named_parameters()))
+        assert reading.model == model
+
+
+def test_a_state_dict_has_tied_matrices_twice_and_buffers() -> None:
+    real = Case(bertcalc.BertConfig(vocab_size=100), "BertForMaskedLM").real()
+    lines = [f"{name}\t{tensor.shape}" for name, tensor in real.state_dict().items()]
+    reading = bertcalc.read("\n".join([*lines, "bert.embeddings.position_ids\ttorch.Size([1, 512])"]))
+    assert len(lines) > len([*real.parameters()])
+    assert reading.agrees
+    assert reading.num_parameters == real.num_parameters()
+    assert "buffers: bert.embeddings.position_ids" in str(reading)
+
+
+def test_a_second_matrix_without_a_sign_of_a_state_dict_is_left_open() -> None:
+    tied, untied = (
+        Model(bertcalc.DistilBertConfig(vocab_size=100, tie_word_embeddings=tie), "DistilBertForMaskedLM")
+        for tie in (True, False)
+    )
+    text = "\n".join(f"{name} {list(shape)}" for name, shape in untied.named_parameters())
+    reading = bertcalc.read(text)
+    assert [possible.parameters for possible in reading.possible_counts] == [
+        tied.num_parameters(),
+        untied.num_parameters(),
+    ]
+    told = bertcalc.read(f"{text}\ntotal: {untied.num_parameters():,}")
+    assert (told.num_parameters, told.possible_counts) == (untied.num_parameters(), ())
+
+
+def test_a_head_of_ones_own_is_named() -> None:
+    model = bertcalc.build("roberta-base")
+    lines = [f"encoder.{name} {list(shape)}" for name, shape in model.named_parameters()]
+    reading = bertcalc.read(
+        "\n".join([*lines, "fc1.weight [256, 768]", "fc1.bias [256]", "fc2.weight [2, 256]", "fc2.bias [2]"])
+    )
+    assert reading.model is not None
+    assert reading.model.architecture == "RobertaModel"
+    assert [(part.path, part.kind, part.parameters) for part in reading.additional] == [
+        ("fc1", "Linear", 196_864),
+        ("fc2", "Linear", 514),
+    ]
+    assert reading.num_parameters == model.num_parameters() + 196_864 + 514
+
+
+def test_what_is_missing_is_named_once_for_all_layers() -> None:
+    model = bertcalc.build("bert-base-uncased")
+    lines = [f"{name} {list(shape)}" for name, shape in model.named_parameters() if not name.endswith("query.bias")]
+    reading = bertcalc.read("\n".join(lines))
+    assert [(part.path, part.modules, part.parameters) for part in reading.missing] == [
+        ("encoder.layer.*.attention.self.query", 12, 12 * 768)
+    ]
+    assert reading.num_parameters == model.num_parameters() - 12 * 768
+
+
+def test_a_count_that_contradicts_its_shape_is_named() -> None:
+    text = "a.weight [3, 4] 12\nb.weight [3, 4] 144\nc.weight torch.Size([30, 40]) -> 1,200"
+    assert "b.weight: the text says 144, but its shape has 12 elements" in str(read_listing(text))
+    assert str(read_listing(text)).count("the text says") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("a.weight torch.Size([30522, 768])", (30522, 768)),
+        ("a.weight [30,522, 768]", (30522, 768)),
+        ("a.weight (30522,768)", (30522, 768)),
+        ("a.weight (768,)", (768,)),
+        ("a.weight [768]", (768,)),
+        ("a.weight 30,522 x 768", (30522, 768)),
+        ("a.weight 30522×768", (30522, 768)),
+        ("a.weight: TensorShape([30522, 768])", (30522, 768)),
+        ("a.weight torch.Size([])", ()),
+        ("a.weight torch.Size([1, 1, 3072])", (1, 1, 3072)),
+    ],
+)
+def test_a_shape_in_every_spelling(text: str, shape: Shape) -> None:
+    assert listed(text).tensors == (("a.weight", shape),)
+
+
+def test_a_text_without_names_has_no_tensors() -> None:
+    assert listed("维度为[vocab_size, hidden_size], [21128, 1024], trainable = 21128*1024").tensors == ()
+    assert listed("In [2]:\nmodel\n\n(109482240, 109482240)").tensors == ()
+    with pytest.raises(InputError, match="lists no tensors"):
+        read_listing("1 [1, 2]")
+
+
+def google(name: str) -> str:
+    """The name of BERT's variable in Google's checkpoints (modeling.py of google-research/bert), by PyTorch's."""
+    path = name.replace(".layer.", "/layer_").replace(".", "/")
+    path = re.sub(r"LayerNorm/weight$", "LayerNorm/gamma", path)
+    path = re.sub(r"LayerNorm/bias$", "LayerNorm/beta", path)
+    path = re.sub(r"_embeddings/weight$", "_embeddings", path)
+    path = path.replace("cls/predictions/bias", "cls/predictions/output_bias")
+    path = path.replace("cls/seq_relationship/weight", "cls/seq_relationship/output_weights")
+    path = path.replace("cls/seq_relationship/bias", "cls/seq_relationship/output_bias")
+    return re.sub(r"(dense|query|key|value)/weight$", r"\1/kernel", path)
+
+
+@pytest.mark.parametrize("row", ["{name}, shape = {shape}", "name: {name}:0, shape: {shape}", "('{name}', {list})"])
+def test_a_checkpoint_of_google_is_read(row: str) -> None:
+    real = Case(bertcalc.BertConfig(vocab_size=100), "BertForPreTraining").real()
+    lines = []
+    for name, tensor in real.named_parameters():
+        path, shape = google(name), tuple(tensor.shape)
+        shape = shape[::-1] if path.endswith("kernel") else shape
+        for variable in (path, f"{path}/adam_m", f"{path}/adam_v"):
+            lines.append(row.format(name=variable, shape=shape, list=list(shape)))
+    reading = bertcalc.read("\n".join([*lines, "global_step, shape = ()"]))
+    assert reading.agrees
+    assert reading.model == bertcalc.build(bertcalc.BertConfig(vocab_size=100), "BertForPreTraining")
+    assert "variables of the optimizer" in str(reading)
+
+
+def test_variables_of_keras_are_read() -> None:
+    name = "tf_bert_model/bert/encoder/layer_._11/attention/self/query/kernel:0"
+    assert pytorch_tensor(name, (3, 4)) == ("bert.encoder.layer.11.attention.self.query.weight", (4, 3))
+
+
+# The variables of one layer of google/albert_base_v2, which all layers share.
+ALBERT = """
+bert/embeddings/LayerNorm/beta (128,)
+bert/embeddings/LayerNorm/gamma (128,)
+bert/embeddings/position_embeddings (512, 128)
+bert/embeddings/token_type_embeddings (2, 128)
+bert/embeddings/word_embeddings (30000, 128)
+bert/encoder/embedding_hidden_mapping_in/bias (768,)
+bert/encoder/embedding_hidden_mapping_in/kernel (128, 768)
+bert/encoder/transformer/group_0/inner_group_0/LayerNorm/beta (768,)
+bert/encoder/transformer/group_0/inner_group_0/LayerNorm/gamma (768,)
+bert/encoder/transformer/group_0/inner_group_0/LayerNorm_1/beta (768,)
+bert/encoder/transformer/group_0/inner_group_0/LayerNorm_1/gamma (768,)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/output/dense/bias (768,)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/output/dense/kernel (768, 768)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/self/key/bias (768,)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/self/key/kernel (768, 768)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/self/query/bias (768,)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/self/query/kernel (768, 768)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/self/value/bias (768,)
+bert/encoder/transformer/group_0/inner_group_0/attention_1/self/value/kernel (768, 768)
+bert/encoder/transformer/group_0/inner_group_0/ffn_1/intermediate/dense/bias (3072,)
+bert/encoder/transformer/group_0/inner_group_0/ffn_1/intermediate/dense/kernel (768, 3072)
+bert/encoder/transformer/group_0/inner_group_0/ffn_1/intermediate/output/dense/bias (768,)
+bert/encoder/transformer/group_0/inner_group_0/ffn_1/intermediate/output/dense/kernel (3072, 768)
+bert/pooler/dense/bias (768,)
+bert/pooler/dense/kernel (768, 768)
+"""
+
+
+def test_a_checkpoint_of_albert_is_read() -> None:
+    reading = bertcalc.read(ALBERT)
+    with torch.device("meta"):
+        real = transformers.AlbertModel(
+            transformers.AlbertConfig.from_dict(
+                {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072}
+            )
+        )
+    assert reading.agrees
+    assert reading.model is not None
+    assert reading.num_parameters == reading.model.num_parameters() == real.num_parameters() == 11_683_584

@@ -1,0 +1,250 @@
+"""Printed models are read: the texts are print's own, of the real classes of transformers 5 and 4."""
+
+import re
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import bertcalc
+from bertcalc.families import FAMILIES
+from bertcalc.model.model import Model
+from bertcalc.reading.printed_model import read_printed
+from bertcalc.reading.printed_tree import printed_models
+from bertcalc.text.problem import InputError
+from tests.examples import examples
+from tests.oracle import Case, ask_transformers4
+from tests.reading.noise import NOISES, Noise, in_markdown, wrapped
+from tests.strategies import cases
+
+TINY = bertcalc.BertConfig(50, 8, 3, 1, 12, max_position_embeddings=16)
+# transformers 4 has no classes of the others, or builds them otherwise.
+IN_TRANSFORMERS_4 = ("bert", "roberta", "camembert", "distilbert", "albert", "electra", "mpnet", "deberta-v2", "gpt2")
+
+
+def counts(text: str) -> set[int]:
+    reading = bertcalc.read(text)
+    assert reading.kind == "printed-model"
+    return {reading.num_parameters or 0, *(possible.parameters for possible in reading.possible_counts)}
+
+
+def printed_again(text: str) -> str:
+    [tree] = printed_models(text)
+    assert tree.is_complete
+    return str(tree.root)
+
+
+@given(cases())
+@examples(12)
+def test_the_model_is_the_one_that_was_printed(case: Case) -> None:
+    """Heads and what is tied do not print; all that prints is the same again, and the count is a possible one."""
+    real = case.real()
+    text = str(real)
+    assert printed_again(text) == text
+    reading = bertcalc.read(text)
+    assert isinstance(reading.model, bertcalc.Model)
+    assert reading.agrees
+    assert not reading.is_at_least
+    assert reading.model.architecture == case.architecture
+    assert str(reading.model) == text
+    assert real.num_parameters() in counts(text)
+
+
+@given(cases(), st.sampled_from(NOISES))
+@examples(12)
+def test_noise_changes_nothing(case: Case, noise: Noise) -> None:
+    text = str(case.real())
+    reading, noisy = bertcalc.read(text), bertcalc.read(noise(text), "printed-model")
+    assert str(noisy.modules) == text
+    assert (noisy.model, noisy.num_parameters) == (reading.model, reading.num_parameters)
+    assert noisy.possible_counts == reading.possible_counts
+
+
+@given(cases(), st.integers(60, 100))
+@examples(8)
+def test_lines_that_a_terminal_broke_are_joined(case: Case, width: int) -> None:
+    text = str(case.ours())
+    noisy = read_printed(wrapped(width)(text))
+    assert noisy.num_parameters == read_printed(text).num_parameters
+    assert noisy.agrees
+
+
+def one_by_one(text: str) -> str:
+    """The print of PyTorch 1, which writes every layer out and has no bias in a LayerNorm."""
+    pattern = re.compile(r"^( *)\((\d+)-(\d+)\): \d+ x ", re.M)
+    while match := pattern.search(text):
+        end = text.index(f"\n{match[1]})", match.end()) + len(f"\n{match[1]})")
+        layer = text[match.end() : end]
+        text = (
+            text[: match.start()]
+            + "\n".join(f"{match[1]}({number}): {layer}" for number in range(int(match[2]), int(match[3]) + 1))
+            + text[end:]
+        )
+    return re.sub(r"(elementwise_affine=True), bias=True", r"\1", text)
+
+
+@given(cases())
+@examples(8)
+def test_layers_that_are_written_out_are_the_same_layers(case: Case) -> None:
+    assume(not any("bias=False" in line for line in str(case.ours()).splitlines() if "LayerNorm(" in line))
+    text = str(case.ours())
+    old = read_printed(one_by_one(text))
+    assert (old.model, old.num_parameters) == (read_printed(text).model, read_printed(text).num_parameters)
+
+
+@pytest.mark.parametrize("name", IN_TRANSFORMERS_4)
+def test_what_transformers_4_prints_is_read(name: str) -> None:
+    family = FAMILIES[name]
+    classes = [cls.name for cls in family.classes]
+    config = {family.config.own_name("num_hidden_layers"): 3}
+    questions = [
+        {"model_type": name, "architecture": architecture, "config": config, "options": {}} for architecture in classes
+    ]
+    for architecture, real in zip(classes, ask_transformers4(questions), strict=True):
+        reading = bertcalc.read(real["text"])
+        assert reading.agrees
+        assert reading.model is not None
+        assert reading.model.architecture == architecture
+        assert real["total"] in counts(real["text"])
+
+
+class Heads(torch.nn.Module):
+    """A model of one's own: RoBERTa, and two Linear layers after it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.roberta = transformers.RobertaModel(transformers.RobertaConfig(vocab_size=50265))
+        self.dense = torch.nn.Linear(768, 256)
+        self.norm = torch.nn.BatchNorm1d(256)
+        self.out = torch.nn.Linear(256, 2)
+
+
+def test_a_head_of_ones_own_is_named_with_its_parameters() -> None:
+    with torch.device("meta"):
+        real = Heads()
+    reading = bertcalc.read(str(real))
+    assert reading.num_parameters == sum(tensor.numel() for tensor in real.parameters())
+    assert reading.model is not None
+    assert reading.model.architecture == "RobertaModel"
+    parts = [(part.path, part.kind, part.parameters) for part in reading.additional]
+    assert parts == [("dense", "Linear", 196_864), ("norm", "BatchNorm1d", 512), ("out", "Linear", 514)]
+    assert not reading.missing
+    assert "dense (Linear): 196,864; norm (BatchNorm1d): 512; out (Linear): 514" in str(reading)
+
+
+LEAVES = {
+    "linear": torch.nn.Linear(5, 3),
+    "linear without bias": torch.nn.Linear(5, 3, bias=False),
+    "embedding": torch.nn.Embedding(7, 3, padding_idx=0),
+    "norm": torch.nn.LayerNorm(4),
+    "norm of two axes": torch.nn.LayerNorm((4, 5)),
+    "norm without bias": torch.nn.LayerNorm(4, bias=False),
+    "norm without anything": torch.nn.LayerNorm(4, elementwise_affine=False),
+    "rms norm": torch.nn.RMSNorm(4),
+    "batch norm": torch.nn.BatchNorm1d(4),
+    "batch norm without weights": torch.nn.BatchNorm1d(4, affine=False),
+    "group norm": torch.nn.GroupNorm(2, 4),
+    "conv": torch.nn.Conv1d(4, 6, 3),
+    "conv of groups without bias": torch.nn.Conv1d(4, 6, 3, groups=2, bias=False, padding=1),
+    "conv of images": torch.nn.Conv2d(3, 8, (16, 8), stride=16),
+    "conv of transformers": transformers.pytorch_utils.Conv1D(6, 4),
+    "lstm": torch.nn.LSTM(4, 3, num_layers=2, bidirectional=True, batch_first=True, dropout=0.1),
+    "lstm with projection": torch.nn.LSTM(4, 3, proj_size=2),
+    "gru without bias": torch.nn.GRU(4, 3, bias=False),
+    "rnn": torch.nn.RNN(4, 3),
+    "prelu": torch.nn.PReLU(4),
+    "attention": torch.nn.MultiheadAttention(8, 2),
+    "encoder": torch.nn.TransformerEncoderLayer(8, 2, 16),
+    "parameters": torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(3, 4)), torch.nn.Parameter(torch.zeros(5))]),
+    "quiet": torch.nn.Sequential(
+        torch.nn.Dropout(), torch.nn.ReLU(), torch.nn.Tanh(), torch.nn.GELU(), torch.nn.Identity()
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEAVES)
+def test_every_module_of_pytorch_has_its_tensors(name: str) -> None:
+    module = torch.nn.Sequential(LEAVES[name], torch.nn.Linear(2, 2))
+    [tree] = printed_models(str(module))
+    shapes = sorted(shape for _name, shape in tree.root.named_parameters())
+    assert shapes == sorted(tuple(tensor.shape) for tensor in module.parameters())
+    assert not tree.unknown()
+
+
+class Unknown(torch.nn.Module):
+    def forward(self) -> None: ...
+
+
+def test_a_module_that_nobody_knows_makes_the_count_a_lower_bound() -> None:
+    reading = bertcalc.read(str(torch.nn.Sequential(torch.nn.Linear(2, 3), Unknown())))
+    assert (reading.num_parameters, reading.is_at_least) == (9, True)
+    assert "at least 9 parameters" in str(reading)
+    assert "Unknown" in str(reading)
+
+
+def test_the_bias_of_a_norm_in_an_old_print_is_left_open() -> None:
+    text = "Model(\n  (norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True)\n  (out): Linear(in_features=8, out_features=2, bias=True)\n)"
+    assert counts(text) == {34, 26}
+
+
+def test_a_print_that_is_cut_off_says_so_and_is_completed_from_a_preset() -> None:
+    text = str(bertcalc.build("bert-base-uncased"))
+    cut = "\n".join(text.split("\n")[:20])
+    reading = bertcalc.read(cut)
+    assert reading.preset == "bert-base-uncased"
+    assert reading.model == bertcalc.build("bert-base-uncased")
+    assert "The print ends inside of encoder.layer" in str(reading)
+    assert {109_482_240} < counts(cut)
+
+
+def test_layers_that_a_person_left_out_are_read_by_their_numbers() -> None:
+    lines = one_by_one(str(Model(TINY))).split("\n")
+    start, end = lines.index("      (1): BertLayer("), lines.index("      (2): BertLayer(")
+    text = "\n".join([*lines[:start], "      ...", *lines[end:]])
+    assert read_printed(text).num_parameters == Model(TINY).num_parameters()
+
+
+def test_a_person_who_prints_one_layer_means_all_of_them() -> None:
+    """As in the first of the texts that this project was started for."""
+    lines = one_by_one(str(bertcalc.build("bert-base-uncased"))).split("\n")
+    start = lines.index("      (1): BertLayer(")
+    end = next(number for number, line in enumerate(lines) if number > start and line == "    )")
+    text = "\n".join([*lines[:start], "      # 如此重复11层,直到大厦崩塌", *lines[end:-1]])
+    reading = bertcalc.read(in_markdown(text))
+    assert reading.model == bertcalc.build("bert-base-uncased")
+    assert counts(text) == {109_482_240, 31_515_648}
+
+
+@pytest.mark.parametrize("wrapper", [torch.nn.DataParallel, torch.nn.Sequential])
+def test_a_wrapped_model_is_the_same_model(wrapper: Any) -> None:
+    real = wrapper(Case(TINY, "BertForTokenClassification").real())
+    reading = bertcalc.read(str(real))
+    assert reading.agrees
+    assert str(reading.model) == str(bertcalc.build(TINY, "BertForTokenClassification"))
+
+
+def test_of_several_models_the_complete_one_is_read() -> None:
+    whole, part = str(Model(TINY)), "\n".join(str(bertcalc.build("bert-base-uncased")).split("\n")[:12])
+    reading = bertcalc.read(f"{part}\n\n{whole}")
+    assert reading.num_parameters == Model(TINY).num_parameters()
+    assert "2 printed models" in str(reading)
+
+
+def test_a_copy_count_of_nine_digits_is_refused_in_time() -> None:
+    text = "Model(\n  (0-999999998): 999999999 x Linear(in_features=2, out_features=2, bias=True)\n)"
+    with pytest.raises(InputError, match="more than 100,000 modules"):
+        read_printed(text)
+
+
+def test_the_sizes_of_a_printed_tensor_multiply_to_its_count() -> None:
+    reading = read_printed(str(Model(TINY, "BertForMaskedLM")))
+    assert all(tensor.num_parameters() == tensor.copies * prod(tensor.shape) for tensor in reading.tensors)
+    other = replace(TINY, tie_word_embeddings=False)
+    assert Model(other, "BertForMaskedLM").num_parameters() in {
+        possible.parameters for possible in reading.possible_counts
+    }
