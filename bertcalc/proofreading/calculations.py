@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -142,12 +143,21 @@ def _of_line(line: str, offset: int, number: int, letters: Mapping[str, int]) ->
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
     chains = list(_chains(tokens, letters))
     cells = _cells(line)
-    for index, sides in enumerate(chains):
-        before = line[chains[index - 1][-1].end if index else 0 : sides[0].start]
-        after = line[sides[-1].end : chains[index + 1][0].start if index + 1 < len(chains) else len(line)]
+    weighty = [sides for sides in chains if not _is_minor(sides)]
+    before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
+    after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
+    for sides in chains:
+        before = line[before_at.get(id(sides), 0) : sides[0].start]
+        after = line[sides[-1].end : after_at.get(id(sides), len(line))]
         column = line.count("|", 0, sides[0].start)
         placed = tuple([_placed(side, offset) for side in sides])
         yield Entry(placed, before.strip(), after.strip(), number, cells, column)
+
+
+def _is_minor(sides: Sequence[Side]) -> bool:
+    """Whether a number is so small that the words before it may be about the next one: 12 layers."""
+    only = sides[0]
+    return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -201,6 +211,8 @@ def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tu
 def _worthwhile(sides: Sequence[Side]) -> Iterator[tuple[Side, ...]]:
     """The chain, without letters that disagree with its numbers; nothing if it is a range or a single digit."""
     numeric = [side for side in sides if not side.letters]
+    if not numeric and len(sides) > 1 and len({_letters_in(side) for side in sides}) > 1:
+        sides = sides[:1]  # a definition
     kept = [
         side
         for side in sides
@@ -210,6 +222,10 @@ def _worthwhile(sides: Sequence[Side]) -> Iterator[tuple[Side, ...]]:
         return
     if kept:
         yield tuple(kept)
+
+
+def _letters_in(side: Side) -> frozenset[str]:
+    return frozenset(re.findall("[A-Z]", side.text))
 
 
 def _is_range(side: Side) -> bool:
@@ -263,7 +279,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     index = first
     while index < min(len(tokens), first + _MOST_TOKENS):
         token = tokens[index]
-        spelled = _letters(token, letters)
+        spelled = _letters(token, letters, beside=_beside_operator(tokens, index))
         if not complete and token.kind == "number" and token.amount:
             value = token.amount.value
             pieces.append(f"{value.numerator}" if value.denominator == 1 else f"({value.numerator}/{value.denominator})")
@@ -348,9 +364,15 @@ def _evaluated(
     return Side(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
 
 
-def _letters(token: _Token, letters: Mapping[str, int]) -> str:
-    """A name as a product of letters: 4HI; empty if it is none."""
-    if token.kind != "name" or len(token.text) > 2 or token.text in ("in", "is", "at", "a", "A", "I", "p", "P"):
+def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether an operator other than a dash follows or precedes."""
+    beside = (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])
+    return any(token.kind == "operator" and token.text not in "-−" for token in beside)
+
+
+def _letters(token: _Token, letters: Mapping[str, int], *, beside: bool) -> str:
+    """A name as a product of letters: 4HI; empty if it is none. A and I are words unless they are multiplied."""
+    if token.kind != "name" or len(token.text) > 2 or (token.text in ("a", "A", "I", "p", "P") and not beside):
         return letters_of(token.text) if token.text in _LONG_LETTERS else ""
     if len(token.text) == 2 and not token.text.isupper():
         return ""

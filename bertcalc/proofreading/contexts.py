@@ -103,5 +103,10 @@ class Surroundings:
                 return
 
 
+# Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
+_FORMULA = re.compile(r"(?<![A-Za-z])[A-Za-z0-9]{1,3}(?:\s?[*+/^×]\s?\(?[A-Za-z0-9.,]{1,12}\)?){1,12}(?![A-Za-z])")
+
+
 def _trimmed(text: str) -> str:
+    text = _FORMULA.sub(" ", text)
     return re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)

@@ -24,7 +24,8 @@ from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, Counted, part_counts, parts_of
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
@@ -57,17 +58,20 @@ NO_CLAIM = Judged(None)
 UNKNOWN = Judged("unknown")
 
 
-def judge(entry: Entry, context: Context, model: Model | None, *, sure: bool) -> Judged:
+def judge(
+    entry: Entry, context: Context, model: Model | None, *, sure: bool, published: Config | None = None
+) -> Judged:
     """Judge a number by the words around it.
 
     A model of None is one that is not counted here. Unless the model is ``sure``, no count is called wrong.
+    ``published`` is the configuration of the published model that the text names.
     """
     arithmetic = _arithmetic(entry, context, model)
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
         return UNKNOWN if entry.computes or entry.best.value >= _LEAST_WITHOUT_WORDS else NO_CLAIM
-    judged = _by_unit(entry, context, model, sure)
+    judged = _vocabulary(entry, context, model, published if sure else None) or _by_unit(entry, context, model, sure)
     if judged.verdict == "unknown" and len([side for side in entry.sides if not side.letters]) > 1 and entry.computes:
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
@@ -189,7 +193,9 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
         return modules
-    if alone and (judged := _size(side, context, model, sure)):
+    if not alone and len(entry.sides) > 1 and side.value in (model.config.hidden_size, model.config.intermediate_size):
+        return Judged("right", counts=Problem.of(N_("a size of the model")))
+    if alone and (judged := _size(side, context, model)):
         return judged
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = _meant(line, context, model)
@@ -197,14 +203,20 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
         return _right(verdict.counted, side, context, model, sure)
     if whole := _as_total(side, context, model):
         return whole
+    if without := _without_biases(line, context, model):
+        return without
+    part = _any_part(side, model)
+    particular = _is_named(context, model)
+    if part and not particular and not (verdict and verdict.explanation and _says_total(context)):
+        return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS):
             return UNKNOWN if sure or not alone else NO_CLAIM
+        if _DIFFERENCE.search(" ".join(context.names)):
+            return UNKNOWN
         return _explained(verdict.counted, verdict.explanation, model)
-    if part := _any_part(side, model):
+    if part and (alone or len(entry.sides) > 1):
         described = part_in_words(part, model)
-        if verdict is None and not _is_named(context, model):
-            return Judged("right", counts=described, counted=part)
         message = N_("It is right as the count of {part}.")
         reason = Problem("", None, message, {"part": described})
         return Judged("conditional", Fraction(part.right), described, (reason,), part)
@@ -215,6 +227,39 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     if entry.computes and len(entry.sides) == 1 and side.value < _LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+_DIFFERENCE = re.compile(r"remov|fewer|less|smaller|differen|sav(?:e|ing)|reduc|more than|additional|减少|节省|相差|差值|少了|多了|增加", re.I)
+_WITHOUT = re.compile(
+    r"(?:without|no|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False|matri(?:x|ces) (?:alone|only)"
+    r"|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置|matrices",
+    re.I,
+)
+
+
+def _says_total(context: Context) -> bool:
+    return any(re.search(r"total|总|合计|sum|model|模型|param|参数", name, re.I) for name in context.names)
+
+
+def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
+    """The verdict on a count without biases, where the text says so."""
+    said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
+    if not said:
+        return None
+    names = _named_parts(context, model)
+    for part in parts_of(counted(model), MiscountSizes.of(model.config)):
+        beside = any(re.search(PARTS[part.part][1], name, re.I) for name in names)
+        for tensors in (
+            [tensor for tensor in part.tensors if not is_bias(tensor)],
+            [tensor for tensor in part.tensors if not tensor.name.endswith(("bias", "bias)"))],
+            [tensor for tensor in part.tensors if len(tensor.shape) == 2],
+        ):
+            right = total(tensors)
+            if beside and part.heads == "all" and right >= _LEAST and line.means(right):
+                message = N_("{part} without biases")
+                counts = Problem("", None, message, {"part": part_in_words(part, model)})
+                return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
+    return None
 
 
 def _is_year(side: Side) -> bool:
@@ -238,54 +283,112 @@ def _modules(side: Side, context: Context, model: Model) -> Judged | None:
     return None
 
 
-_VOCABULARY = re.compile(r"vocab|词表|词汇|词典|\bV\b|token(?:s)?\b(?!.*embed)", re.I)
+_VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
-def _size(side: Side, context: Context, model: Model, sure: bool) -> Judged | None:
+def _vocabulary(entry: Entry, context: Context, model: Model, published: Config | None) -> Judged | None:
+    """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
+    side = entry.best
+    if entry.computes or published is None or side.unit or not _is_vocabulary(context):
+        return None
+    right = published.vocab_size
+    others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
+    if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
+        return None
+    message = N_("The vocabulary has {count} tokens; {written} is rounded.")
+    reason = Problem.of(message, count=right, written=in_words(side.value))
+    return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
+
+
+def _is_vocabulary(context: Context) -> bool:
+    beside = " ".join(context.names[:2])
+    return bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
+
+
+def _size(side: Side, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the model, such as its vocabulary; sizes as such are no claims."""
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
-    beside = " ".join(context.names[:2])
-    vocabulary = bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
     if side.value == config.vocab_size:
-        return Judged("right", counts=Problem.of(N_("the vocabulary"))) if vocabulary else NO_CLAIM
-    if side.value in sizes and side.value < 10_000:
-        tiny = _meant(TypedLine("", side.text, side.value), context, model)
-        named_part = tiny and tiny.is_right and tiny.counted and re.search(r"bias|偏置|norm|param|参数", beside, re.I)
-        return None if named_part and side.value >= _LEAST else NO_CLAIM
-    if vocabulary and side.unit is None and 1000 <= side.value < 10**6:
-        rough = side.value % 1000 == 0 and abs(side.value - config.vocab_size) <= config.vocab_size // 20
-        others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(config)}
-        if sure and rough and side.value not in others:
-            message = N_("The vocabulary has {count} tokens; {written} is rounded.")
-            reason = Problem.of(message, count=config.vocab_size, written=side.text)
-            return Judged("wrong", Fraction(config.vocab_size), Problem.of(N_("the vocabulary")), (reason,))
+        return Judged("right", counts=Problem.of(N_("the vocabulary"))) if _is_vocabulary(context) else NO_CLAIM
+    if side.value in sizes and side.value < _LEAST_WITHOUT_WORDS:
+        meant = _meant(TypedLine("", side.text, side.value), context, model)
+        beside = re.search(r"bias|偏置|norm|param|参数", " ".join(context.names[:2]), re.I)
+        return None if meant and meant.is_right and beside and side.value >= _LEAST else NO_CLAIM
+    if _is_vocabulary(context) and side.unit is None and _LEAST <= side.value < 10**6:
         return UNKNOWN
     return None
 
 
-_GENERIC = re.compile(r"^\W*(?:sub)?(?:in )?(?:total|sum|总计|总共|合计|共|总|结果|一共|小计|总的)(?:\s*(?:is|are|of|为|是|个|:))*\W*$", re.I)
+_GENERIC = re.compile(
+    r"\W*(?:in )?(?:sub)?(?:total|sum|总计|总共|合计|共有?|总|结果|一共|小计|总的)(?:\s*(?:is|are|of|为|是|个|:))*\W*", re.I
+)
+# Words that say how many layers are meant, not which part.
+_LAYERS = re.compile(
+    r"\b(?:all|per|each|every|one|single|a|in|for|of|the|[0-9]+)\b(?:\s+(?:all|per|each|every|one|single|a|the|[0-9]+))*"
+    r"\s+(?:transformer |encoder |identical )?(?:layers?|blocks?)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层|[每单一]一?层|所有层|全部层",
+    re.I,
+)
 
 
 def _meant(line: TypedLine, context: Context, model: Model) -> LineVerdict | None:
     """The verdict by the nearest words that name a part: right if any words beside it do, else the likeliest mistake."""
     wrong: LineVerdict | None = None
     scope = context.scope(model.config.num_hidden_layers)
-    for name in (*context.names, *context.headings):
-        if (_GENERIC.match(name) and _heading_names_part(context, model)) or not _names_part(name, model):
-            continue
+    for name in _named_parts(context, model):
         if wrong and name in context.headings and (wrong.explanation or _names_strictly(wrong)):
             break
         verdict = _line_verdict(name, line, model)
-        if verdict.is_right and verdict.counted:
+        if verdict.is_right and verdict.counted and verdict.kind != "size":
             return _in_scope(verdict, scope, name, model)
-        if wrong is None or (verdict.explanation and not wrong.explanation):
+        verdict = _in_scope_of(verdict, scope, model)
+        if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
             wrong = verdict
     return wrong
 
 
 def _names_strictly(verdict: LineVerdict) -> bool:
     return bool(verdict.counted and verdict.counted.part != _WHOLE)
+
+
+def _named_parts(context: Context, model: Model) -> list[str]:
+    """The names around a number that mean a part of a model: particular ones before "layers", "total" and "model"."""
+    heading = _heading_names_part(context, model)
+    names = [name for name in context.names if _names_part(name, model) and not (_GENERIC.fullmatch(name) and heading)]
+    names = [_without_layers(name, model) for name in names]
+    particular = [name for name in names if not _names_whole_only(name, model)]
+    return [*particular, *(name for name in names if name not in particular), *(
+        _without_layers(name, model) for name in context.headings if _names_part(name, model)
+    )]
+
+
+def _without_layers(name: str, model: Model) -> str:
+    """A name without the number of layers, if the rest still means a part: feed forward, all layers."""
+    rest = _LAYERS.sub(" ", name)
+    return rest if rest != name and _names_part(rest, model) and not _names_whole_only(rest, model) else name
+
+
+_WIDE = ("layers", "layers without cross-attention and distances", _WHOLE, "the model without its head")
+
+
+@lru_cache(maxsize=4096)
+def _names_whole_only(name: str, model: Model) -> bool:
+    """Whether a name means layers or the whole model, and no particular part."""
+    if re.search(r"\w\.(?:weight|bias)\b", name):
+        return False
+    called = [part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I)]
+    return all(part in _WIDE for part in called)
+
+
+def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
+    """A wrong verdict, explained for one layer or for all if the words say which it is."""
+    part = verdict.counted
+    if not part or not scope or part.layers == scope or part.part not in PARTS or part.heads == "one":
+        return verdict
+    sizes = MiscountSizes.of(model.config)
+    scoped = next((other for other in parts_of(counted(model), sizes, [part.part]) if other.layers == scope), None)
+    explained = _best(scoped, verdict.line, model) if scoped else None
+    return verdict._replace(counted=scoped, explanation=explained) if explained else verdict
 
 
 def _heading_names_part(context: Context, model: Model) -> bool:
@@ -297,7 +400,7 @@ def _names_whole(name: str) -> bool:
 
 
 def _is_named(context: Context, model: Model) -> bool:
-    return any(_names_part(name, model) for name in context.names)
+    return any(_names_part(name, model) and not _names_whole_only(name, model) for name in context.names)
 
 
 @lru_cache(maxsize=4096)
@@ -364,9 +467,11 @@ def _right(part: Counted, side: Side, context: Context, model: Model, sure: bool
     """The verdict on a right count; under a condition if the words do not say what is left out."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
-    if part.part == "embeddings without LayerNorm" and not re.search(r"without|norm|三|three|tables", context.line, re.I):
+    missing = _of_part("LayerNorm of the embeddings", model)
+    covers = any(side.value - side.reach <= other.right <= side.value + side.reach for other in _parts(model) if other.part == "embeddings")
+    if part.part == "embeddings without LayerNorm" and missing and not covers and not re.search(r"without|norm|三|three|tables", context.line, re.I):
         message = N_("The LayerNorm of the embeddings ({count}) is not in it.")
-        reason = Problem.of(message, count=_of_part("LayerNorm of the embeddings", model))
+        reason = Problem.of(message, count=missing)
         return judged._replace(verdict="conditional", reasons=(reason,))
     rounded = side.reach or not side.value.denominator == 1
     if not side.reach and side.value != part.right and not rounded:
@@ -474,6 +579,8 @@ def _any_part(side: Side, model: Model) -> Counted | None:
 
 # --- other units ---
 
+_DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
+
 
 def _share(side: Side, model: Model) -> Judged:
     """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
@@ -481,7 +588,7 @@ def _share(side: Side, model: Model) -> Judged:
         return NO_CLAIM
     right = model.num_parameters()
     for component, count in totals_by_component(model).items():
-        if count and abs(Fraction(count, right) - side.value) <= side.reach:
+        if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             message = N_("the share of this component: {component}")
             return Judged("right", counts=Problem.of(message, component=component))
     return NO_CLAIM

@@ -86,7 +86,11 @@ class _Findings:
     def _add(self, entry: Entry) -> None:
         context = self._around.of(entry)
         model = self._about.at(entry.start, entry.line)
-        judged = judge(entry, context, model, sure=not self._about.assumed)
+        operands = [int(operand.value) for side in entry.sides for operand in side.operands]
+        model = self._about.for_operands(operands, model) if entry.computes else model
+        published = self._about.published if model is self._about.model else None
+        judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
+        judged = self._of_others(entry, context, judged, model) or judged
         judged = divided_count(entry, [int(value) for value in self._by_value]) or judged
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
@@ -94,6 +98,20 @@ class _Findings:
         self._findings.append(finding)
         if entry.best.value.denominator == 1 and entry.best.value >= _LEAST_CARRIED and finding.judged.verdict:
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _of_others(self, entry: Entry, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict by another model that the text names, if the number is right for that one only."""
+        if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
+            return None
+        if _is_arithmetic(_Finding(entry, model, judged)) or self._about.is_named_on(entry.line):
+            return None
+        for other in (self._about.model, *self._about.others()):
+            if other is not None and other is not model:
+                instead = judge(entry, context, other, sure=True)
+                if instead.verdict in ("right", "conditional") and not entry.best.reach:
+                    reason = Problem.of(N_("It is right for another model that the text names."))
+                    return instead._replace(reasons=(reason, *instead.reasons))
+        return None
 
     # --- calculations with earlier numbers ---
 

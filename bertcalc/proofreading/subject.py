@@ -10,7 +10,7 @@ True
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -57,6 +57,8 @@ _FOREIGN = (
     r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox"
     r"|t5|mt5|bart|deepseek|vit|resnet|opt|phi|yi|internlm|mamba|whisper|clip|transformer-xl|xlnet|chinchilla|keras"
 )
+_BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
+_MOST_OTHERS = 6
 _PIECES = re.compile(r"[\s_$\\{}-]+")
 
 
@@ -99,6 +101,7 @@ class Subject(NamedTuple):
     assumed: bool
     mentions: tuple[Mention, ...] = ()
     sizes: Mapping[str, int] = {}
+    bert: bool = False  # whether it names BERT without a size
 
     def at(self, start: int, line: int) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's."""
@@ -108,6 +111,28 @@ class Subject(NamedTuple):
         for mention in (*reversed(before), *after[:1]):
             return self.of(mention.preset)
         return self.model
+
+    def is_named_on(self, line: int) -> bool:
+        """Whether a line names a model."""
+        return any(mention.line == line for mention in self.mentions)
+
+    def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
+        """The model that a calculation is about: another one named in the text if only that has its hidden size."""
+        if model is None or model.config.hidden_size in values:
+            return model
+        others = [other for other in self.others() if other.config.hidden_size in values]
+        return others[0] if others else model
+
+    def others(self) -> list[Model]:
+        """The other models that the text names, in their order; BERT-base if it only says BERT."""
+        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
+        names = [*presets, *([DEFAULT_PRESET] if self.bert else [])]
+        return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+
+    @property
+    def published(self) -> Config | None:
+        """The configuration of the preset that the text is about."""
+        return PRESETS[self.preset].config if self.preset in PRESETS else None
 
     def of(self, preset: str) -> Model | None:
         """The model of a preset, with the text's sizes if it is the one that they belong to."""
@@ -135,7 +160,7 @@ def read(text: str, model: Model | None = None) -> Subject:
     base = preset or _fitting(sizes, text)
     config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    return Subject(build(config), base, assumed, mentions, sizes)
+    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)))
 
 
 def _mentions(text: str) -> Iterator[Mention]:
