@@ -23,7 +23,7 @@ from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
-from bertcalc.diagnosis.layer_parts import PARTS, Counted, part_counts, parts_of
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.typos import is_slip
@@ -207,10 +207,12 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
         return without
     part = _any_part(side, model)
     particular = _is_named(context, model)
-    if part and not particular and not (verdict and verdict.explanation and _says_total(context)):
+    if part and not particular and not (
+        verdict and verdict.explanation and (_says_total(context) or context.scope(model.config.num_hidden_layers))
+    ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
-        if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS):
+        if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
         if _DIFFERENCE.search(" ".join(context.names)):
             return UNKNOWN
@@ -339,6 +341,7 @@ def _meant(line: TypedLine, context: Context, model: Model) -> LineVerdict | Non
         if wrong and name in context.headings and (wrong.explanation or _names_strictly(wrong)):
             break
         verdict = _line_verdict(name, line, model)
+        verdict = _of_the_meant(verdict, name, scope, model)
         if verdict.is_right and verdict.counted and verdict.kind != "size":
             return _in_scope(verdict, scope, name, model)
         verdict = _in_scope_of(verdict, scope, model)
@@ -378,6 +381,48 @@ def _names_whole_only(name: str, model: Model) -> bool:
         return False
     called = [part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I)]
     return all(part in _WIDE for part in called)
+
+
+# Parts that a name means alone, although others are called so as well.
+_TABLES = {
+    "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
+    "position embeddings": r"\bpos|\bwpe\b|位置",
+    "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
+}
+_EMBEDDINGS = ("embeddings", "embeddings without LayerNorm", *_TABLES)
+_PLAIN_LABELS = {
+    "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module|mechanism))?|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
+    "feed-forward": r"(?:the )?(?:position.?wise )?(?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?|前馈(?:神经)?(?:网络)?(?:层)?",
+}
+
+
+def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> LineVerdict:
+    """The verdict; explained for the part that the name means alone, if it is right or explained for another."""
+    alone = _alone(name)
+    part = verdict.counted
+    if not alone or not part or part.part in alone or part.part not in PARTS:
+        return verdict
+    if verdict.is_right and part.part in ("embeddings", "embeddings without LayerNorm"):
+        return verdict._replace(explanation=None)
+    sizes = MiscountSizes.of(model.config)
+    for meant in parts_of(counted(model), sizes, alone):
+        if meant.right and meant.heads == "all" and (not scope or meant.layers == scope):
+            if explained := _best(meant, verdict.line, model):
+                return verdict._replace(counted=meant, explanation=explained)
+    return verdict
+
+
+@lru_cache(maxsize=4096)
+def _alone(name: str) -> tuple[str, ...]:
+    """The parts that a name means and no others; none if it is not so particular."""
+    tables = [part for part, pattern in _TABLES.items() if re.search(pattern, name, re.I)]
+    if re.search(r"emb|嵌入|table", name, re.I) and len(tables) == 1 and not re.search("norm|归一", name, re.I):
+        return tuple(tables)
+    label = re.sub(r"\W+$|^\W+|\b(?:of|in|per|for)$", "", name.strip()).strip(" ,，:：")
+    plain = [part for part, pattern in _PLAIN_LABELS.items() if re.fullmatch(pattern, label, re.I)]
+    if plain:
+        return (plain[0], f"{plain[0]} with LayerNorm")
+    return tuple(part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I))
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
@@ -420,7 +465,7 @@ def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
 def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> LineVerdict:
     """The verdict, or that of one layer instead of all if the words say which it is."""
     part, line = verdict.counted, verdict.line
-    if not part or not scope or part.part not in PARTS or part.layers == "others" or part.heads == "one":
+    if not part or not scope or part.part not in PARTS or part.heads == "one":
         return verdict
     if part.layers == scope or not any(tensor.copies > 1 for tensor in _all_of(part, model).tensors):
         return verdict
