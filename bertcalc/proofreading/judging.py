@@ -208,7 +208,7 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     part = _any_part(side, model)
     particular = _is_named(context, model)
     if part and not particular and not (
-        verdict and verdict.explanation and (_says_total(context) or context.scope(model.config.num_hidden_layers))
+        verdict and verdict.explanation and (_is_said(verdict, context, model))
     ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
@@ -216,7 +216,7 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
             return UNKNOWN if sure or not alone else NO_CLAIM
         if _DIFFERENCE.search(" ".join(context.names)):
             return UNKNOWN
-        return _explained(verdict.counted, verdict.explanation, model)
+        return _with_sizes_of_the_text(_explained(verdict.counted, verdict.explanation, model), verdict.explanation, entry)
     if part and (alone or len(entry.sides) > 1):
         described = part_in_words(part, model)
         message = N_("It is right as the count of {part}.")
@@ -237,6 +237,13 @@ _WITHOUT = re.compile(
     r"|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置|matrices",
     re.I,
 )
+
+
+def _is_said(verdict: LineVerdict, context: Context, model: Model) -> bool:
+    """Whether the words beside a number, not only a heading, mean the layers or the whole model."""
+    if verdict.counted and verdict.counted.part == "layers":
+        return any(re.search(PARTS["layers"][1], name, re.I) for name in context.names)
+    return _says_total(context) or bool(context.scope(model.config.num_hidden_layers))
 
 
 def _says_total(context: Context) -> bool:
@@ -262,6 +269,16 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
                 counts = Problem("", None, message, {"part": part_in_words(part, model)})
                 return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
     return None
+
+
+def _with_sizes_of_the_text(judged: Judged, explanation: Explanation, entry: Entry) -> Judged:
+    """The verdict; under a condition if the only difference is a size that the calculation itself contains."""
+    operands = {operand.value for side in entry.sides for operand in side.operands}
+    size = re.fullmatch("[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
+    vocabulary = [value for value in operands if value % 1000 == 0 and value >= 10_000]
+    if len(explanation) == 1 and size and vocabulary:
+        return judged._replace(verdict="conditional")
+    return judged
 
 
 def _is_year(side: Side) -> bool:
@@ -472,11 +489,17 @@ def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> Line
     same = [other for other in _parts(model) if other.layers == scope and line.means(other.right) and other.heads == "all"]
     if any(re.search(PARTS[other.part][1], name, re.I) for other in same if other.part in PARTS):
         return verdict
-    if scope == "all":
-        whole = _all_of(part, model)
-        explained = _best(whole, line, model)
-        return verdict._replace(counted=whole, explanation=explained) if explained else verdict
-    return verdict
+    if scope == "one" and re.search(rf"\b(?:all|total|{model.config.num_hidden_layers})\b|[×*]|共|总|所有", name, re.I):
+        return verdict
+    meant = next((other for other in _scoped(part, model) if other.layers == scope), None)
+    explained = _best(meant, line, model) if meant else None
+    return verdict._replace(counted=meant, explanation=explained) if explained else verdict
+
+
+def _scoped(part: Counted, model: Model) -> Iterator[Counted]:
+    """A part in all layers, in one, and in all but one."""
+    sizes = MiscountSizes.of(model.config)
+    return (other for other in parts_of(counted(model), sizes, [part.part]) if other.heads == "all")
 
 
 @lru_cache(maxsize=32)

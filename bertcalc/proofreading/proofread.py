@@ -96,7 +96,8 @@ class _Findings:
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             finding = self._carried(finding) or self._repeated(finding) or self._summed(finding, context) or finding
         self._findings.append(finding)
-        if entry.best.value.denominator == 1 and entry.best.value >= _LEAST_CARRIED and finding.judged.verdict:
+        is_result = entry.computes or judged.counted is not None
+        if is_result and entry.best.value.denominator == 1 and entry.best.value >= _LEAST_CARRIED and finding.judged.verdict not in (None, "unknown"):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
     def _of_others(self, entry: Entry, context: Context, judged: Judged, model: Model | None) -> Judged | None:
