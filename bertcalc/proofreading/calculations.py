@@ -276,7 +276,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     operands: list[Operand] = []
     amounts: list[Typed] = []
     depth, complete, has_letters, best = 0, False, False, None
-    index = first
+    index, start = first, tokens[first].start
     while index < min(len(tokens), first + _MOST_TOKENS):
         token = tokens[index]
         spelled = _letters(token, letters, beside=_beside_operator(tokens, index))
@@ -328,7 +328,6 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         return None, best.index
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
-    start = tokens[first].start
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
         side = Side(

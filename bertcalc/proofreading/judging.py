@@ -214,7 +214,7 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
-        if _DIFFERENCE.search(" ".join(context.names)):
+        if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
         return _with_sizes_of_the_text(_explained(verdict.counted, verdict.explanation, model), verdict.explanation, entry)
     if part and (alone or len(entry.sides) > 1):
@@ -239,6 +239,9 @@ _WITHOUT = re.compile(
 )
 
 
+_MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|\bW_?\w?\b|权重|矩阵", re.I)
+
+
 def _is_said(verdict: LineVerdict, context: Context, model: Model) -> bool:
     """Whether the words beside a number, not only a heading, mean the layers or the whole model."""
     if verdict.counted and verdict.counted.part == "layers":
@@ -253,6 +256,7 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
+    said = said or any(_MATRICES.search(name) for name in context.names[:2])
     if not said:
         return None
     names = _named_parts(context, model)
@@ -339,9 +343,6 @@ def _size(side: Side, context: Context, model: Model) -> Judged | None:
     return None
 
 
-_GENERIC = re.compile(
-    r"\W*(?:in )?(?:sub)?(?:total|sum|总计|总共|合计|共有?|总|结果|一共|小计|总的)(?:\s*(?:is|are|of|为|是|个|:))*\W*", re.I
-)
 # Words that say how many layers are meant, not which part.
 _LAYERS = re.compile(
     r"\b(?:all|per|each|every|one|single|a|in|for|of|the|[0-9]+)\b(?:\s+(?:all|per|each|every|one|single|a|the|[0-9]+))*"
@@ -372,14 +373,19 @@ def _names_strictly(verdict: LineVerdict) -> bool:
 
 
 def _named_parts(context: Context, model: Model) -> list[str]:
-    """The names around a number that mean a part of a model: particular ones before "layers", "total" and "model"."""
-    heading = _heading_names_part(context, model)
-    names = [name for name in context.names if _names_part(name, model) and not (_GENERIC.fullmatch(name) and heading)]
-    names = [_without_layers(name, model) for name in names]
+    """The names around a number that mean a part of a model: particular ones before "layers", "total" and "model".
+
+    A heading that means a particular part comes before "layers" and "total" beside a number.
+    """
+    names = [_without_layers(name, model) for name in context.names if _names_part(name, model)]
+    headings = [_without_layers(name, model) for name in context.headings if _names_part(name, model)]
     particular = [name for name in names if not _names_whole_only(name, model)]
-    return [*particular, *(name for name in names if name not in particular), *(
-        _without_layers(name, model) for name in context.headings if _names_part(name, model)
-    )]
+    above = headings[:1] if _heading_is_particular(context, model) else []
+    return list(dict.fromkeys((*particular, *above, *names, *headings)))
+
+
+def _heading_is_particular(context: Context, model: Model) -> bool:
+    return bool(context.headings) and not _names_whole_only(context.headings[0], model)
 
 
 def _without_layers(name: str, model: Model) -> str:
@@ -396,7 +402,7 @@ def _names_whole_only(name: str, model: Model) -> bool:
     """Whether a name means layers or the whole model, and no particular part."""
     if re.search(r"\w\.(?:weight|bias)\b", name):
         return False
-    called = [part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I)]
+    called = (part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I))
     return all(part in _WIDE for part in called)
 
 
@@ -453,16 +459,9 @@ def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
     return verdict._replace(counted=scoped, explanation=explained) if explained else verdict
 
 
-def _heading_names_part(context: Context, model: Model) -> bool:
-    return bool(context.headings) and _names_part(context.headings[0], model) and not _names_whole(context.headings[0])
-
-
-def _names_whole(name: str) -> bool:
-    return bool(re.search(PARTS[_WHOLE][1], name, re.I)) or bool(re.search(r"综上|总结|summary|overall", name, re.I))
-
-
 def _is_named(context: Context, model: Model) -> bool:
-    return any(_names_part(name, model) and not _names_whole_only(name, model) for name in context.names)
+    near = any(not _names_whole_only(name, model) for name in context.names)
+    return near or _heading_is_particular(context, model)
 
 
 @lru_cache(maxsize=4096)
@@ -587,7 +586,7 @@ def _as_total(side: Side, context: Context, model: Model) -> Judged | None:
         if exactly and (named_total or not side.reach):
             message = N_("It is the count of {known}.")
             reason = Problem("", None, message, {"known": known_in_words(known)})
-            said = known.model.architecture in context.line
+            said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
             return Judged("right" if said else "conditional", Fraction(known.total), reason, () if said else (reason,))
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:
@@ -684,7 +683,7 @@ def _bytes(side: Side, context: Context, model: Model) -> Judged:
 def _flops(side: Side, model: Model) -> Judged:
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
     for cost in flops_of(model, typed):
-        message = N_("It is right for {batch} sequences of {length} tokens.")
+        message = N_("It is right for a batch of {batch} x {length} tokens.")
         reason = Problem.of(message, batch=cost.batch_size, length=cost.sequence_length)
         return Judged("conditional", cost.operations, reason, (reason,))
     return UNKNOWN

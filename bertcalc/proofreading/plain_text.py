@@ -154,6 +154,11 @@ def _fraction(match: re.Match[str]) -> str:
 _ALWAYS = re.compile("")
 _LATEX = re.compile(r"\\(?:times|cdot|text|frac|approx|section|begin|mathrm|left|quad|ast|textbf|item|,)|\{,\}")
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
+# A Chinese comma in a result: = 393，216
+_CHINESE_COMMA = re.compile(
+    "(?:" + "|".join(f"(?<=[=≈]{space}[0-9]{{{digits}}})" for space in ("", " ") for digits in (1, 2, 3)) + ")"
+    "\uff0c(?=[0-9]{3}(?![0-9]))"
+)
 _WORDS = r"text(?:bf|it|tt|rm)?|math(?:rm|bf|it|cal|sf)|emph|operatorname|underline|boxed"
 
 # What has to occur in a text, what is replaced then, and by what.
@@ -163,6 +168,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("<"), _TAG, _tag),
     (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
+    (re.compile("\uff0c"), _CHINESE_COMMA, lambda _match: ","),
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
     (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
