@@ -3,8 +3,8 @@
 >>> [entry] = find("attention: 4 * (768*768 + 768) = 2,362,368 parameters", {})
 >>> [int(side.value) for side in entry.sides], entry.before, entry.after
 ([2362368, 2362368], 'attention:', 'parameters')
->>> [int(entry.value) for entry in find("110M, in 2018, with 12 layers; 1.1亿", {})]
-[110000000, 110000000]
+>>> [int(entry.value) for entry in find("110M, with 12 layers; 1.1亿", {})]
+[110000000, 12, 110000000]
 """
 
 import re
@@ -262,11 +262,11 @@ def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
 
 
 class _Written(NamedTuple):
-    """What is read of a calculation so far: pieces for ``evaluate``, and its operands."""
+    """How much is read of a calculation so far: its pieces for ``evaluate``, its operands and its tokens."""
 
     pieces: int
     operands: int
-    index: int
+    after: int  # the index of the next token
     end: int
 
 
@@ -282,7 +282,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         spelled = _letters(token, letters, beside=_beside_operator(tokens, index))
         if not complete and token.kind == "number" and token.amount:
             value = token.amount.value
-            pieces.append(f"{value.numerator}" if value.denominator == 1 else f"({value.numerator}/{value.denominator})")
+            pieces.append(
+                f"{value.numerator}" if value.denominator == 1 else f"({value.numerator}/{value.denominator})"
+            )
             operands.append(Operand(value, token.text, token.start, token.end))
             amounts.append(token.amount)
             complete = True
@@ -309,7 +311,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             pieces.append(")")
         elif complete and token.text == "(" and (after := _note(tokens, index)):
             index = after
-            best = best._replace(index=after) if best and not depth else best
+            best = best._replace(after=after) if best and not depth else best
             continue
         elif complete and token.text == "(" and token.start == tokens[index - 1].end and pieces[-1] == ")":
             pieces.append("*(")
@@ -324,19 +326,30 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             best = _Written(len(pieces), len(operands), index, token.end)
     if best is None:
         return None, first + 1
-    if _is_cut(tokens, first, best.index):
-        return None, best.index
+    if _is_cut(tokens, first, best.after):
+        return None, best.after
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
         side = Side(
-            only.value, start, best.end, inside[0].text, inside, only.high - only.value, only.reach(rounded=True), only.unit
+            only.value,
+            start,
+            best.end,
+            inside[0].text,
+            inside,
+            only.high - only.value,
+            only.reach(rounded=True),
+            only.unit,
         )
-        return side, best.index
+        return side, best.after
     if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
-        return (None, best.index) if not has_letters or best.pieces == 1 else (_letters_only(text, letters, start, best), best.index)
-    return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.index
+        return (
+            (None, best.after)
+            if not has_letters or best.pieces == 1
+            else (_letters_only(text, letters, start, best), best.after)
+        )
+    return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after
 
 
 def _letters_only(text: str, letters: Mapping[str, int], start: int, best: _Written) -> Side | None:
@@ -375,7 +388,9 @@ def _letters(token: _Token, letters: Mapping[str, int], *, beside: bool) -> str:
         return letters_of(token.text) if token.text in _LONG_LETTERS else ""
     if len(token.text) == 2 and not token.text.isupper():
         return ""
-    return "*".join(token.text.upper()) if all(sign.upper() in letters for sign in token.text) else letters_of(token.text)
+    return (
+        "*".join(token.text.upper()) if all(sign.upper() in letters for sign in token.text) else letters_of(token.text)
+    )
 
 
 _LONG_LETTERS = {"d_model": "H", "d_ff": "I", "dff": "I", "d": "H", "hidden_size": "H", "vocab_size": "V"}

@@ -19,8 +19,14 @@ _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
 _CLAUSE = re.compile(r"[,，、;；。|]|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})(?:\*\*|__)\s*[:：]?\s*$")
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
-_ONE = r"\b(?:one|single|per|each|every|a)[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)|\blayer[ _.-]?[0-9]|单层|^each\b|\| each\b|每一?层|一层|一个(?:\w{0,12})?(?:层|block)|各层的?单"
-_ALL = r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
+_ONE = (
+    r"\b(?:one|single|per|each|every|a)[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)|\blayer[ _.-]?[0-9]"
+    r"|^each\b|\| each\b|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
+)
+_ALL = (
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
+)
 
 
 class Context(NamedTuple):

@@ -11,7 +11,7 @@
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -124,7 +124,7 @@ def _agree_in_bytes(value: Side, other: Side) -> bool:
     factors = (1, 2, 4, 8, 12, 16, Fraction(1, 8), 10**3, 10**6, 10**9)
     binary = [Fraction(factor) * ratio for factor in (1, 2, 4, 8) for ratio in (_KIBI, _MEBI, _GIBI)]
     divided = re.search(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000", value.text)
-    candidates = [*map(Fraction, factors), *binary]
+    candidates = [*(Fraction(factor) for factor in factors), *binary]
     if not divided:
         candidates.remove(Fraction(1))
         candidates = [factor for factor in candidates if factor not in (10**3, 10**6, 10**9)] + [Fraction(1)]
@@ -139,7 +139,9 @@ _KIBI, _MEBI, _GIBI = Fraction(1000, 1024), Fraction(10**6, 2**20), Fraction(10*
 def _disagreement(first: Side, other: Side, model: Model | None) -> Judged:
     if other.unit == "bytes" and first.unit is None:
         for power in (2, 3):
-            if abs(first.value / 1024**power - other.value / 1000**power) * 1000**power <= max(other.reach, other.rough):
+            if abs(first.value / 1024**power - other.value / 1000**power) * 1000**power <= max(
+                other.reach, other.rough
+            ):
                 return _divided(first.value, other)
         return UNKNOWN
     message = N_("The calculation gives {value}, not {written}.")
@@ -153,7 +155,7 @@ def _divided(count: Fraction, other: Side) -> Judged:
     return Judged("wrong", 4 * count, reasons=(Problem("", None, message, values),))
 
 
-def divided_count(entry: Entry, counts: Iterable[int]) -> Judged | None:
+def divided_count(entry: Entry, counts: Collection[Fraction]) -> Judged | None:
     """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB."""
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:
@@ -187,7 +189,7 @@ def _with_meaning(judged: Judged, entry: Entry, context: Context, model: Model |
 
 def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool) -> Judged:
     alone = not entry.computes
-    if alone and _is_year(side) or (side.is_shape and len(entry.sides) == 1 and not _names_tensor(context)):
+    if (alone and _is_year(side)) or (side.is_shape and len(entry.sides) == 1 and not _names_tensor(context)):
         return NO_CLAIM
     if side.value < _LEAST and (alone or side.value < 10) and not (entry.computes and _modules(side, context, model)):
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
@@ -207,16 +209,16 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
         return without
     part = _any_part(side, model)
     particular = _is_named(context, model)
-    if part and not particular and not (
-        verdict and verdict.explanation and (_is_said(verdict, context, model))
-    ):
+    if part and not particular and not (verdict and verdict.explanation and (_is_said(verdict, context, model))):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        return _with_sizes_of_the_text(_explained(verdict.counted, verdict.explanation, model), verdict.explanation, entry)
+        return _with_sizes_of_the_text(
+            _explained(verdict.counted, verdict.explanation, model), verdict.explanation, entry
+        )
     if part and (alone or len(entry.sides) > 1):
         described = part_in_words(part, model)
         message = N_("It is right as the count of {part}.")
@@ -231,14 +233,15 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     return UNKNOWN
 
 
-_DIFFERENCE = re.compile(r"remov|fewer|less|smaller|differen|sav(?:e|ing)|reduc|more than|additional|减少|节省|相差|差值|少了|多了|增加", re.I)
-_WITHOUT = re.compile(
-    r"(?:without|no|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False|matri(?:x|ces) (?:alone|only)"
-    r"|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置|matrices",
+_DIFFERENCE = re.compile(
+    r"remov|fewer|less|smaller|differen|sav(?:e|ing)|reduc|more than|additional|减少|节省|相差|差值|少了|多了|增加",
     re.I,
 )
-
-
+_WITHOUT = re.compile(
+    r"(?:without|no|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
+    r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置|matrices",
+    re.I,
+)
 _MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|\bW_?\w?\b|权重|矩阵", re.I)
 
 
@@ -277,7 +280,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 
 def _with_sizes_of_the_text(judged: Judged, explanation: Explanation, entry: Entry) -> Judged:
     """The verdict; under a condition if the only difference is a size that the calculation itself contains."""
-    operands = {operand.value for side in entry.sides for operand in side.operands}
+    operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
     vocabulary = [value for value in operands if value % 1000 == 0 and value >= 10_000]
     if len(explanation) == 1 and size and vocabulary:
@@ -299,10 +302,10 @@ def _modules(side: Side, context: Context, model: Model) -> Judged | None:
         return None
     for name in context.names[:2]:
         for group in (*inventory(model), named(model, "dense")):
-            if re.search(rf"(?<![A-Za-z]){re.escape(group.name)}(?![A-Za-z])", name, re.I) and group.modules:
-                if group.modules == side.value:
-                    message = N_("{count} modules: {name}")
-                    return Judged("right", counts=Problem.of(message, count=group.modules, name=group.name))
+            beside = re.search(rf"(?<![A-Za-z]){re.escape(group.name)}(?![A-Za-z])", name, re.I)
+            if beside and group.modules == side.value:
+                message = N_("{count} modules: {name}")
+                return Judged("right", counts=Problem.of(message, count=group.modules, name=group.name))
     return None
 
 
@@ -344,15 +347,16 @@ def _size(side: Side, context: Context, model: Model) -> Judged | None:
 
 
 # Words that say how many layers are meant, not which part.
+_NUMBERS = r"(?:all|per|each|every|one|single|a|the|[0-9]+)"
 _LAYERS = re.compile(
-    r"\b(?:all|per|each|every|one|single|a|in|for|of|the|[0-9]+)\b(?:\s+(?:all|per|each|every|one|single|a|the|[0-9]+))*"
-    r"\s+(?:transformer |encoder |identical )?(?:layers?|blocks?)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层|[每单一]一?层|所有层|全部层",
+    rf"\b(?:{_NUMBERS}|in|for|of)\b(?:\s+{_NUMBERS})*\s+(?:transformer |encoder |identical )?(?:layers?|blocks?)\b"
+    r"|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层|[每单一]一?层|所有层|全部层",
     re.I,
 )
 
 
 def _meant(line: TypedLine, context: Context, model: Model) -> LineVerdict | None:
-    """The verdict by the nearest words that name a part: right if any words beside it do, else the likeliest mistake."""
+    """The verdict by the nearest words that name a part: right if any beside it do, else the likeliest mistake."""
     wrong: LineVerdict | None = None
     scope = context.scope(model.config.num_hidden_layers)
     for name in _named_parts(context, model):
@@ -414,8 +418,10 @@ _TABLES = {
 }
 _EMBEDDINGS = ("embeddings", "embeddings without LayerNorm", *_TABLES)
 _PLAIN_LABELS = {
-    "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module|mechanism))?|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
-    "feed-forward": r"(?:the )?(?:position.?wise )?(?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?|前馈(?:神经)?(?:网络)?(?:层)?",
+    "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
+    r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
+    "feed-forward": r"(?:the )?(?:position.?wise )?(?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?"
+    r"|前馈(?:神经)?(?:网络)?(?:层)?",
 }
 
 
@@ -429,9 +435,9 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
         return verdict._replace(explanation=None)
     sizes = MiscountSizes.of(model.config)
     for meant in parts_of(counted(model), sizes, alone):
-        if meant.right and meant.heads == "all" and (not scope or meant.layers == scope):
-            if explained := _best(meant, verdict.line, model):
-                return verdict._replace(counted=meant, explanation=explained)
+        is_meant = meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
+        if is_meant and (explained := _best(meant, verdict.line, model)):
+            return verdict._replace(counted=meant, explanation=explained)
     return verdict
 
 
@@ -485,7 +491,9 @@ def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> Line
         return verdict
     if part.layers == scope or not any(tensor.copies > 1 for tensor in _all_of(part, model).tensors):
         return verdict
-    same = [other for other in _parts(model) if other.layers == scope and line.means(other.right) and other.heads == "all"]
+    same = [
+        other for other in _parts(model) if other.layers == scope and line.means(other.right) and other.heads == "all"
+    ]
     if any(re.search(PARTS[other.part][1], name, re.I) for other in same if other.part in PARTS):
         return verdict
     if scope == "one" and re.search(rf"\b(?:all|total|{model.config.num_hidden_layers})\b|[×*]|共|总|所有", name, re.I):
@@ -535,13 +543,21 @@ def _right(part: Counted, side: Side, context: Context, model: Model, sure: bool
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     missing = _of_part("LayerNorm of the embeddings", model)
-    covers = any(side.value - side.reach <= other.right <= side.value + side.reach for other in _parts(model) if other.part == "embeddings")
-    if part.part == "embeddings without LayerNorm" and missing and not covers and not re.search(r"without|norm|三|three|tables", context.line, re.I):
+    covers = any(
+        side.value - side.reach <= other.right <= side.value + side.reach
+        for other in _parts(model)
+        if other.part == "embeddings"
+    )
+    if (
+        part.part == "embeddings without LayerNorm"
+        and missing
+        and not covers
+        and not re.search(r"without|norm|三|three|tables", context.line, re.I)
+    ):
         message = N_("The LayerNorm of the embeddings ({count}) is not in it.")
         reason = Problem.of(message, count=missing)
         return judged._replace(verdict="conditional", reasons=(reason,))
-    rounded = side.reach or not side.value.denominator == 1
-    if not side.reach and side.value != part.right and not rounded:
+    if not side.reach and side.value != part.right:
         message = N_("It is rounded: the exact count is {count}.")
         return judged._replace(reasons=(Problem.of(message, count=part.right),))
     return judged
@@ -558,7 +574,11 @@ def _explained(part: Counted, explanation: Explanation, model: Model) -> Judged:
         1: N_("{right} is right for {part}: {first}."),
         2: N_("{right} is right for {part}: {first}; {second}."),
     }.get(len(mistakes), N_("{right} is right for {part}: {first}; {second}; {third}."))
-    values = {"right": f"{part.right:,}", "part": described, **dict(zip(("first", "second", "third"), mistakes))}
+    values = {
+        "right": f"{part.right:,}",
+        "part": described,
+        **dict(zip(("first", "second", "third"), mistakes, strict=False)),
+    }
     return Judged("wrong", Fraction(part.right), described, (Problem("", None, message, values),), part)
 
 
@@ -608,13 +628,20 @@ def _other_total(side: Side, context: Context, model: Model) -> Judged | None:
     if not Fraction(1, 2) * right <= side.value <= 2 * right:
         return None
     reach = max(side.reach, side.rough)
-    if any(abs(known.total - side.value) <= max(reach, side.value / 50) for known in every_count(model.config, known_counts)):
+    if any(
+        abs(known.total - side.value) <= max(reach, side.value / 50)
+        for known in every_count(model.config, known_counts)
+    ):
         return None if side.reach or side.rough else _total_is(model)
     return _total_is(model) if abs(right - side.value) > right / 20 else None
 
 
 def _names_part_but_whole(name: str) -> bool:
-    return any(re.search(pattern, name, re.I) for part, (_of, pattern) in PARTS.items() if "whole" not in part and "model" not in part)
+    return any(
+        re.search(pattern, name, re.I)
+        for part, (_of, pattern) in PARTS.items()
+        if "whole" not in part and "model" not in part
+    )
 
 
 def _total_is(model: Model) -> Judged:
@@ -675,7 +702,11 @@ def _bytes(side: Side, context: Context, model: Model) -> Judged:
         for width, dtype in _DTYPES:
             for count, described in (*known, *named):
                 if abs(width * count - side.value * ratio) <= reach * ratio:
-                    message = N_("the bytes of {known} in {dtype}") if ratio == 1 else N_("the bytes of {known} in {dtype}, in binary units")
+                    message = (
+                        N_("the bytes of {known} in {dtype}")
+                        if ratio == 1
+                        else N_("the bytes of {known} in {dtype}, in binary units")
+                    )
                     return Judged("right", counts=Problem("", None, message, {"known": described, "dtype": dtype}))
     return UNKNOWN
 
@@ -699,7 +730,12 @@ def part_in_words(part: Counted, model: Model) -> Problem:
         name = Problem("", None, N_("{part} of one head"), {"part": name})
     if part.layers == "all":
         layers = model.config.num_hidden_layers
-        if any(tensor.copies > 1 for tensor in part.tensors) and layers > 1 and part.part != _WHOLE and _only_layers(part):
+        if (
+            any(tensor.copies > 1 for tensor in part.tensors)
+            and layers > 1
+            and part.part != _WHOLE
+            and _only_layers(part)
+        ):
             if part.part == "layers":
                 return Problem.of(N_("all {layers:,} layers"))._replace(values={"layers": layers})
             return Problem("", None, N_("{part} of all {layers:,} layers"), {"part": name, "layers": layers})
@@ -720,7 +756,11 @@ def known_in_words(known: KnownCount) -> Problem:
     if model.cls.task == "base" and model.cls.pooler:
         message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
     elif known.has_decoder:
-        message = N_("{architecture}, decoder tied") if model.config.tie_word_embeddings else N_("{architecture}, decoder untied")
+        message = (
+            N_("{architecture}, decoder tied")
+            if model.config.tie_word_embeddings
+            else N_("{architecture}, decoder untied")
+        )
     else:
         message = "{architecture}"
     return Problem.of(message, architecture=model.architecture)

@@ -183,7 +183,11 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_LATEX, re.compile("&"), lambda _match: " "),
     (re.compile(r"\\"), re.compile(r"\\([*_#|`$%])"), lambda match: match[1]),
     # ** is a power between a number or letter and a small exponent; otherwise it is Markdown's bold.
-    (re.compile(r"\*\*"), re.compile(r"(?<![0-9A-Za-z)\s])\*\*|(?<!\s)\*\*(?!\s?[0-9]{1,2}(?![0-9,.]))"), lambda _m: ""),
+    (
+        re.compile(r"\*\*"),
+        re.compile(r"(?<![0-9A-Za-z)\s])\*\*|(?<!\s)\*\*(?!\s?[0-9]{1,2}(?![0-9,.]))"),
+        lambda _m: "",
+    ),
     (re.compile(r"\*\*"), re.compile(r"(?<![0-9A-Za-z)])(?<![0-9A-Za-z)] )\*\*"), lambda _match: ""),
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
 )

@@ -15,7 +15,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import Entry, Side, find
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.judging import NO_CLAIM, Judged, divided_count, in_all_layers, judge
+from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, judge
 from bertcalc.proofreading.report import Claim, Proofread, in_words
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -24,6 +24,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
+MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
 _LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 
 
@@ -49,6 +50,9 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         if finding.judged.verdict
     )
     return Proofread(text, claims, about.model, about.preset, about.assumed)
+
+
+_NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
 
 
 class _Finding(NamedTuple):
@@ -77,6 +81,7 @@ class _Findings:
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
+        self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(entry)
 
@@ -89,16 +94,30 @@ class _Findings:
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None
+        if self._is_too_much(entry, context):
+            self._findings.append(_Finding(entry, model, _NOT_JUDGED))
+            return
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
-        judged = divided_count(entry, [int(value) for value in self._by_value]) or judged
+        judged = divided_count(entry, self._by_value.keys()) or judged
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             finding = self._carried(finding) or self._repeated(finding) or self._summed(finding, context) or finding
         self._findings.append(finding)
         is_result = entry.computes or judged.counted is not None
-        if is_result and entry.best.value.denominator == 1 and entry.best.value >= _LEAST_CARRIED and finding.judged.verdict not in (None, "unknown"):
+        if (
+            is_result
+            and entry.best.value.denominator == 1
+            and entry.best.value >= _LEAST_CARRIED
+            and finding.judged.verdict not in (None, "unknown")
+        ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _is_too_much(self, entry: Entry, context: Context) -> bool:
+        """Whether the text has more different numbers than can be judged in a few seconds."""
+        if entry.best.value >= _LEAST_CARRIED:
+            self._judged.add((context.names, entry.best.value))
+        return len(self._judged) > MOST_JUDGED
 
     def _of_others(self, entry: Entry, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict by another model that the text names, if the number is right for that one only."""
@@ -140,14 +159,16 @@ class _Findings:
     def _widen(self, side: Side, used: Mapping[Fraction, int], finding: _Finding) -> None:
         """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
         parts = {value: self._findings[index].judged.counted for value, index in used.items()}
-        if finding.model is None or not any(part and part.layers == "all" and _repeats(part) for part in parts.values()):
+        if finding.model is None or not any(
+            part and part.layers == "all" and _repeats(part) for part in parts.values()
+        ):
             return
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
-            if part and part.layers == "one" and part.heads == "all" and not multiplied:
-                if widened := in_all_layers(part, value, finding.model):
-                    index = used[value]
-                    self._findings[index] = self._findings[index]._replace(judged=widened)
+            is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
+            if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
+                index = used[value]
+                self._findings[index] = self._findings[index]._replace(judged=widened)
 
     def _corrected(self, side: Side, used: Mapping[Fraction, int]) -> Fraction | None:
         """The value of a calculation with the right values of earlier numbers."""
@@ -159,7 +180,9 @@ class _Findings:
         if not right:
             return None
         pieces = re.split(r"(?<![0-9.])([0-9]+)(?![0-9.])", side.text)
-        text = "".join(f"{right[Fraction(piece)]}" if piece.isdigit() and Fraction(piece) in right else piece for piece in pieces)
+        text = "".join(
+            f"{right[Fraction(piece)]}" if piece.isdigit() and Fraction(piece) in right else piece for piece in pieces
+        )
         try:
             return evaluate(text)
         except InputError:
@@ -169,13 +192,12 @@ class _Findings:
         judged = finding.judged
         wrong_ones = [value for value, index in used.items() if self._findings[index].judged.verdict == "wrong"]
         message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
-        reason = Problem.of(message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected))
+        reason = Problem.of(
+            message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
+        )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
-        right = judged.right_value if judged.verdict == "wrong" and judged.right_value else self._total(finding, corrected)
+        right = judged.right_value if judged.verdict == "wrong" and judged.right_value else corrected
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
-
-    def _total(self, finding: _Finding, corrected: Fraction) -> Fraction:
-        return corrected
 
     def _repeated(self, finding: _Finding) -> _Finding | None:
         """The verdict on a number that repeats the wrong result of an earlier calculation."""
@@ -197,7 +219,7 @@ class _Findings:
         entry = finding.entry
         if not entry.cells or entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
             return None
-        rows = []
+        rows: list[_Finding] = []
         for earlier in reversed(self._findings):
             if not earlier.entry.cells or earlier.entry.line < entry.line - len(rows) - 3:
                 break
@@ -224,14 +246,14 @@ def _is_arithmetic(finding: _Finding) -> bool:
     """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
     sides = [side for side in finding.entry.sides if not side.letters]
     first = finding.judged.reasons[:1]
-    return len(sides) > 1 and finding.judged.verdict == "wrong" and bool(first) and first[0].message.startswith(
-        ("The calculation gives", "{written} is the count")
+    return (
+        len(sides) > 1
+        and finding.judged.verdict == "wrong"
+        and bool(first)
+        and first[0].message.startswith(("The calculation gives", "{written} is the count"))
     )
 
 
 def _repeats(part: object) -> bool:
     tensors = getattr(part, "tensors", ())
     return any(tensor.copies > 1 for tensor in tensors)
-
-
-__all__ = ["LONGEST", "NO_CLAIM", "proofread"]

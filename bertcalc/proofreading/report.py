@@ -79,7 +79,9 @@ class Proofread(NamedTuple):
     def summary(self) -> Iterator[Problem]:
         """What was proofread and found, as sentences."""
         if self.model is None:
-            yield Problem.of(N_("The text is about models that bertcalc does not count: only its arithmetic is checked."))
+            yield Problem.of(
+                N_("The text is about models that bertcalc does not count: only its arithmetic is checked.")
+            )
         else:
             message = N_("The model is assumed to be {name}.") if self.assumed else N_("The text is about {name}.")
             yield Problem.of(message, name=self.preset or self.model.architecture)
@@ -103,9 +105,7 @@ class Proofread(NamedTuple):
 
     def html(self) -> str:
         """The text with every claim in a <mark>, whose title says the verdict and the reason; markup is escaped."""
-        return "".join(
-            _mark(claim, piece) if claim else html.escape(piece) for claim, piece in self._pieces()
-        )
+        return "".join(_mark(claim, piece) if claim else html.escape(piece) for claim, piece in self._pieces())
 
     def markdown(self) -> str:
         """The text with a sign after every claim, and a footnote for each that is not simply right."""

@@ -3,7 +3,7 @@
 >>> subject = read("BERT-base with vocab_size = 21128: ...")
 >>> subject.preset, subject.model.config.vocab_size, subject.assumed
 ('bert-base-uncased', 21128, False)
->>> read("Embeddings: 30522 * 768").assumed
+>>> read("The embeddings have 23 million parameters.").assumed
 True
 """
 
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.families import build, family_of
@@ -54,8 +54,8 @@ _ALIASES = {
     "nomic embed": "nomic-embed-text-v1.5",
 }
 _FOREIGN = (
-    r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox"
-    r"|t5|mt5|bart|deepseek|vit|resnet|opt|phi|yi|internlm|mamba|whisper|clip|transformer-xl|xlnet|chinchilla|keras"
+    r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon"
+    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
 _MOST_OTHERS = 6
@@ -81,7 +81,8 @@ def _names() -> Mapping[str, str]:
 def _mentioned() -> re.Pattern[str]:
     names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])", re.I
+        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
+        re.I,
     )
 
 
@@ -183,7 +184,7 @@ def _respelled(text: str) -> str:
 
 _FIELDS = {
     "vocab_size": r"vocab(?:ulary)?[_ ]?size|n_vocab|vocabulary|词表大小|词汇表大小|词表|词典大小",
-    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏层(?:维度|大小)?|隐藏维度|隐层(?:维度)?",
+    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
     "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
     "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
@@ -268,9 +269,7 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
     config, kept = PRESETS[base].config, dict(sizes)
     literals = _literals(text)
     if "vocab_size" not in kept and not literals[config.vocab_size]:
-        same = [
-            entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)
-        ]
+        same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
         others = [size for size in dict.fromkeys(same) if literals[size]]
         if len(others) == 1 and others[0] not in (32768,):
             kept["vocab_size"] = others[0]
@@ -292,8 +291,10 @@ def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
             changes.setdefault("intermediate_size", 4 * hidden)
         if hidden % 64 == 0:
             changes.setdefault("num_attention_heads", hidden // 64)
-    fields = {name: value for name, value in changes.items() if type(config).has(name)}
+    fields: dict[str, Any] = {
+        type(config).own_name(name): value for name, value in changes.items() if type(config).has(name)
+    }
     try:
-        return replace(config, **{type(config).own_name(name): value for name, value in fields.items()})
+        return replace(config, **fields)
     except (InputError, TypeError):
         return config
