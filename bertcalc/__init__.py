@@ -5,7 +5,7 @@
 109482240
 """
 
-from bertcalc.api import Model, build, compare, infer, load, read
+from bertcalc.api import Model, build, compare, infer, load, proofread, read
 from bertcalc.api.live_model import UnknownModel, of
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
@@ -66,6 +66,7 @@ __all__ = [
     "inference_peak_bytes",
     "load",
     "of",
+    "proofread",
     "read",
     "saved_activation_bytes",
     "training_flops",

@@ -33,9 +33,10 @@ if TYPE_CHECKING:
     from bertcalc.diagnosis.explain import Explanation
     from bertcalc.discover.results.result import Discovered
     from bertcalc.model.formula import Formula
+    from bertcalc.proofreading.report import Proofread
     from bertcalc.reading.result import Kind, Reading
 else:  # ``checked`` evaluates annotations, and must not import these for it
-    Explanation = Discovered = Formula = Kind = ModelComparison = Reading = Any
+    Explanation = Discovered = Formula = Kind = ModelComparison = Proofread = Reading = Any
 
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
@@ -182,6 +183,27 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     if reading.model is None:
         return reading
     return replace(reading, model=Model(*reading.model.__reduce__()[1]))
+
+
+@checked
+def proofread(text: str, model: core.Model | None = None) -> Proofread:
+    """Check every number and calculation of a write-up: lecture notes, an article, a notebook.
+
+    ``text`` is Markdown, HTML, LaTeX, a notebook (.ipynb) or plain text of up to 100,000 characters, in English or
+    Chinese. ``model`` is the model that it is about; without it, the text says which. The result has ``claims``, each
+    with ``start`` and ``end`` (positions in the text), ``value``, ``verdict`` ("right", "wrong", "conditional" or
+    "unknown"), ``right_value`` and ``reason``. It reads as sentences with ``str``, and ``html()`` and ``markdown()``
+    are the marked text.
+
+    Raises InputError if the text is too long.
+
+    >>> for claim in proofread("BERT-base: the attention of one layer has 4*768*768 = 2,359,296 parameters.").claims:
+    ...     print(claim)
+    ✗ "4*768*768 = 2,359,296": 2,362,368 is right for attention of one layer: the biases of the attention are left out.
+    """
+    from bertcalc.proofreading.proofread import proofread
+
+    return proofread(text, model)
 
 
 @checked

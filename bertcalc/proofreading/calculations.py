@@ -1,0 +1,462 @@
+"""Find the numbers and calculations in a text: each with its value, its place, and the words around it.
+
+>>> [entry] = find("attention: 4 * (768*768 + 768) = 2,362,368 parameters", {})
+>>> [int(side.value) for side in entry.sides], entry.before, entry.after
+([2362368, 2362368], 'attention:', 'parameters')
+>>> [int(entry.value) for entry in find("110M, with 12 layers; 1.1亿", {})]
+[110000000, 12, 110000000]
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import pairwise
+from math import prod
+from typing import NamedTuple
+
+from bertcalc.text.amounts import Typed, Unit, typed
+from bertcalc.text.arithmetic import LONGEST, evaluate
+from bertcalc.text.problem import InputError
+
+
+class Operand(NamedTuple):
+    """A number in a calculation, and where it stands."""
+
+    value: Fraction
+    text: str
+    start: int
+    end: int
+
+
+class Side(NamedTuple):
+    """A side of an equals sign: a calculation, a shape or an amount, which may be rounded by ``reach``.
+
+    With insignificant trailing zeros, it is rounded by ``rough``.
+    """
+
+    value: Fraction
+    start: int
+    end: int
+    text: str
+    operands: tuple[Operand, ...] = ()
+    reach: Fraction = Fraction(0)
+    rough: Fraction = Fraction(0)
+    unit: Unit | None = None
+    is_calculation: bool = False
+    is_shape: bool = False
+    letters: bool = False
+
+
+class Entry(NamedTuple):
+    """A number or a chain of equal sides, with the words before and after it and the number of its line."""
+
+    sides: tuple[Side, ...]
+    before: str
+    after: str
+    line: int
+    cells: tuple[str, ...] = ()  # the other cells of its row, if it is in a table
+    column: int = 0
+
+    @property
+    def start(self) -> int:
+        return self.sides[0].start
+
+    @property
+    def end(self) -> int:
+        return self.sides[-1].end
+
+    @property
+    def stated(self) -> Side:
+        """The side that states the result: the last one."""
+        return self.sides[-1]
+
+    @property
+    def best(self) -> Side:
+        """The most precise side: an exact one without a unit, or the last."""
+        exact = [side for side in self.sides if not side.reach and side.unit in (None, "parameters")]
+        return exact[-1] if exact else self.sides[-1]
+
+    @property
+    def value(self) -> Fraction:
+        return self.stated.value
+
+    @property
+    def computes(self) -> bool:
+        """Whether it contains a calculation or a shape."""
+        return any(side.is_calculation or side.is_shape for side in self.sides)
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+    amount: Typed | None = None
+
+
+_DIGITS = (
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,]*,[0-9]{1,2}(?![0-9]))|[0-9]{1,3}(?:[_'][0-9]{3})+(?![0-9])"
+    r"|[0-9]{1,3}(?: [0-9]{3}){2,3}(?![0-9])|[0-9]{1,4}(?:,[0-9]{4}){2,3}(?![0-9])|[0-9]{1,60}+)"
+    r"(?:\.[0-9]{1,60})?(?:[eE][+-]?[0-9]{1,2}(?![0-9A-Za-z]))?"
+)
+_SUFFIX = (
+    r"(?:\s?(?:million|billion|thousand|trillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
+    r"|\s?(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes)(?![A-Za-z0-9_])"
+    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?%)"
+)
+_TOKEN = re.compile(
+    rf"""(?P<skip>(?<![\d.])[0-9]{{1,20}}(?:\.[0-9]{{1,20}}){{2,10}}|(?<![\d])[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?![\d])
+        |\#[0-9]+|\barXiv:?\s?[0-9]{{4}}\.[0-9]{{4,5}})
+    |(?P<shape>(?:torch\.Size\s?\(\s?)?\[\s?[0-9]{{1,7}}(?:\s?,\s?[0-9]{{1,7}}){{0,5}},?\s?\](?:\s?\))?
+        |\(\s?[0-9]{{1,7}}(?:\s?,\s[0-9]{{1,7}}){{1,5}}\s?\))
+    |(?P<equals>={{1,2}}\s?[≈~]?|[≈≃]|->|→|⇒)
+    |(?P<operator>(?<=[\d)）\]\s])[xX](?=\s?[\d(])|(?<=[0-9)])\s?x\s?(?=[0-9(])|\*\*|[-+*/^×·⋅∙÷−⁰¹²³⁴⁵⁶⁷⁸⁹])
+    |(?P<name>[A-Za-z_][A-Za-z0-9_]{{0,200}}+(?:[-.][A-Za-z0-9_]{{1,200}})*+)
+    |(?P<number>(?:{_DIGITS})(?P<suffix>{_SUFFIX})?)
+    |(?P<bracket>[()])
+    |(?P<word>[㐀-鿿]+)
+    |(?P<bar>\|)
+    |(?P<other>\S)""",
+    re.X,
+)
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
+_ARROWS = ("->", "→", "⇒")
+_MOST_TOKENS = 60  # of one calculation
+_LONGEST_LINE = 4000
+
+
+def find(text: str, letters: Mapping[str, int]) -> list[Entry]:
+    """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations."""
+    entries: list[Entry] = []
+    start = 0
+    for number, line in enumerate(text.split("\n")):
+        for first in range(0, len(line), _LONGEST_LINE):
+            entries += _of_line(line[first : first + _LONGEST_LINE], start + first, number, letters)
+        start += len(line) + 1
+    return entries
+
+
+def _of_line(line: str, offset: int, number: int, letters: Mapping[str, int]) -> Iterator[Entry]:
+    if not any(map(str.isdigit, line)) and "=" not in line:
+        return
+    tokens = [_token(match) for match in _TOKEN.finditer(line)]
+    chains = list(_chains(tokens, letters))
+    cells = _cells(line)
+    weighty = [sides for sides in chains if not _is_minor(sides)]
+    before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
+    after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
+    for sides in chains:
+        before = line[before_at.get(id(sides), 0) : sides[0].start]
+        after = line[sides[-1].end : after_at.get(id(sides), len(line))]
+        column = line.count("|", 0, sides[0].start)
+        placed = tuple([_placed(side, offset) for side in sides])
+        yield Entry(placed, before.strip(), after.strip(), number, cells, column)
+
+
+def _is_minor(sides: Sequence[Side]) -> bool:
+    """Whether a number is so small that the words before it may be about the next one: 12 layers."""
+    only = sides[0]
+    return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
+
+
+def _placed(side: Side, offset: int) -> Side:
+    operands = tuple(
+        operand._replace(start=operand.start + offset, end=operand.end + offset) for operand in side.operands
+    )
+    return side._replace(start=side.start + offset, end=side.end + offset, operands=operands)
+
+
+def _token(match: re.Match[str]) -> _Token:
+    kind = match.lastgroup or "number"
+    kind = "number" if match["number"] else kind
+    token = _Token(kind, match[0], match.start(), match.end())
+    if kind != "number":
+        return token
+    if match["suffix"] and match["suffix"].strip() == "%":
+        return token._replace(kind="percent")
+    try:
+        return token._replace(amount=_typed(match[0]))
+    except InputError:
+        return token._replace(kind="decimal" if "." in match[0] else "other")
+
+
+_typed = lru_cache(maxsize=4096)(typed)
+
+
+def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tuple[Side, ...]]:
+    index = 0
+    while index < len(tokens):
+        side, end = _side(tokens, index, letters)
+        if side is None:
+            index = max(end, index + 1)
+            continue
+        sides = [side]
+        while end + 1 < len(tokens) and tokens[end].kind == "equals":
+            if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
+                break
+            following, after = _side(tokens, end + 1, letters)
+            if following is None:
+                break
+            sides.append(following)
+            end = after
+        index = end
+        yield from _worthwhile(sides)
+
+
+def _worthwhile(sides: Sequence[Side]) -> Iterator[tuple[Side, ...]]:
+    """The chain, without letters that disagree with its numbers; nothing if it is a range or a single digit."""
+    numeric = [side for side in sides if not side.letters]
+    if not numeric and len(sides) > 1 and len({_letters_in(side) for side in sides}) > 1:
+        sides = sides[:1]  # a definition
+    kept = [
+        side
+        for side in sides
+        if not side.letters or not numeric or any(abs(side.value - other.value) <= other.reach for other in numeric)
+    ]
+    if len(kept) == 1 and kept[0].is_calculation and _is_range(kept[0]):
+        return
+    if kept:
+        yield tuple(kept)
+
+
+def _letters_in(side: Side) -> frozenset[str]:
+    return frozenset(re.findall("[A-Z]", side.text))
+
+
+def _is_range(side: Side) -> bool:
+    return len(side.operands) == 2 and not re.search(r"[*×·^+(xX⋅]", side.text)
+
+
+def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[Side | None, int]:
+    """The side that begins at a token, and the index after it."""
+    token = tokens[index]
+    if token.kind == "shape":
+        sizes = [int(size) for size in re.findall("[0-9]+", token.text)]
+        following = tokens[index + 1].text if index + 1 < len(tokens) else ""
+        if not (len(sizes) == 1 and re.fullmatch(r"[-+*/^×·]", following)):
+            return Side(Fraction(prod(sizes)), token.start, token.end, token.text, is_shape=True), index + 1
+    if token.kind in ("decimal", "percent"):
+        text = re.sub("[,%\\s]", "", token.text)
+        value = Fraction(text)
+        places = len(text.partition(".")[2])
+        reach = Fraction(1, 2 * 10**places)
+        if token.kind == "percent":
+            value, reach = value / 100, reach / 100
+        return Side(value, token.start, token.end, token.text, reach=reach, rough=reach), index + 1
+    if token.kind not in ("number", "bracket", "name", "word"):
+        return None, index + 1
+    if token.kind == "number" and _is_part_of_word(tokens, index):
+        return None, index + 1
+    return _calculation(tokens, index, letters)
+
+
+def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a number belongs to a name: GPT-2 is one token; 第13层 and v2 are not numbers."""
+    before = tokens[index - 1] if index else None
+    return bool(before and before.end == tokens[index].start and (before.text.endswith(("第", "_"))))
+
+
+class _Written(NamedTuple):
+    """How much is read of a calculation so far: its pieces for ``evaluate``, its operands and its tokens."""
+
+    pieces: int
+    operands: int
+    after: int  # the index of the next token
+    end: int
+
+
+def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> tuple[Side | None, int]:
+    """The longest calculation from a token on; an amount alone is not a calculation."""
+    pieces: list[str] = []
+    operands: list[Operand] = []
+    amounts: list[Typed] = []
+    depth, complete, has_letters, best = 0, False, False, None
+    index, start = first, tokens[first].start
+    while index < min(len(tokens), first + _MOST_TOKENS):
+        token = tokens[index]
+        spelled = _letters(token, letters, beside=_beside_operator(tokens, index))
+        if not complete and token.kind == "number" and token.amount:
+            value = token.amount.value
+            pieces.append(
+                f"{value.numerator}" if value.denominator == 1 else f"({value.numerator}/{value.denominator})"
+            )
+            operands.append(Operand(value, token.text, token.start, token.end))
+            amounts.append(token.amount)
+            complete = True
+        elif spelled and (not complete or token.start == tokens[index - 1].end):
+            pieces.append(("*" if complete else "") + spelled)
+            has_letters = complete = True
+        elif not complete and token.text == "(":
+            depth += 1
+            pieces.append("(")
+        elif not complete and index > first and (after := _heading(tokens, index)):
+            index = after
+            continue  # a noun before the terms in parentheses: embedding(768*2)
+        elif not complete and index == first and token.kind in ("name", "word") and _opens_sum(tokens, index + 1):
+            first = index = index + 1
+            continue
+        elif complete and token.kind == "operator":
+            if _SUPERSCRIPT.fullmatch(token.text):
+                pieces.append(f"^{'⁰¹²³⁴⁵⁶⁷⁸⁹'.index(token.text)}")
+            else:
+                pieces.append("*" if token.text.strip() in "xX" else token.text)
+                complete = False
+        elif complete and token.text == ")" and depth:
+            depth -= 1
+            pieces.append(")")
+        elif complete and token.text == "(" and (after := _note(tokens, index)):
+            index = after
+            best = best._replace(after=after) if best and not depth else best
+            continue
+        elif complete and token.text == "(" and token.start == tokens[index - 1].end and pieces[-1] == ")":
+            pieces.append("*(")
+            depth, complete = depth + 1, False
+        elif complete and (after := _noun(tokens, index)):
+            index = after
+            continue
+        else:
+            break
+        index += 1
+        if complete and not depth:
+            best = _Written(len(pieces), len(operands), index, token.end)
+    if best is None:
+        return None, first + 1
+    if _is_cut(tokens, first, best.after):
+        return None, best.after
+    inside = tuple(operands[: best.operands])
+    text = "".join(pieces[: best.pieces])
+    if best.pieces == 1 and len(inside) == 1:
+        only = amounts[0]
+        side = Side(
+            only.value,
+            start,
+            best.end,
+            inside[0].text,
+            inside,
+            only.high - only.value,
+            only.reach(rounded=True),
+            only.unit,
+        )
+        return side, best.after
+    if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
+        return (
+            (None, best.after)
+            if not has_letters or best.pieces == 1
+            else (_letters_only(text, letters, start, best), best.after)
+        )
+    return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after
+
+
+def _letters_only(text: str, letters: Mapping[str, int], start: int, best: _Written) -> Side | None:
+    return _evaluated(text, letters, start, best, (), (), True) if re.search(r"[*+/^-]", text) else None
+
+
+def _evaluated(
+    text: str,
+    letters: Mapping[str, int],
+    start: int,
+    best: _Written,
+    operands: tuple[Operand, ...],
+    amounts: Sequence[Typed],
+    has_letters: bool,
+) -> Side | None:
+    if len(text) > LONGEST:
+        return None
+    try:
+        value = evaluate(text, letters)
+    except InputError:
+        return None
+    rounded = [(amount.high - amount.value) / amount.value for amount in amounts if amount.value]
+    reach = abs(value) * sum(rounded, Fraction(0))
+    return Side(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
+
+
+def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether an operator other than a dash follows or precedes."""
+    beside = (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])
+    return any(token.kind == "operator" and token.text not in "-−" for token in beside)
+
+
+def _letters(token: _Token, letters: Mapping[str, int], *, beside: bool) -> str:
+    """A name as a product of letters: 4HI; empty if it is none. A and I are words unless they are multiplied."""
+    if token.kind != "name" or len(token.text) > 2 or (token.text in ("a", "A", "I", "p", "P") and not beside):
+        return letters_of(token.text) if token.text in _LONG_LETTERS else ""
+    if len(token.text) == 2 and not token.text.isupper():
+        return ""
+    return (
+        "*".join(token.text.upper()) if all(sign.upper() in letters for sign in token.text) else letters_of(token.text)
+    )
+
+
+_LONG_LETTERS = {"d_model": "H", "d_ff": "I", "dff": "I", "d": "H", "hidden_size": "H", "vocab_size": "V"}
+
+
+def letters_of(name: str) -> str:
+    """The letter that a name such as d_model stands for."""
+    return _LONG_LETTERS.get(name, "")
+
+
+def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
+    """Whether a calculation goes on, before or after, with something that cannot be read: 768 * n_layers."""
+    if end < len(tokens) and tokens[end].kind == "operator" and tokens[end].text not in ("-", "−"):
+        following = tokens[end + 1 : end + 2]
+        if following and following[0].kind in ("name", "word", "bracket", "shape"):
+            return True
+    if first < 2 or tokens[first - 1].kind != "operator" or tokens[first - 1].text in ("-", "−"):
+        return False
+    return tokens[first - 2].kind in ("name", "word", "number") or tokens[first - 2].text == ")"
+
+
+def _heading(tokens: Sequence[_Token], index: int) -> int:
+    """The index after the words before a parenthesis with a number: feed forward(768*2); 0 if there is none."""
+    for after in range(index, min(len(tokens), index + 5)):
+        if tokens[after].kind not in ("name", "word"):
+            return 0
+        if _opens(tokens, after + 1):
+            return after + 1
+    return 0
+
+
+def _opens(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a parenthesis with a number follows directly."""
+    if index + 1 >= len(tokens) or tokens[index].text != "(":
+        return False
+    return tokens[index].start == tokens[index - 1].end and tokens[index + 1].kind == "number"
+
+
+def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a parenthesis with a number follows, and a sum goes on after it: embedding(768*2) + ffn(768*2)."""
+    if not _opens(tokens, index):
+        return False
+    for offset, token in enumerate(tokens[index : index + 20]):
+        if token.text == ")":
+            after = index + offset + 1
+            return after < len(tokens) and tokens[after].text in ("+", "*", "×")
+    return False
+
+
+def _note(tokens: Sequence[_Token], index: int) -> int:
+    """The index after a note in parentheses without numbers: 21,635,072(token); 0 if there is none."""
+    for after in range(index + 1, min(len(tokens), index + 12)):
+        if tokens[after].text == ")":
+            return after + 1 if after > index + 1 else 0
+        if tokens[after].kind not in ("name", "word", "other") and tokens[after].text != "-":
+            return 0
+    return 0
+
+
+def _noun(tokens: Sequence[_Token], index: int) -> int:
+    """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none."""
+    for after in range(index, min(len(tokens), index + 4)):
+        token = tokens[after]
+        if token.kind == "operator" and token.text.strip() in ("x", "X", "*", "×", "·") and after > index:
+            following = tokens[after + 1] if after + 1 < len(tokens) else None
+            return after if following and (following.kind == "number" or following.text == "(") else 0
+        if token.kind not in ("name", "word") or len(token.text) < 2:
+            return 0
+    return 0

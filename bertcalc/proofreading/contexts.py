@@ -1,0 +1,118 @@
+"""The words around a number that may say what it counts: before and after it, in its row, and in headings.
+
+>>> from bertcalc.proofreading.calculations import find
+>>> text = "# Attention\\nThe query has 590,592 parameters."
+>>> around = Surroundings(text)
+>>> [entry] = find(text, {})
+>>> around.of(entry).names, around.of(entry).headings
+(('The query has', 'parameters'), ('Attention',))
+"""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from bertcalc.proofreading.calculations import Entry
+
+_MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
+_SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
+_CLAUSE = re.compile(r"[,，、;；。|]|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})(?:\*\*|__)\s*[:：]?\s*$")
+_TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
+_ONE = (
+    r"\b(?:one|single|per|each|every|a)[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)|\blayer[ _.-]?[0-9]"
+    r"|^each\b|\| each\b|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
+)
+_ALL = (
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
+)
+
+
+class Context(NamedTuple):
+    """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
+
+    names: tuple[str, ...]
+    headings: tuple[str, ...]
+    line: str
+
+    def scope(self, layers: int) -> str:
+        """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
+        beside = " | ".join(self.names)
+        if re.search(_ONE, beside, re.I):
+            return "one"
+        if layers > 1 and re.search(_ALL.format(layers=layers), beside, re.I):
+            return "all"
+        return "one" if self.headings and re.search(_ONE, self.headings[0], re.I) else ""
+
+
+class Surroundings:
+    """The lines and headings of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._headings: list[tuple[str, ...]] = []
+        self._header: list[tuple[str, ...]] = []
+        stack: list[tuple[int, str]] = []
+        header: tuple[str, ...] = ()
+        for line in self._lines:
+            if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
+                level = line.count("#", 0, 8) or 7
+                stack = [entry for entry in stack if entry[0] < level]
+                stack.append((level, (heading[1] or heading[2]).strip()[:_MOST_HEADING]))
+            if line.count("|") < 2:
+                header = ()
+            elif not header and not re.search(r"[0-9]{3}", line):
+                header = tuple(cell.strip() for cell in line.split("|"))
+            self._headings.append(tuple(text for _level, text in reversed(stack)))
+            self._header.append(header)
+
+    def of(self, entry: Entry) -> Context:
+        """The words around a number."""
+        names = dict.fromkeys(name for name in self._names(entry) if name)
+        return Context(tuple(names), self._headings[entry.line][:2], self._lines[entry.line][:400])
+
+    def line(self, number: int) -> str:
+        return self._lines[number]
+
+    def _names(self, entry: Entry) -> Iterator[str]:
+        before = entry.before[-400:]
+        sentence = _SENTENCE.split(before)[-1]
+        clause = _CLAUSE.split(sentence)[-1]
+        if entry.cells:
+            yield from self._row(entry)
+        if re.search(r"[^\W\d_]", clause):
+            yield _trimmed(clause[-_MOST_BEFORE:])
+        after = _CLAUSE.split(entry.after[:200].strip(" *`)）"))[0]
+        if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
+            yield _trimmed(after[:_MOST_AFTER])
+        if clause != sentence:
+            yield _trimmed(sentence[-_MOST_BEFORE:])
+        if not re.search(r"[^\W\d_]{2}", before) and entry.line:
+            yield from self._above(entry.line)
+
+    def _row(self, entry: Entry) -> Iterator[str]:
+        """The first cell with words in a row, alone and with the header of the number's column."""
+        labels = [cell for cell in entry.cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)]
+        if not labels:
+            return
+        label = _trimmed(labels[0][:_MOST_BEFORE])
+        yield label
+
+    def _above(self, line: int) -> Iterator[str]:
+        """The last line with words, if it introduces this one."""
+        for number in range(line - 1, max(-1, line - 3), -1):
+            text = self._lines[number].strip()
+            if text and not _HEADING.match(text[:200]):
+                if re.search(r"[:：]\s*$", text) or not re.search(r"[0-9]", text):
+                    yield _trimmed(text[-_MOST_BEFORE:])
+                return
+
+
+# Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
+_FORMULA = re.compile(r"(?<![A-Za-z])[A-Za-z0-9]{1,3}(?:\s?[*+/^×]\s?\(?[A-Za-z0-9.,]{1,12}\)?){1,12}(?![A-Za-z])")
+
+
+def _trimmed(text: str) -> str:
+    text = _FORMULA.sub(" ", text)
+    return re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)

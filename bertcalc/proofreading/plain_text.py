@@ -1,0 +1,193 @@
+r"""A write-up without its markup, with the position of every character in the text as it was given.
+
+Markdown, HTML, LaTeX and notebooks are read. Every step takes time proportional to the text.
+
+>>> plain = read(r"$30522 \times 768 = 23{,}440{,}896$")
+>>> plain.text
+'30522 × 768 = 23,440,896'
+>>> plain.span(0, len(plain.text))
+(1, 34)
+"""
+
+import html
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+Rewrite = Callable[[re.Match[str]], str]
+
+
+class Plain(NamedTuple):
+    """A text, and for each of its characters the place in the given text that it stands for."""
+
+    text: str
+    starts: list[int]
+    ends: list[int]
+
+    def span(self, start: int, end: int) -> tuple[int, int]:
+        """The place in the given text of a place in this one."""
+        return self.starts[start], self.ends[end - 1]
+
+    def rewritten(self, pattern: re.Pattern[str], rewrite: Rewrite) -> "Plain":
+        """The text with each match replaced; all characters of a replacement stand for the whole match."""
+        pieces: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        last = 0
+        for match in pattern.finditer(self.text):
+            first, end = match.span()
+            new = rewrite(match)
+            pieces += (self.text[last:first], new)
+            starts += self.starts[last:first]
+            ends += self.ends[last:first]
+            if first < end:
+                starts += [self.starts[first]] * len(new)
+                ends += [self.ends[end - 1]] * len(new)
+            last = end
+        if not last:
+            return self
+        pieces.append(self.text[last:])
+        return Plain("".join(pieces), starts + self.starts[last:], ends + self.ends[last:])
+
+
+def read(text: str) -> Plain:
+    """Remove the markup of a text: Markdown, HTML, LaTeX or a notebook."""
+    plain = _notebook(text) if _is_notebook(text) else _whole(text)
+    needed = [(pattern, rewrite) for sign, pattern, rewrite in _STEPS if sign.search(plain.text)]
+    for pattern, rewrite in needed:
+        plain = plain.rewritten(pattern, rewrite)
+    return plain
+
+
+def _whole(text: str) -> Plain:
+    return Plain(text, list(range(len(text))), list(range(1, len(text) + 1)))
+
+
+# Notebooks: JSON, of which only the strings under these keys are text.
+_SHOWN = {"source", "text", "text/plain", "text/markdown", "text/html", "text/latex"}
+_JSON_TOKEN = re.compile(r'"(?P<string>(?:[^"\\]|\\.)*+)"?|[\[\]{}:,]', re.S)
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.S)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+def _is_notebook(text: str) -> bool:
+    return text.lstrip()[:1] == "{" and '"cells"' in text and ('"source"' in text or '"outputs"' in text)
+
+
+def _notebook(text: str) -> Plain:
+    """The sources and the printed outputs of a notebook, each cell followed by an empty line."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for first, end, last in _shown_strings(text):
+        for piece, start, after in _decoded(text, first, end):
+            pieces.append(piece)
+            starts.append(start)
+            ends.append(after)
+        if last:
+            pieces += "\n\n"
+            starts += (end, end)
+            ends += (end + 1, end + 1)
+    return Plain("".join(pieces), starts, ends)
+
+
+def _shown_strings(text: str) -> Iterator[tuple[int, int, bool]]:
+    """The bounds of each string that is shown, and whether it is the last of its list."""
+    key, word, pending, inside = "", None, None, False
+    for token in _JSON_TOKEN.finditer(text):
+        if token["string"] is not None:
+            word = token
+            continue
+        sign = token[0]
+        if sign == ":" and word:
+            key = word["string"]
+        elif word and key in _SHOWN:
+            if pending:
+                yield (*pending, False)
+            pending = word.span("string")
+        if pending and (sign in "]}" or (sign == "," and not inside)):
+            yield (*pending, True)
+            pending = None
+        inside = sign == "[" or (inside and sign not in "]}{")
+        word = None
+
+
+def _decoded(text: str, first: int, end: int) -> Iterator[tuple[str, int, int]]:
+    """The characters of a JSON string, each with its bounds."""
+    while first < end:
+        match = _ESCAPE.match(text, first, end) if text[first] == "\\" else None
+        if match:
+            sign = chr(int(match[1], 16)) if match[1] else _ESCAPED.get(match[2], match[2])
+            yield sign, first, match.end()
+            first = match.end()
+        else:
+            yield text[first], first, first + 1
+            first += 1
+
+
+_COMMENTS = re.compile(r"<!--(?:[^-<]|-(?!->)){0,2000}-->|<(?:script|style)\b[^<>]{0,1000}>[^<]{0,20000}", re.I)
+_TAG = re.compile(
+    r"<(?P<end>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]{0,15})\b(?:[^<>\"']|\"[^\"<>]{0,1000}\"|'[^'<>]{0,1000}'){0,200}>"
+)
+_ENTITY = re.compile(r"&(?:#[0-9]{1,6}|#x[0-9a-fA-F]{1,5}|[a-zA-Z]{2,12});")
+_BREAKS = {"br", "p", "div", "tr", "li", "ul", "ol", "table", "pre", "section", "article", "dt", "dd", "blockquote"}
+
+
+def _tag(tag: re.Match[str]) -> str:
+    name = tag["name"].lower()
+    if name in ("sup", "sub"):
+        return "" if tag["end"] or name == "sub" else "^"
+    if re.fullmatch("h[1-6]", name):
+        return "\n" if tag["end"] else "\n# "
+    if name in ("td", "th"):
+        return "" if tag["end"] else " | "
+    if name == "tr":
+        return " |\n" if tag["end"] else "\n"
+    return "\n" if name in _BREAKS else ""
+
+
+def _fraction(match: re.Match[str]) -> str:
+    return f"(({match[1]})/({match[2]}))"
+
+
+_ALWAYS = re.compile("")
+_LATEX = re.compile(r"\\(?:times|cdot|text|frac|approx|section|begin|mathrm|left|quad|ast|textbf|item|,)|\{,\}")
+_FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
+# A Chinese comma in a result: = 393，216
+_CHINESE_COMMA = re.compile(
+    "(?:" + "|".join(f"(?<=[=≈]{space}[0-9]{{{digits}}})" for space in ("", " ") for digits in (1, 2, 3)) + ")"
+    "\uff0c(?=[0-9]{3}(?![0-9]))"
+)
+_WORDS = r"text(?:bf|it|tt|rm)?|math(?:rm|bf|it|cal|sf)|emph|operatorname|underline|boxed"
+
+# What has to occur in a text, what is replaced then, and by what.
+_STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
+    (re.compile("\x1b"), re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]"), lambda _match: ""),
+    (re.compile("<"), _COMMENTS, lambda _match: ""),
+    (re.compile("<"), _TAG, _tag),
+    (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
+    (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
+    (re.compile("\uff0c"), _CHINESE_COMMA, lambda _match: ","),
+    (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
+    (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
+    (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
+    (_LATEX, re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])"), lambda _match: "≈"),
+    (_LATEX, re.compile(r"\\(?:sub)*section\*?|\\(?:chapter|paragraph)\*?"), lambda _match: "\n# "),
+    (_LATEX, re.compile(r"\\\\(?:\[[^\]\n]{0,20}\])?"), lambda _match: "\n"),
+    (_LATEX, re.compile(r"\\[dt]?frac\{([^{}]{1,60})\}\{([^{}]{1,60})\}"), _fraction),
+    (_LATEX, re.compile(rf"\\(?:{_WORDS})(?=\{{)"), lambda _match: ""),
+    (_LATEX, re.compile(r"\^\{([^{}]{1,20})\}"), lambda match: f"^({match[1]})"),
+    (_LATEX, re.compile(r"\\([_%#&$])"), lambda match: match[1]),
+    (_LATEX, re.compile(r"\\(?:[a-zA-Z]{1,20}|[ ,;!:])|(?<![|\"'])[{}]"), lambda _match: " "),
+    (_LATEX, re.compile("&"), lambda _match: " "),
+    (re.compile(r"\\"), re.compile(r"\\([*_#|`$%])"), lambda match: match[1]),
+    # ** is a power between a number or letter and a small exponent; otherwise it is Markdown's bold.
+    (
+        re.compile(r"\*\*"),
+        re.compile(r"(?<![0-9A-Za-z)\s])\*\*|(?<!\s)\*\*(?!\s?[0-9]{1,2}(?![0-9,.]))"),
+        lambda _m: "",
+    ),
+    (re.compile(r"\*\*"), re.compile(r"(?<![0-9A-Za-z)])(?<![0-9A-Za-z)] )\*\*"), lambda _match: ""),
+    (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
+)

@@ -1,0 +1,259 @@
+"""Proofread a write-up: find its numbers and calculations, judge each, and carry early mistakes forward.
+
+>>> report = proofread("BERT-base. Attention of one layer: 4 * 768 * 768 = 2,359,296 parameters.")
+>>> [(claim.verdict, claim.right_value) for claim in report.claims]
+[('wrong', Fraction(2362368, 1))]
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.config import letters
+from bertcalc.model.model import Model
+from bertcalc.proofreading import plain_text, subject
+from bertcalc.proofreading.calculations import Entry, Side, find
+from bertcalc.proofreading.contexts import Context, Surroundings
+from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, judge
+from bertcalc.proofreading.report import Claim, Proofread, in_words
+from bertcalc.text import N_
+from bertcalc.text.arguments import checked
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError, Problem, wrong
+
+LONGEST = 100_000
+MOST_CLAIMS = 5_000
+MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
+_LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
+
+
+@checked
+def proofread(text: str, model: Model | None = None) -> Proofread:
+    """Check every number and calculation of a text.
+
+    ``text`` is Markdown, HTML, LaTeX, a notebook or plain, of up to 100,000 characters, in English or Chinese.
+    ``model`` is the model that it is about; without it, the text says which.
+
+    Raises InputError if the text is too long.
+    """
+    if len(text) > LONGEST:
+        raise wrong(N_("The text is too long: at most {most} characters."), most=LONGEST)
+    plain = plain_text.read(text)
+    about = subject.read(plain.text, model)
+    names = letters(about.model.config) if about.model else {}
+    entries = find(plain.text, names)[:MOST_CLAIMS]
+    findings = _Findings(plain.text, about, entries)
+    claims = tuple(
+        _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
+        for finding in findings.all()
+        if finding.judged.verdict
+    )
+    return Proofread(text, claims, about.model, about.preset, about.assumed)
+
+
+_NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
+
+
+class _Finding(NamedTuple):
+    """A number of the text, the model that it is about, and its verdict."""
+
+    entry: Entry
+    model: Model | None
+    judged: Judged
+    carried: bool = False
+
+
+def _claim(finding: _Finding, text: str, start: int, end: int) -> Claim:
+    judged, stated = finding.judged, finding.entry.stated
+    right = judged.right_value if judged.verdict in ("wrong", "conditional") else None
+    return Claim(
+        start, end, text[start:end], stated.value, judged.verdict or "unknown", right, judged.counts, judged.reasons,
+        stated.unit, finding.carried,
+    )  # fmt: skip
+
+
+class _Findings:
+    """The verdicts on the numbers of a text, in its order; each may depend on those before it."""
+
+    def __init__(self, text: str, about: subject.Subject, entries: Sequence[Entry]) -> None:
+        self._about = about
+        self._around = Surroundings(text)
+        self._findings: list[_Finding] = []
+        self._by_value: dict[Fraction, int] = {}
+        self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
+        for entry in entries:
+            self._add(entry)
+
+    def all(self) -> Iterator[_Finding]:
+        yield from self._findings
+
+    def _add(self, entry: Entry) -> None:
+        context = self._around.of(entry)
+        model = self._about.at(entry.start, entry.line)
+        operands = [int(operand.value) for side in entry.sides for operand in side.operands]
+        model = self._about.for_operands(operands, model) if entry.computes else model
+        published = self._about.published if model is self._about.model else None
+        if self._is_too_much(entry, context):
+            self._findings.append(_Finding(entry, model, _NOT_JUDGED))
+            return
+        judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
+        judged = self._of_others(entry, context, judged, model) or judged
+        judged = divided_count(entry, self._by_value.keys()) or judged
+        finding = _Finding(entry, model, judged)
+        if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
+            finding = self._carried(finding) or self._repeated(finding) or self._summed(finding, context) or finding
+        self._findings.append(finding)
+        is_result = entry.computes or judged.counted is not None
+        if (
+            is_result
+            and entry.best.value.denominator == 1
+            and entry.best.value >= _LEAST_CARRIED
+            and finding.judged.verdict not in (None, "unknown")
+        ):
+            self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _is_too_much(self, entry: Entry, context: Context) -> bool:
+        """Whether the text has more different numbers than can be judged in a few seconds."""
+        if entry.best.value >= _LEAST_CARRIED:
+            self._judged.add((context.names, entry.best.value))
+        return len(self._judged) > MOST_JUDGED
+
+    def _of_others(self, entry: Entry, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict by another model that the text names, if the number is right for that one only."""
+        if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
+            return None
+        if _is_arithmetic(_Finding(entry, model, judged)) or self._about.is_named_on(entry.line):
+            return None
+        for other in (self._about.model, *self._about.others()):
+            if other is not None and other is not model:
+                instead = judge(entry, context, other, sure=True)
+                if instead.verdict in ("right", "conditional") and not entry.best.reach:
+                    reason = Problem.of(N_("It is right for another model that the text names."))
+                    return instead._replace(reasons=(reason, *instead.reasons))
+        return None
+
+    # --- calculations with earlier numbers ---
+
+    def _carried(self, finding: _Finding) -> _Finding | None:
+        """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
+        for side in finding.entry.sides:
+            used = self._used(side)
+            if used:
+                self._widen(side, used, finding)
+                corrected = self._corrected(side, used)
+                if corrected is not None and corrected != side.value:
+                    return self._because(finding, side, used, corrected)
+        return None
+
+    def _used(self, side: Side) -> dict[Fraction, int]:
+        """The earlier numbers that a calculation contains, by value."""
+        if not side.is_calculation:
+            return {}
+        return {
+            operand.value: self._by_value[operand.value]
+            for operand in side.operands
+            if operand.value in self._by_value and operand.value >= _LEAST_CARRIED
+        }
+
+    def _widen(self, side: Side, used: Mapping[Fraction, int], finding: _Finding) -> None:
+        """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
+        parts = {value: self._findings[index].judged.counted for value, index in used.items()}
+        if finding.model is None or not any(
+            part and part.layers == "all" and _repeats(part) for part in parts.values()
+        ):
+            return
+        for value, part in parts.items():
+            multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
+            is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
+            if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
+                index = used[value]
+                self._findings[index] = self._findings[index]._replace(judged=widened)
+
+    def _corrected(self, side: Side, used: Mapping[Fraction, int]) -> Fraction | None:
+        """The value of a calculation with the right values of earlier numbers."""
+        right = {}
+        for value, index in used.items():
+            judged = self._findings[index].judged
+            if judged.verdict == "wrong" and judged.right_value is not None and judged.right_value.denominator == 1:
+                right[value] = judged.right_value
+        if not right:
+            return None
+        pieces = re.split(r"(?<![0-9.])([0-9]+)(?![0-9.])", side.text)
+        text = "".join(
+            f"{right[Fraction(piece)]}" if piece.isdigit() and Fraction(piece) in right else piece for piece in pieces
+        )
+        try:
+            return evaluate(text)
+        except InputError:
+            return None
+
+    def _because(self, finding: _Finding, side: Side, used: Mapping[Fraction, int], corrected: Fraction) -> _Finding:
+        judged = finding.judged
+        wrong_ones = [value for value, index in used.items() if self._findings[index].judged.verdict == "wrong"]
+        message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
+        reason = Problem.of(
+            message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
+        )
+        reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
+        right = judged.right_value if judged.verdict == "wrong" and judged.right_value else corrected
+        return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
+
+    def _repeated(self, finding: _Finding) -> _Finding | None:
+        """The verdict on a number that repeats the wrong result of an earlier calculation."""
+        value = finding.entry.best.value
+        index = self._by_value.get(value)
+        if index is None or value < 10_000 or finding.entry.computes:
+            return None
+        earlier = self._findings[index]
+        if earlier.judged.verdict != "wrong" or earlier.entry.stated.unit == "bytes" or _is_arithmetic(earlier):
+            return None
+        reason = Problem.of(N_("It repeats an earlier error."))
+        judged = earlier.judged._replace(reasons=(reason, *earlier.judged.reasons))
+        return finding._replace(judged=judged, carried=True)
+
+    # --- tables ---
+
+    def _summed(self, finding: _Finding, context: Context) -> _Finding | None:
+        """The verdict on the last row of a table that is the sum of wrong rows."""
+        entry = finding.entry
+        if not entry.cells or entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
+            return None
+        rows: list[_Finding] = []
+        for earlier in reversed(self._findings):
+            if not earlier.entry.cells or earlier.entry.line < entry.line - len(rows) - 3:
+                break
+            if earlier.entry.column == entry.column and earlier.entry.line != entry.line:
+                rows.append(earlier)
+        values = [row.entry.best.value for row in rows]
+        if len(rows) < 2 or sum(values) != entry.best.value:
+            return None
+        right = [
+            row.judged.right_value if row.judged.verdict == "wrong" and row.judged.right_value else row.entry.best.value
+            for row in rows
+        ]
+        corrected = sum(right, Fraction(0))
+        if corrected == entry.best.value:
+            return None
+        used = {row.entry.best.value: self._findings.index(row) for row in rows}
+        return self._because(finding, entry.best, used, corrected)
+
+
+_TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
+
+
+def _is_arithmetic(finding: _Finding) -> bool:
+    """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
+    sides = [side for side in finding.entry.sides if not side.letters]
+    first = finding.judged.reasons[:1]
+    return (
+        len(sides) > 1
+        and finding.judged.verdict == "wrong"
+        and bool(first)
+        and first[0].message.startswith(("The calculation gives", "{written} is the count"))
+    )
+
+
+def _repeats(part: object) -> bool:
+    tensors = getattr(part, "tensors", ())
+    return any(tensor.copies > 1 for tensor in tensors)

@@ -1,0 +1,144 @@
+"""What proofreading reports: each claim of a text with its verdict, as sentences, HTML or Markdown."""
+
+import html
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Literal, NamedTuple
+
+from bertcalc.model.model import Model
+from bertcalc.text import N_, shorten
+from bertcalc.text.amounts import Unit
+from bertcalc.text.digits import brief, size
+from bertcalc.text.problem import Problem
+
+Verdict = Literal["right", "wrong", "conditional", "unknown"]
+MARKS: dict[Verdict, str] = {"right": "✓", "wrong": "✗", "conditional": "~", "unknown": "?"}
+WORDS: dict[Verdict, str] = {
+    "right": N_("right"),
+    "wrong": N_("wrong"),
+    "conditional": N_("right under a condition"),
+    "unknown": N_("not recognized"),
+}
+
+
+class Claim(NamedTuple):
+    """A number or a calculation of a text, and whether it is right.
+
+    ``start`` and ``end`` are positions in the text; ``value`` is in the unit ``unit``, parameters if it is None. For a
+    wrong claim, ``right_value`` is the right one. ``counts`` says what it counts, and ``reasons`` why it is wrong or
+    under which condition it is right; ``carried`` is whether only earlier mistakes make it wrong.
+    """
+
+    start: int
+    end: int
+    text: str
+    value: Fraction
+    verdict: Verdict
+    right_value: Fraction | None = None
+    counts: Problem | None = None
+    reasons: tuple[Problem, ...] = ()
+    unit: Unit | None = None
+    carried: bool = False
+
+    @property
+    def reason(self) -> str:
+        """Why it is wrong, or under which condition it is right; what it counts if it is right."""
+        return " ".join(map(str, self.reasons or ((self.counts,) if self.counts else ())))
+
+    def __str__(self) -> str:
+        return f'{MARKS[self.verdict]} "{shorten(self.text)}": {self.reason or WORDS[self.verdict]}'
+
+
+class Proofread(NamedTuple):
+    """A proofread text: its claims in order, and the model that it is about.
+
+    ``model`` is None if the text is about models that are not counted here. ``assumed`` is whether the text does not
+    say which model it is about.
+    """
+
+    text: str
+    claims: tuple[Claim, ...]
+    model: Model | None
+    preset: str
+    assumed: bool
+
+    def of(self, verdict: Verdict) -> tuple[Claim, ...]:
+        """The claims with a verdict."""
+        return tuple(claim for claim in self.claims if claim.verdict == verdict)
+
+    @property
+    def first_error(self) -> Claim | None:
+        """The first wrong claim."""
+        return next(iter(self.of("wrong")), None)
+
+    @property
+    def corrected_total(self) -> int | None:
+        """The right number of parameters of the text's model."""
+        return self.model.num_parameters() if self.model else None
+
+    def summary(self) -> Iterator[Problem]:
+        """What was proofread and found, as sentences."""
+        if self.model is None:
+            yield Problem.of(
+                N_("The text is about models that bertcalc does not count: only its arithmetic is checked.")
+            )
+        else:
+            message = N_("The model is assumed to be {name}.") if self.assumed else N_("The text is about {name}.")
+            yield Problem.of(message, name=self.preset or self.model.architecture)
+        counts = {verdict: len(self.of(verdict)) for verdict in MARKS}
+        message = N_(
+            "Claims: {all}. Right: {right}, wrong: {wrong}, right under a condition: {conditional}, "
+            "not recognized: {unknown}."
+        )
+        yield Problem.of(message, all=len(self.claims), **counts)
+        if first := self.first_error:
+            yield Problem.of(N_('The first error is "{text}": {reason}'), text=shorten(first.text), reason=first.reason)
+        if self.model is not None:
+            yield Problem.of(
+                N_("{architecture} has {count} parameters."),
+                architecture=self.model.architecture,
+                count=self.model.num_parameters(),
+            )
+
+    def __str__(self) -> str:
+        return "\n".join([*map(str, self.summary()), *map(str, self.claims)])
+
+    def html(self) -> str:
+        """The text with every claim in a <mark>, whose title says the verdict and the reason; markup is escaped."""
+        return "".join(_mark(claim, piece) if claim else html.escape(piece) for claim, piece in self._pieces())
+
+    def markdown(self) -> str:
+        """The text with a sign after every claim, and a footnote for each that is not simply right."""
+        notes: list[str] = []
+        pieces = []
+        for claim, piece in self._pieces():
+            pieces.append(piece)
+            if claim:
+                pieces.append(f" {MARKS[claim.verdict]}")
+            if claim and claim.verdict in ("wrong", "conditional"):
+                notes.append(f"[^proof{len(notes) + 1}]: {claim.reason}")
+                pieces.append(f"[^proof{len(notes)}]")
+        return "".join(pieces).rstrip("\n") + "\n\n" + "".join(f"{note}\n" for note in notes)
+
+    def _pieces(self) -> Iterator[tuple[Claim | None, str]]:
+        """The text in pieces: those between claims, and each claim's."""
+        last = 0
+        for claim in self.claims:
+            if claim.start < last:
+                continue
+            yield None, self.text[last : claim.start]
+            yield claim, self.text[claim.start : claim.end]
+            last = claim.end
+        yield None, self.text[last:]
+
+
+def _mark(claim: Claim, piece: str) -> str:
+    title = html.escape(f"{MARKS[claim.verdict]} {claim.reason or WORDS[claim.verdict]}", quote=True)
+    return f'<mark class="{claim.verdict}" title="{title}">{html.escape(piece)}</mark>'
+
+
+def in_words(value: Fraction, unit: Unit | None = None) -> str:
+    """A value for a reason: whole numbers in full, bytes with their unit."""
+    if unit == "bytes":
+        return size(int(value))
+    return f"{int(value):,}" if value.denominator == 1 else brief(value)

@@ -1,0 +1,300 @@
+"""The model that a text is about: the models that it names, and the sizes that it gives.
+
+>>> subject = read("BERT-base with vocab_size = 21128: ...")
+>>> subject.preset, subject.model.config.vocab_size, subject.assumed
+('bert-base-uncased', 21128, False)
+>>> read("The embeddings have 23 million parameters.").assumed
+True
+"""
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from bertcalc.config import Config
+from bertcalc.families import build, family_of
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.model.model import Model
+from bertcalc.text.problem import InputError
+
+# Short names that people use, besides the presets' own.
+_ALIASES = {
+    "bert base": "bert-base-uncased",
+    "bertbase": "bert-base-uncased",
+    "bert large": "bert-large-uncased",
+    "bertlarge": "bert-large-uncased",
+    "bert tiny": "bert_uncased_L-2_H-128_A-2",
+    "bert mini": "bert_uncased_L-4_H-256_A-4",
+    "bert small": "bert_uncased_L-4_H-512_A-8",
+    "bert medium": "bert_uncased_L-8_H-512_A-8",
+    "bert chinese": "bert-base-chinese",
+    "chinese bert": "bert-base-chinese",
+    "mbert": "bert-base-multilingual-cased",
+    "multilingual bert": "bert-base-multilingual-cased",
+    "roberta": "roberta-base",
+    "distilbert": "distilbert-base-uncased",
+    "distilbert base": "distilbert-base-uncased",
+    "albert": "albert-base-v2",
+    "xlm r": "xlm-roberta-base",
+    "xlm roberta": "xlm-roberta-base",
+    "electra small": "electra-small-discriminator",
+    "electra base": "electra-base-discriminator",
+    "electra large": "electra-large-discriminator",
+    "gpt 2": "gpt2",
+    "gpt 2 small": "gpt2",
+    "gpt2 small": "gpt2",
+    "gpt 2 medium": "gpt2-medium",
+    "gpt 2 large": "gpt2-large",
+    "gpt 2 xl": "gpt2-xl",
+    "modernbert": "ModernBERT-base",
+    "nomic embed": "nomic-embed-text-v1.5",
+}
+_FOREIGN = (
+    r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon"
+    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
+)
+_BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
+_MOST_OTHERS = 6
+_PIECES = re.compile(r"[\s_$\\{}-]+")
+
+
+def _spelled(name: str) -> str:
+    return _PIECES.sub(" ", name.lower()).strip()
+
+
+@lru_cache(maxsize=1)
+def _names() -> Mapping[str, str]:
+    """The presets by the spelling of their names; also without the words that most people leave out."""
+    names: dict[str, str] = {}
+    for preset in PRESETS:
+        spelled = _spelled(preset)
+        names.setdefault(spelled, preset)
+        names.setdefault(re.sub(r" (?:uncased|discriminator|v[0-9.]+)$", "", spelled), preset)
+    return {**names, **_ALIASES}
+
+
+@lru_cache(maxsize=1)
+def _mentioned() -> re.Pattern[str]:
+    names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
+    return re.compile(
+        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
+        re.I,
+    )
+
+
+class Mention(NamedTuple):
+    """A place where a text names a model; ``preset`` is empty for a model that is not counted here."""
+
+    start: int
+    preset: str
+    line: int
+
+
+class Subject(NamedTuple):
+    """The model of a text, and all models that it names."""
+
+    model: Model | None  # None: the text is about models that are not counted here
+    preset: str
+    assumed: bool
+    mentions: tuple[Mention, ...] = ()
+    sizes: Mapping[str, int] = {}
+    bert: bool = False  # whether it names BERT without a size
+
+    def at(self, start: int, line: int) -> Model | None:
+        """The model that a place in the text is about: the last one named on its line, or else the text's."""
+        index = bisect_right([mention.start for mention in self.mentions], start)
+        before = [mention for mention in self.mentions[max(0, index - 8) : index] if mention.line == line]
+        after = [mention for mention in self.mentions[index : index + 2] if mention.line == line]
+        for mention in (*reversed(before), *after[:1]):
+            return self.of(mention.preset)
+        return self.model
+
+    def is_named_on(self, line: int) -> bool:
+        """Whether a line names a model."""
+        return any(mention.line == line for mention in self.mentions)
+
+    def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
+        """The model that a calculation is about: another one named in the text if only that has its hidden size."""
+        if model is None or model.config.hidden_size in values:
+            return model
+        others = [other for other in self.others() if other.config.hidden_size in values]
+        return others[0] if others else model
+
+    def others(self) -> list[Model]:
+        """The other models that the text names, in their order; BERT-base if it only says BERT."""
+        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
+        names = [*presets, *([DEFAULT_PRESET] if self.bert else [])]
+        return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+
+    @property
+    def published(self) -> Config | None:
+        """The configuration of the preset that the text is about."""
+        return PRESETS[self.preset].config if self.preset in PRESETS else None
+
+    def of(self, preset: str) -> Model | None:
+        """The model of a preset, with the text's sizes if it is the one that they belong to."""
+        if preset == self.preset:
+            return self.model
+        return _model(preset) if preset else None
+
+
+@lru_cache(maxsize=128)
+def _model(preset: str) -> Model:
+    return build(PRESETS[preset].config)
+
+
+def read(text: str, model: Model | None = None) -> Subject:
+    """Read the model of a text without markup; ``model`` takes its place if it is given."""
+    mentions = tuple(_mentions(text))
+    sizes = _sizes(text)
+    if model is not None:
+        preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
+        return Subject(model, preset or "the given model", False, mentions, sizes)
+    named = Counter(mention.preset for mention in mentions if mention.preset)
+    if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
+        return Subject(None, "", False, mentions, sizes)
+    preset = named.most_common(1)[0][0] if named else ""
+    base = preset or _fitting(sizes, text)
+    config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
+    assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
+    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)))
+
+
+def _mentions(text: str) -> Iterator[Mention]:
+    lines = [match.start() for match in re.finditer("\n", text)]
+    for match in _mentioned().finditer(text):
+        if match["bert"]:
+            continue
+        preset = _names()[_respelled(match["preset"])] if match["preset"] else ""
+        yield Mention(match.start(), preset, bisect_right(lines, match.start() - 1))
+
+
+def _respelled(text: str) -> str:
+    """The spelling under which a name is known: gpt-2, gpt2 and gpt 2 are the same."""
+    spelled = _spelled(text)
+    if spelled in _names():
+        return spelled
+    joined = spelled.replace(" ", "")
+    return next(name for name in _names() if name.replace(" ", "") == joined)
+
+
+_FIELDS = {
+    "vocab_size": r"vocab(?:ulary)?[_ ]?size|n_vocab|vocabulary|词表大小|词汇表大小|词表|词典大小",
+    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
+    "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
+    "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
+    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
+    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|最大长度",
+    "type_vocab_size": r"type_vocab_size",
+    "num_labels": r"num_labels",
+}
+_LETTERS = {"V": "vocab_size", "H": "hidden_size", "d": "hidden_size", "h": "hidden_size", "L": "num_hidden_layers"}
+_LETTERS |= {"A": "num_attention_heads", "I": "intermediate_size", "E": "embedding_size"}
+_PLAUSIBLE = {
+    "vocab_size": (300, 2_000_000),
+    "hidden_size": (16, 20_000),
+    "num_hidden_layers": (1, 200),
+    "num_attention_heads": (1, 256),
+    "intermediate_size": (16, 100_000),
+    "max_position_embeddings": (16, 100_000),
+    "type_vocab_size": (1, 32),
+    "num_labels": (1, 10_000),
+    "embedding_size": (16, 20_000),
+}
+_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
+_ASSIGNED = re.compile(
+    r"(?<![A-Za-z_])(?:" + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items()) + ")"
+    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}" + _NUMBER,
+    re.I,
+)
+_LETTER = re.compile(rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·(])")
+_LISTED = re.compile(
+    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
+)
+
+
+def _sizes(text: str) -> dict[str, int]:
+    """The sizes that a text assigns; none for a field that is given several values."""
+    given: dict[str, list[int]] = {}
+    for match in _ASSIGNED.finditer(text):
+        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
+        given.setdefault(field, []).append(int(match["number"].replace(",", "")))
+    for match in _LETTER.finditer(text):
+        given.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
+    for match in _LISTED.finditer(text):
+        names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
+        if len(names) == len(numbers):
+            for name, number in zip(names, numbers, strict=True):
+                if name in _FIELDS:
+                    given.setdefault(name, []).append(int(number))
+    sizes = {}
+    for field, values in given.items():
+        low, high = _PLAUSIBLE[field]
+        likely = {value for value in values if low <= value <= high}
+        if len(likely) == 1:
+            sizes[field] = likely.pop()
+    return sizes
+
+
+def _literals(text: str) -> Counter[int]:
+    """How often whole numbers stand in a text."""
+    found = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
+    return Counter(int(match[1].replace(",", "")) for match in found)
+
+
+def _fitting(sizes: Mapping[str, int], text: str) -> str:
+    """The BERT whose sizes agree best with those of a text that names none."""
+    literals = _literals(text)
+    berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
+
+    def agreement(name: str) -> tuple[int, int]:
+        config = berts[name]
+        fields = ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size")
+        weights = {"hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 2, "vocab_size": 1}
+        assigned = sum(weights[field] for field in fields if sizes.get(field) == getattr(config, field))
+        occurring = literals[config.hidden_size] and literals[config.intermediate_size]
+        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not literals[768])
+
+    best = max(map(agreement, berts))
+    fitting = next(name for name in berts if agreement(name) == best)
+    return fitting if best > agreement(DEFAULT_PRESET) else DEFAULT_PRESET
+
+
+def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
+    """The sizes of a text for a preset; the vocabulary of another preset if only that one occurs in it."""
+    config, kept = PRESETS[base].config, dict(sizes)
+    literals = _literals(text)
+    if "vocab_size" not in kept and not literals[config.vocab_size]:
+        same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
+        others = [size for size in dict.fromkeys(same) if literals[size]]
+        if len(others) == 1 and others[0] not in (32768,):
+            kept["vocab_size"] = others[0]
+    return kept
+
+
+def _is_like_bert(config: Config, text: str) -> bool:
+    """Whether the vocabulary and the hidden size of a model that is not named occur in a text."""
+    literals = _literals(text)
+    return bool(literals[config.vocab_size] and literals[config.hidden_size])
+
+
+def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
+    """A configuration with other sizes; sizes that the text leaves open follow the hidden size."""
+    hidden = sizes.get("hidden_size", config.hidden_size)
+    changes = dict(sizes)
+    if hidden != config.hidden_size:
+        if config.intermediate_size == 4 * config.hidden_size:
+            changes.setdefault("intermediate_size", 4 * hidden)
+        if hidden % 64 == 0:
+            changes.setdefault("num_attention_heads", hidden // 64)
+    fields: dict[str, Any] = {
+        type(config).own_name(name): value for name, value in changes.items() if type(config).has(name)
+    }
+    try:
+        return replace(config, **fields)
+    except (InputError, TypeError):
+        return config
