@@ -1,4 +1,4 @@
-"""Your model: a config.json, a name on the Hub, or a file of weights, compared with bertcalc's count."""
+"""Bring anything: a text, a config.json, a name on the Hub, or a file of weights, read, counted and compared."""
 
 import streamlit as st
 
@@ -6,15 +6,19 @@ from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import PASTED
 from bertcalc.hub import reader
 from bertcalc.model.model import Model
+from pages.ui.bring import pasted_view
 from pages.ui.checkpoints import inputs, matching
 from pages.ui.checkpoints.chooser import choose_files
 from pages.ui.session import kept
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
+from pages.ui.shell.sidebar import choice
 
 view = inputs.VIEW.show()
 
-if view == "config":
+if view == "text":
+    pasted_view.show(choice().model)
+elif view == "config":
     st.markdown(_("Paste or upload the config.json of your model; you can then use it on every page."))
     field, file = st.columns([3, 2])
     kept.hold_text("config_text")
@@ -73,7 +77,7 @@ else:
     choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)
     inputs.show_problems(view)
 
-brought: matching.Brought | None = None if view == "config" else inputs.last_read(view)
+brought: matching.Brought | None = None if view in ("text", "config") else inputs.last_read(view)
 inputs.show_lost(view, brought)
 if brought:
     comparison = brought.comparison

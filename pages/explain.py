@@ -3,13 +3,11 @@
 import streamlit as st
 
 from bertcalc.diagnosis import count_lines
-from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import KnownCount
-from bertcalc.diagnosis.other_tools import tools_with
-from pages.ui.diagnosis import counts_view, miscounts_view, terms_view
-from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try, read_number, show_nothing, show_reading
+from pages.ui.diagnosis import terms_view
+from pages.ui.diagnosis.number_view import show_number
+from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try
 from pages.ui.shell.controls import set_values, show_problem
-from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 
@@ -32,35 +30,4 @@ else:
         text = YOURS.show()
         for example in numbers_to_try(model):
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
-    if number := read_number(text, model.config):
-        show_reading(number)
-        present = KnownCount(model, model.num_parameters())
-        diagnosis, tools = diagnose(present, number), tools_with(number, model.config)
-        if diagnosis.hand:
-            miscounts_view.show_hand_count(model, *diagnosis.hand, number)
-        if diagnosis.parts_first:
-            counts_view.show_own_parts(model, diagnosis.parts)
-        counts_view.show_matches(model, diagnosis.matches)
-        if tools:
-            st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
-        counts_view.show_flops(diagnosis.flops)
-        peaks = counts_view.show_peaks(model, number)
-        if diagnosis.parts and not diagnosis.parts_first:
-            counts_view.show_own_parts(model, diagnosis.parts)
-        if not peaks:
-            if diagnosis.usual:  # before other models, which are less likely
-                miscounts_view.show_miscounted(
-                    diagnosis, number, explained=bool(tools or diagnosis.matches or diagnosis.parts)
-                )
-            counts_view.show_claims(model, diagnosis.claims)
-            counts_view.show_elsewhere(diagnosis.elsewhere)
-            counts_view.show_slips(present, diagnosis.slips, number)
-            if diagnosis.miscounted and not diagnosis.usual:
-                miscounts_view.show_miscounted(diagnosis, number, explained=bool(tools or diagnosis.known))
-            if not (tools or diagnosis.hand or diagnosis.known or diagnosis.slips or diagnosis.miscounted):
-                show_nothing(model, number, text)
-            if diagnosis.behind:
-                miscounts_view.OTHERS.around(miscounts_view.show_ways, diagnosis.behind, number)
-            if diagnosis.possible:
-                caption = _("Several mistakes together can give nearly any number, so this proves nothing.")
-                miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)
+    show_number(model, text)

@@ -32,7 +32,7 @@ ORDER = (
     *("pages.ui.session", "pages.ui.shell", "pages.ui.widgets", "pages.ui.any_model", "pages.ui.diagnosis"),
     *("pages.ui.compare", "pages.ui.parameters", "pages.ui.compute", "pages.ui.memory", "pages.ui.sweep"),
     *("pages.ui.design", "pages.ui.tools", "pages.ui.walk", "pages.ui.exercises", "pages.ui.checkpoints"),
-    *("pages.ui.lecture", "pages", "app"),
+    *("pages.ui.bring", "pages.ui.lecture", "pages", "app"),
 )
 MOST_FILES = 25  # in one folder
 

@@ -92,7 +92,7 @@ class Proofread(NamedTuple):
         )
         yield Problem.of(message, all=len(self.claims), **counts)
         if first := self.first_error:
-            yield Problem.of(N_('The first error is "{text}": {reason}'), text=shorten(first.text), reason=first.reason)
+            yield Problem.of(N_('The first error is "{text}": {reason}'), text=shorten(first.text), reason=first.reasons[0])
         if self.model is not None:
             yield Problem.of(
                 N_("{architecture} has {count} parameters."),
@@ -106,6 +106,12 @@ class Proofread(NamedTuple):
     def html(self) -> str:
         """The text with every claim in a <mark>, whose title says the verdict and the reason; markup is escaped."""
         return "".join(_mark(claim, piece) if claim else html.escape(piece) for claim, piece in self._pieces())
+
+    def page(self) -> str:
+        """A page to hand back: the summary, the marked text, and a list of the claims with their reasons."""
+        summary = "".join(f"<p>{html.escape(str(part))}</p>" for part in self.summary())
+        claims = "".join(f"<li>{html.escape(str(claim))}</li>" for claim in self.claims)
+        return f"<!doctype html><meta charset=utf-8>{_STYLE}{summary}<pre>{self.html()}</pre><ol>{claims}</ol>"
 
     def markdown(self) -> str:
         """The text with a sign after every claim, and a footnote for each that is not simply right."""
@@ -130,6 +136,13 @@ class Proofread(NamedTuple):
             yield claim, self.text[claim.start : claim.end]
             last = claim.end
         yield None, self.text[last:]
+
+
+_STYLE = (
+    "<title>Proofread</title><style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto}"
+    "pre{white-space:pre-wrap}.right{background:#cde8f6}.wrong{background:#f9d3c0;text-decoration:underline wavy}"
+    ".conditional{background:#f6ecb8}.unknown{background:#e6e6e6}</style>"
+)
 
 
 def _mark(claim: Claim, piece: str) -> str:

@@ -12,6 +12,7 @@ from bertcalc.diagnosis.diagnose import Diagnosis, diagnose
 from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.model.model import Model
+from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.result import Reading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
@@ -89,5 +90,8 @@ def read_hand_count(text: str, model: Model) -> Reading:
 
 
 def read_article(text: str, _model: Model) -> Reading:
-    """An article. The proofreader's report belongs into ``detail``: this is the only place that calls it."""
-    return Reading("article", Problem.of(N_("Read as: an article of {characters} characters."), characters=len(text)))
+    """An article with the proofreader's report on it; the text says which model it is about. Raises InputError."""
+    report = proofread(text)
+    message = N_("Read as: an article of {characters} characters, with {claims} numbers and calculations.")
+    sentence = Problem.of(message, characters=len(text), claims=len(report.claims))
+    return Reading("article", sentence, report.model, detail=report)

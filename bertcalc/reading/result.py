@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from bertcalc.config import letters
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Tensor
+from bertcalc.proofreading.report import Proofread
 from bertcalc.reading.recognition import Part, with_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
@@ -93,8 +94,8 @@ class Reading:
         return [self.sentence, *self._of_count(), *self._of_differences(), *self._of_conditions(), *self.notes]
 
     def __str__(self) -> str:
-        reads = self.detail is not None and not isinstance(self.detail, tuple)  # a report, which reads as sentences
-        return "\n".join([*map(str, self.sentences()), *([str(self.detail)] if reads else [])])
+        report = [str(self.detail)] if isinstance(self.detail, Proofread) else []
+        return "\n".join([*map(str, self.sentences()), *report])
 
     def _of_count(self) -> list[Problem]:
         if self.model is not None and self.num_parameters is not None:

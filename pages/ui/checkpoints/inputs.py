@@ -32,7 +32,9 @@ from pages.ui.shell.i18n import _, with_colon
 from pages.ui.shell.sidebar import choice
 from pages.ui.widgets.real_answers import wanted
 
-VIEW = view("bring", {"config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")})
+VIEW = view(
+    "bring", {"text": N_("Text"), "config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")}
+)
 REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)
 CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
 WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
@@ -195,7 +197,7 @@ def _problems(view: str) -> Sequence[Problem]:
 
 def show_lost(view: str, brought: Brought | None) -> None:
     """If the server restarted, say that it lost what it had read; else have the browser keep the name."""
-    if view == "config":
+    if view in ("text", "config"):
         return
     if brought:
         kept.put(f"{view} read", brought.name)

@@ -60,9 +60,11 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
     },
     N_("Import"): {
         "bring": PageEntry(
-            N_("Your model"),
-            N_("Count your own model"),
-            N_("From a config.json, a name on the Hugging Face Hub, or a file of weights."),
+            N_("Bring anything"),
+            N_("What have you got?"),
+            N_(
+                "A number, a text, a printed model, a config.json, a name on the Hub or a file: read, counted, checked."
+            ),
             ":material/upload_file:",
             follows_sliders=False,
         ),

@@ -1,0 +1,165 @@
+"""The box that takes anything: what a text is read as, its model, its counts and what differs."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import streamlit as st
+
+from bertcalc.checkpoints.local_files import chosen
+from bertcalc.diagnosis import count_lines
+from bertcalc.explore.model_refs import item_of
+from bertcalc.families.hf_json import is_of_another_type, text_of
+from bertcalc.model.model import Model
+from bertcalc.reading.examples import EXAMPLES
+from bertcalc.reading.plain_lines import LARGEST
+from bertcalc.reading.reader import read
+from bertcalc.reading.recognition import Part
+from bertcalc.reading.result import KIND_NAMES, Kind, Reading
+from bertcalc.text import N_, code, shorten
+from bertcalc.text.problem import InputError, Problem
+from pages.ui.any_model.link_to import show_config_link
+from pages.ui.bring import report_view
+from pages.ui.checkpoints import matching
+from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
+from pages.ui.diagnosis import terms_view
+from pages.ui.diagnosis.number_view import show_number
+from pages.ui.session import kept
+from pages.ui.shell.controls import Select, sentence, set_values
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.tables import show_rows
+
+AUTOMATIC = "recognized"
+READ_AS = Select("read_as", N_("Read as"), words={AUTOMATIC: N_("what it is recognized as"), **KIND_NAMES}, width=260)
+_FILES = Wanted(accept="", several=False, whole="", largest=LARGEST)
+_MOST_PARTS = 200  # rows of a table of differences
+
+
+class _Read(NamedTuple):
+    """The reading of a text, and what it was read from: reading it again in every run would take too long."""
+
+    asked: tuple[str, str, Model]
+    reading: Reading | None
+    problems: tuple[Problem, ...] = ()
+
+
+def show(model: Model) -> None:
+    """Draw the box, and what the text in it is; numbers are explained against ``model``."""
+    text = _show_box()
+    if not text.strip():
+        return
+    answer = _read(text, READ_AS.show(), model)
+    for problem in answer.problems:
+        st.error(sentence(problem))
+    if answer.problems and is_of_another_type(answer.problems):
+        show_config_link(text)
+    reading = answer.reading or st.session_state.get("text read last")
+    if reading is None:
+        return
+    if answer.problems:
+        st.caption(_("What follows belongs to the last text that could be read."))
+    st.session_state["text read last"] = reading
+    st.markdown(f"**{sentence(reading.sentence)}**")
+    _show_reading(reading, model, text)
+
+
+def _show_box() -> str:
+    st.markdown(
+        _(
+            "Paste what you have: a number, a calculation, a text with numbers, a config.json, a printed model, a list "
+            "of tensors. Nothing in it is executed or stored."
+        )
+    )
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for name in EXAMPLES:
+            st.button(_(name), key=f"paste {name}", on_click=_take_example, args=(name,))
+    field, file = st.columns([3, 2])
+    kept.hold_text("pasted_text")
+    text: str = field.text_area(
+        _("Your text"), key="pasted_text", height=190, max_chars=LARGEST, persist_state="session"
+    )
+    with file:
+        st.caption(_("or a file"))
+        choose_files("pasted_file", _FILES, _take_file)
+    for problem in st.session_state.pop("problems of pasted file", ()):
+        st.error(sentence(problem))
+    return text
+
+
+def _take_example(name: str) -> None:
+    set_values({"pasted_text": EXAMPLES[name](), READ_AS.name: AUTOMATIC})
+
+
+def _take_file() -> None:
+    """Callback: put the text of a chosen file into the box."""
+    files = take_files("pasted_file")
+    if files is None:
+        return
+    try:
+        [file] = chosen(files)[:1]
+        set_values({"pasted_text": text_of(file.bytes(), file.size), READ_AS.name: AUTOMATIC})
+    except InputError as error:
+        st.session_state["problems of pasted file"] = error.problems
+
+
+def _read(text: str, kind: str, model: Model) -> _Read:
+    asked = (text, kind, model)
+    answer: _Read | None = st.session_state.get("text read")
+    if answer is None or answer.asked != asked:
+        try:
+            answer = _Read(asked, read(text, next((name for name in KIND_NAMES if name == kind), None), model))
+        except InputError as error:
+            answer = _Read(asked, None, error.problems)
+        st.session_state["text read"] = answer
+    return answer
+
+
+def _show_reading(reading: Reading, model: Model, text: str) -> None:
+    kind: Kind = reading.kind
+    if kind in ("number", "calculation"):
+        show_number(model, text)
+    elif kind == "hand-count":
+        _show_hand_count(model, text)
+    elif kind == "article":
+        report_view.show(reading.detail, model, text)
+    else:
+        _show_model(reading)
+
+
+def _show_hand_count(model: Model, text: str) -> None:
+    if problem := count_lines.problem(text):
+        st.error(sentence(problem))
+        return
+    report = terms_view.report_on(model, text)
+    terms_view.show_verdicts(model, report)
+    terms_view.show_corrections(model, report)
+
+
+def _show_model(reading: Reading) -> None:
+    """Show the counts of a text that describes a model, and its differences from the model that it is most like."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if reading.num_parameters is not None:
+            label = _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")
+            matching.show_figure(label, reading.num_parameters)
+        if reading.model is not None:
+            label = _("Parameters in {architecture}").format(architecture=reading.model.architecture)
+            matching.show_figure(label, reading.model.num_parameters())
+            matching.offer(reading.model, item_of(reading.model))
+    for part in reading.sentences()[1:]:
+        st.markdown(sentence(part))
+    titles: Mapping[str, tuple[Part, ...]] = {
+        _("Missing in the text"): reading.missing,
+        _("Only in the text"): reading.additional,
+        _("Another shape in the text"): reading.reshaped,
+    }
+    for title, parts in titles.items():
+        if parts:
+            _show_parts(title, parts)
+
+
+def _show_parts(title: str, parts: tuple[Part, ...]) -> None:
+    st.markdown(f"**{title}**")
+    rows = [
+        (code(shorten(part.path)), part.kind, f"{part.modules:,}", f"{part.parameters:,}")
+        for part in parts[:_MOST_PARTS]
+    ]
+    show_rows((_("Part"), _("Kind"), _("Modules"), _("Parameters")), rows, title)

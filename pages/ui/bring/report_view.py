@@ -1,0 +1,68 @@
+"""The proofread text: what it is about, its claims with their verdicts, the marked text, and both as files."""
+
+import streamlit as st
+
+from bertcalc.explore.model_refs import item_of
+from bertcalc.model.model import Model
+from bertcalc.proofreading.proofread import proofread
+from bertcalc.proofreading.report import MARKS, WORDS, Claim, Proofread, in_words
+from bertcalc.text import N_, code, shorten
+from pages.ui.checkpoints import matching
+from pages.ui.shell.controls import Switch, sentence
+from pages.ui.shell.i18n import _
+from pages.ui.widgets.numbers import metric_width
+from pages.ui.widgets.tables import show_rows
+
+_MOST_CLAIMS = 200  # rows of the table; the marked text has all
+
+
+AGAINST = Switch("against_sidebar", N_("Check it against the model in the sidebar"))
+
+
+def show(report: Proofread, present: Model, text: str) -> None:
+    """Show a report: its summary first, then each claim, then the text as it is with its claims marked.
+
+    The reader can have it checked against the ``present`` model instead of the one that the text is about.
+    """
+    if AGAINST.show():
+        report = _checked_against(present, text)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        for verdict, mark in MARKS.items():
+            label, value = f"{mark} {_(WORDS[verdict])}", f"{len(report.of(verdict)):,}"
+            st.metric(label, value, width=metric_width(130, value, label))
+        if report.model is not None:
+            matching.offer(report.model, item_of(report.model))
+    for part in report.summary():
+        st.markdown(sentence(part))
+    titles = (_("In the text"), _("Verdict"), _("Right"), _("What it counts, or why it is wrong"))
+    rows = [
+        (code(shorten(claim.text)), f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}", _right(claim), _reason(claim))
+        for claim in report.claims[:_MOST_CLAIMS]
+    ]
+    if rows:
+        show_rows(titles, rows, _("The claims of the text with their verdicts"))
+    with st.container(key="proofread", border=True):  # see style.css
+        st.html(f"<pre>{report.html()}</pre>")
+    with st.container(horizontal=True):
+        for label, name, mime, make in (
+            ("HTML", "proofread.html", "text/html", report.page),
+            ("Markdown", "proofread.md", "text/markdown", report.markdown),
+        ):
+            st.download_button(label, make, name, mime, f"take {name}", on_click="ignore")
+
+
+def _checked_against(model: Model, text: str) -> Proofread:
+    """The report on a text about this model, kept in the session: making it takes up to seconds."""
+    asked, report = st.session_state.get("text checked", (None, None))
+    if asked != (text, model):
+        report = proofread(text, model)
+        st.session_state["text checked"] = (text, model), report
+    return report
+
+
+def _right(claim: Claim) -> str:
+    return "" if claim.right_value is None else in_words(claim.right_value, claim.unit)
+
+
+def _reason(claim: Claim) -> str:
+    return " ".join(sentence(reason) for reason in claim.reasons or ((claim.counts,) if claim.counts else ()))

@@ -1,0 +1,52 @@
+"""A number with what explains it: known counts, FLOPs, memory, common mistakes, and other models."""
+
+import streamlit as st
+
+from bertcalc.diagnosis.diagnose import diagnose
+from bertcalc.diagnosis.known_counts import KnownCount
+from bertcalc.diagnosis.other_tools import tools_with
+from bertcalc.model.model import Model
+from bertcalc.text.amounts import Typed
+from pages.ui.diagnosis import counts_view, miscounts_view
+from pages.ui.diagnosis.your_number import read_number, show_nothing, show_reading
+from pages.ui.shell.i18n import _, listed
+
+
+def show_number(model: Model, text: str) -> None:
+    """Show how a text was read as a number, and what explains it, likeliest first."""
+    if number := read_number(text, model.config):
+        show_reading(number)
+        _show_explanations(model, number, text)
+
+
+def _show_explanations(model: Model, number: Typed, text: str) -> None:
+    present = KnownCount(model, model.num_parameters())
+    diagnosis, tools = diagnose(present, number), tools_with(number, model.config)
+    if diagnosis.hand:
+        miscounts_view.show_hand_count(model, *diagnosis.hand, number)
+    if diagnosis.parts_first:
+        counts_view.show_own_parts(model, diagnosis.parts)
+    counts_view.show_matches(model, diagnosis.matches)
+    if tools:
+        st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
+    counts_view.show_flops(diagnosis.flops)
+    peaks = counts_view.show_peaks(model, number)
+    if diagnosis.parts and not diagnosis.parts_first:
+        counts_view.show_own_parts(model, diagnosis.parts)
+    if not peaks:
+        if diagnosis.usual:  # before other models, which are less likely
+            miscounts_view.show_miscounted(
+                diagnosis, number, explained=bool(tools or diagnosis.matches or diagnosis.parts)
+            )
+        counts_view.show_claims(model, diagnosis.claims)
+        counts_view.show_elsewhere(diagnosis.elsewhere)
+        counts_view.show_slips(present, diagnosis.slips, number)
+        if diagnosis.miscounted and not diagnosis.usual:
+            miscounts_view.show_miscounted(diagnosis, number, explained=bool(tools or diagnosis.known))
+        if not (tools or diagnosis.hand or diagnosis.known or diagnosis.slips or diagnosis.miscounted):
+            show_nothing(model, number, text)
+        if diagnosis.behind:
+            miscounts_view.OTHERS.around(miscounts_view.show_ways, diagnosis.behind, number)
+        if diagnosis.possible:
+            caption = _("Several mistakes together can give nearly any number, so this proves nothing.")
+            miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)
