@@ -27,7 +27,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             names = listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
             sizes = listed(f"${LETTERS[field]}$" for field in SLIDERS)
             st.markdown(message.format(sizes=sizes), help=without.format(fields=names))
-            st.page_link("bring.py", label=_("Count your own config.json →"))
+            st.page_link("bring.py", label=_("Count your own config.json →"), query_params={"bring": "config"})
 st.caption(
     _(
         "Each effect is found by counting {architecture} again with the field changed. Compute is the FLOPs of the "

@@ -175,8 +175,8 @@ def read(text: str) -> Described:
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must map numbers to names.")
         refusals.append(named_problem("id2label", labels, message))
-    known = {*known, *_OTHERS, *(key for key, value in content.items() if kind.converted({key: value}))}
-    unread = {key: value for key, value in content.items() if key not in known}
+    converted = {key for key, value in content.items() if kind.converted({key: value})}
+    unread = {key: value for key, value in content.items() if key not in {*known, *_OTHERS, *converted}}
     _raise([*refusals, *_misnamed(kind, unread, content, values), *_pruned(content)])
     config = kind(**values)
     architecture, remarks = _architecture(content.get("architectures"), family)

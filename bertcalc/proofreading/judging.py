@@ -737,8 +737,8 @@ def part_in_words(part: Counted, model: Model) -> Problem:
             and _only_layers(part)
         ):
             if part.part == "layers":
-                return Problem.of(N_("all {layers:,} layers"))._replace(values={"layers": layers})
-            return Problem("", None, N_("{part} of all {layers:,} layers"), {"part": name, "layers": layers})
+                return Problem.of(N_("all {layers} layers"), layers=layers)
+            return Problem("", None, N_("{part} of all {layers} layers"), {"part": name, "layers": f"{layers:,}"})
         return name if isinstance(name, Problem) else Problem("", None, "{part}", {"part": name})
     if part.part == "layers":
         return Problem.of(N_("one layer") if part.layers == "one" else N_("all layers but one"))

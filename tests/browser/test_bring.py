@@ -27,7 +27,7 @@ def nothing_is_cut(page: Page) -> None:
 
 
 def test_a_pasted_config_is_taken_with_the_keyboard_and_is_the_model_of_every_page(visit: Open) -> None:
-    page = visit("bring")
+    page = visit("bring?bring=config")
     field = page.get_by_role("textbox", name="config.json")
     field.fill(CHINESE)
     field.press("Control+Enter")
@@ -43,7 +43,7 @@ def test_a_pasted_config_is_taken_with_the_keyboard_and_is_the_model_of_every_pa
 
 
 def test_what_is_wrong_is_said_and_no_older_number_stays(visit: Open, tmp_path: Path) -> None:
-    page = visit("bring")
+    page = visit("bring?bring=config")
     chooser = page.locator("input[type=file]")
     good, bad, large = (tmp_path / name for name in ("good.json", "bad.json", "large.json"))
     good.write_text(CHINESE)
@@ -60,7 +60,7 @@ def test_what_is_wrong_is_said_and_no_older_number_stays(visit: Open, tmp_path: 
 
 
 def test_a_config_of_another_type_is_counted_with_one_press(visit: Open) -> None:
-    page = visit("bring")
+    page = visit("bring?bring=config")
     field = page.get_by_role("textbox", name="config.json")
     field.fill(CHINESE)
     field.press("Control+Enter")

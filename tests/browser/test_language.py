@@ -87,7 +87,7 @@ def test_what_streamlit_writes_is_chinese_too(look: Look) -> None:
     expect(menu.get_by_text("打印")).to_be_visible()
     expect(menu.get_by_text("深色")).to_be_visible()
     page.keyboard.press("Escape")
-    page = look("bring?lang=zh")
+    page = look("bring?bring=config&lang=zh")
     page.get_by_role("textbox", name="config.json").fill("{")
     expect(page.get_by_test_id("InputInstructions").first).to_contain_text("按 Ctrl+Enter 应用")
     page = look("?lang=zh")

@@ -1,7 +1,7 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
 import re
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 from playwright.sync_api import BrowserContext, Page, expect
 
@@ -89,7 +89,9 @@ def said(page: Page, link: dict[str, str]) -> list[str]:
 def go(page: Page, path: str) -> None:
     """Go to a page by the navigation."""
     [(section, name)] = [(section, of[path].title) for section, of in SECTIONS.items() if path in of]
-    if section:
+    if not SECTIONS[section][path].is_listed:
+        page.goto(urljoin(page.url, f"/{path}"))
+    elif section:
         open_page(page, section, name)
     else:
         page.get_by_role("link", name=name, exact=True).click()

@@ -85,7 +85,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, own: tuple[str, int],
     page.get_by_role("link", name="Parameters").click()
     ready(page)
     assert "repo_id" not in query(page)
-    open_page(page, "Import", "Your model")
+    open_page(page, "Import", "Bring anything")
     page.wait_for_url("**repo_id=some**published**")
     page.wait_for_url("**bring=hub**")
     shown(page)

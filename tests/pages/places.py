@@ -83,7 +83,7 @@ def link(names: tuple[str, ...], app: AppTest, text: str) -> AppTest:
 
 
 _PAGES: dict[str, tuple[str, dict[str, str]]] = {
-    "config": ("bring.py", {}),
+    "config": ("bring.py", {"bring": "config"}),
     "file": ("bring.py", {"bring": "file"}),
     "hub": ("bring.py", {"bring": "hub"}),
     "number": ("explain.py", {}),

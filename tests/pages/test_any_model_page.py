@@ -497,12 +497,12 @@ def follow(app: AppTest) -> AppTest:
     ],
 )
 def test_your_model_leads_here_for_other_types_with_the_sizes(text: str, cls: str, fields: dict[str, int]) -> None:
-    app = open_app("bring.py")
+    app = open_app("bring.py", bring="config")
     app.text_area(key="config_text").set_value(text).run()
     there = follow(app)
     assert there.metric[0].label == f"Parameters in {cls}"
     assert total(there) == f"{real('bloom', cls, **fields):,}"
-    assert not list(open_app("bring.py").get("page_link"))
+    assert not list(open_app("bring.py", bring="config").get("page_link"))
 
 
 def test_it_leads_to_the_comparison_with_its_sizes() -> None:

@@ -30,7 +30,7 @@ TAKE = "Use this model"
 
 
 def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
-    app = app or open_app("bring.py", **link)
+    app = app or open_app("bring.py", **{"bring": "config", **link})
     app.text_area(key="config_text").set_value(text).run()
     assert not app.exception
     return app
@@ -298,7 +298,7 @@ def test_somebodys_text_is_no_markdown() -> None:
 
 
 def test_a_chosen_config_goes_into_the_field() -> None:
-    app = open_app("bring.py")
+    app = open_app("bring.py", bring="config")
     choose(app, "config_file", ("config.json", CHINESE.encode()))
     assert app.text_area(key="config_text").value == CHINESE
     assert "Parameters in BertForTokenClassification" in metrics(app)

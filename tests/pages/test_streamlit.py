@@ -57,7 +57,9 @@ def test_a_page_that_is_kept_can_be_copied_for_each_run() -> None:
     navigation._page.cache_clear()
     AppTest.from_file(f"{ROOT}/pages/main.py", default_timeout=60).run()
     made = navigation._page.cache_info().misses
-    kept = [navigation._page(path, entry.title, entry.icon) for path, entry in navigation.PAGES.items()]
+    kept = [
+        navigation._page(path, entry.title, entry.icon, entry.is_listed) for path, entry in navigation.PAGES.items()
+    ]
     assert navigation._page.cache_info().misses == made
     for page in kept:
         copied = copy(page)

@@ -29,7 +29,8 @@ from pages.ui.shell.i18n import _
 from pages.ui.widgets.tables import show_rows
 
 AUTOMATIC = "recognized"
-READ_AS = Select("read_as", N_("Read as"), words={AUTOMATIC: N_("what it is recognized as"), **KIND_NAMES}, width=260)
+_KINDS = {AUTOMATIC: N_("what it is recognized as")} | {str(kind): name for kind, name in KIND_NAMES.items()}
+READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=260)
 _FILES = Wanted(accept="", several=False, whole="", largest=LARGEST)
 _MOST_PARTS = 200  # rows of a table of differences
 
@@ -44,10 +45,10 @@ class _Read(NamedTuple):
 
 def show(model: Model) -> None:
     """Draw the box, and what the text in it is; numbers are explained against ``model``."""
-    text = _show_box()
+    text, kind = _show_box()
     if not text.strip():
         return
-    answer = _read(text, READ_AS.show(), model)
+    answer = _read(text, kind, model)
     for problem in answer.problems:
         st.error(sentence(problem))
     if answer.problems and is_of_another_type(answer.problems):
@@ -62,7 +63,8 @@ def show(model: Model) -> None:
     _show_reading(reading, model, text)
 
 
-def _show_box() -> str:
+def _show_box() -> tuple[str, str]:
+    """The text in the box, and what it is read as."""
     st.markdown(
         _(
             "Paste what you have: a number, a calculation, a text with numbers, a config.json, a printed model, a list "
@@ -80,9 +82,10 @@ def _show_box() -> str:
     with file:
         st.caption(_("or a file"))
         choose_files("pasted_file", _FILES, _take_file)
+        kind = READ_AS.show()
     for problem in st.session_state.pop("problems of pasted file", ()):
         st.error(sentence(problem))
-    return text
+    return text, kind
 
 
 def _take_example(name: str) -> None:
@@ -117,6 +120,7 @@ def _show_reading(reading: Reading, model: Model, text: str) -> None:
     kind: Kind = reading.kind
     if kind in ("number", "calculation"):
         show_number(model, text)
+        _show_link(number=text.strip())
     elif kind == "hand-count":
         _show_hand_count(model, text)
     elif kind == "article":
@@ -132,6 +136,12 @@ def _show_hand_count(model: Model, text: str) -> None:
     report = terms_view.report_on(model, text)
     terms_view.show_verdicts(model, report)
     terms_view.show_corrections(model, report)
+    _show_link(explain="terms", terms=text)
+
+
+def _show_link(**query: str) -> None:
+    """Show the way to the page whose link holds the number or the terms."""
+    st.page_link("explain.py", label=_("A link to this →"), query_params=query)
 
 
 def _show_model(reading: Reading) -> None:

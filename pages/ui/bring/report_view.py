@@ -54,9 +54,10 @@ def show(report: Proofread, present: Model, text: str) -> None:
 def _checked_against(model: Model, text: str) -> Proofread:
     """The report on a text about this model, kept in the session: making it takes up to seconds."""
     asked, report = st.session_state.get("text checked", (None, None))
-    if asked != (text, model):
-        report = proofread(text, model)
-        st.session_state["text checked"] = (text, model), report
+    if asked == (text, model) and isinstance(report, Proofread):
+        return report
+    report = proofread(text, model)
+    st.session_state["text checked"] = (text, model), report
     return report
 
 

@@ -50,9 +50,9 @@ def own_count(count: Counted, layers: int) -> str:
     """The counted part of a model in words, with its layers, which may be all."""
     part = part_in_layers(count)
     if count.layers == "all" and count.part == "layers":
-        return _("all {layers:,} layers").format(layers=layers)
+        return _("all {layers} layers").format(layers=f"{layers:,}")
     if count.layers == "all" and layers > 1 and all(tensor.place.component == "encoder" for tensor in count.tensors):
-        return _("{part} of all {layers:,} layers").format(part=part, layers=layers)
+        return _("{part} of all {layers} layers").format(part=part, layers=f"{layers:,}")
     return part
 
 

@@ -353,15 +353,12 @@ def label_of(name: str) -> str:
 
 def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
     """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text."""
-    values = {
-        name: sentence(value, str) if isinstance(value, Problem) else value for name, value in problem.values.items()
-    }
-    texts = {name: value for name, value in values.items() if isinstance(problem.values[name], str)}
+    inner = {name: sentence(value, write) for name, value in problem.values.items() if isinstance(value, Problem)}
+    texts = {name: value for name, value in problem.values.items() if name not in inner}
     named = {name: label_of(value) if name in _NAMING else _(value) for name, value in texts.items()}
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)
-    written_values = {name: write(value) for name, value in (values | named).items() if isinstance(value, str)}
-    return filled(_(problem.message), **values | written_values)
+    return filled(_(problem.message), **{name: write(value) for name, value in named.items()}, **inner)
 
 
 _NAMING = ("field", "low_name", "high_name")  # values of a problem that name a control

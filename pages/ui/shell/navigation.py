@@ -2,7 +2,7 @@
 
 from copy import copy
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import streamlit as st
 
@@ -13,7 +13,8 @@ from pages.ui.shell.i18n import LANGUAGES, _, catalogue
 class PageEntry(NamedTuple):
     """A page: its name in the navigation, its heading, a line on its purpose, and its icon.
 
-    ``follows_sliders``: whether the page shows the model of the sidebar.
+    ``follows_sliders``: whether the page shows the model of the sidebar. ``is_listed``: whether the navigation lists
+    it; other pages are opened by links.
     """
 
     title: str
@@ -21,6 +22,7 @@ class PageEntry(NamedTuple):
     line: str
     icon: str | None = None
     follows_sliders: bool = True
+    is_listed: bool = True
 
 
 # By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
@@ -109,6 +111,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("Why is my number different?"),
             N_("Enter your number, or your terms one by one, to see which count it is or which mistake leads to it."),
             ":material/troubleshoot:",
+            is_listed=False,
         ),
         "tools": PageEntry(
             N_("Other tools"),
@@ -154,7 +157,9 @@ def navigation() -> st.Page:
     return st.navigation(
         {
             # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
-            _(section): [copy(_page(path, _(entry.title), entry.icon)) for path, entry in entries.items()]
+            _(section): [
+                copy(_page(path, _(entry.title), entry.icon, entry.is_listed)) for path, entry in entries.items()
+            ]
             for section, entries in SECTIONS.items()
         },
         position="top",
@@ -164,5 +169,6 @@ def navigation() -> st.Page:
 
 # Cached: st.Page looks up its file on the disk, and every run needs all pages.
 @lru_cache(maxsize=256)
-def _page(path: str, title: str, icon: str | None) -> st.Page:
-    return st.Page(f"{path or 'parameters'}.py", title=title, icon=icon, default=not path)
+def _page(path: str, title: str, icon: str | None, is_listed: bool) -> st.Page:
+    visibility: Literal["visible", "hidden"] = "visible" if is_listed else "hidden"
+    return st.Page(f"{path or 'parameters'}.py", title=title, icon=icon, default=not path, visibility=visibility)

@@ -1,0 +1,95 @@
+"""The box that takes anything: each kind of text is read, counted, and compared; what is wrong is said."""
+
+import json
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+from transformers import BertConfig, BertForTokenClassification
+
+from bertcalc.reading.examples import EXAMPLES
+from tests.pages.apptest import open_app
+
+
+def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
+    """The page after a text was pasted into the box."""
+    app = app or open_app("bring.py", **link)
+    return app.text_area(key="pasted_text").set_value(text).run()
+
+
+def read_as(app: AppTest) -> str:
+    [sentence] = [text.value for text in app.markdown if "Read as: " in text.value]
+    return sentence
+
+
+def figures(app: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in app.metric}
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_of_each_kind_is_one_click_away(name: str) -> None:
+    app = open_app("bring.py").button(key=f"paste {name}").click().run()
+    assert not app.exception
+    assert not app.error
+    assert app.text_area(key="pasted_text").value == EXAMPLES[name]()
+    assert read_as(app)
+
+
+def test_the_print_of_a_real_model_is_counted_and_can_be_used_everywhere() -> None:
+    with torch.device("meta"):
+        real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_hidden_layers=3))
+    count = f"{sum(tensor.numel() for tensor in real.parameters()):,}"
+    app = paste(str(real))
+    assert figures(app) == {"Parameters in the text": count, "Parameters in BertForTokenClassification": count}
+    [button] = [button for button in app.button if button.label == "Use this model"]
+    button.click().run()
+    assert {"hidden_size": "96", "num_hidden_layers": "3"}.items() <= app.query_params.items() or any(
+        "96" in value for values in app.query_params.values() for value in values
+    )
+
+
+def test_a_head_of_ones_own_is_named_with_its_parameters() -> None:
+    with torch.device("meta"):
+        real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_labels=7))
+    text = str(real).replace("out_features=7", "out_features=9")
+    assert text != str(real)
+    app = paste(text.replace("BertForTokenClassification", "MyTagger"))
+    assert not app.exception
+    assert not app.error
+
+
+def test_a_wrong_number_of_an_article_is_marked_in_its_place() -> None:
+    app = paste(EXAMPLES["an article"]())
+    [marked] = [element.proto.body for element in app.get("html") if "<mark" in element.proto.body]
+    assert '<mark class="wrong"' in marked
+    assert "110,482,240" in marked
+    assert figures(app)["✗ wrong"] == "1"
+
+
+def test_an_article_can_be_checked_against_the_model_in_the_sidebar() -> None:
+    text = "BERT-base has 109,482,240 parameters, we say. The vocabulary has 30,522 rows of 768 numbers each, for all."
+    app = paste(text, preset="bert-large-uncased")
+    assert figures(app)["✗ wrong"] == "0"
+    app = app.toggle(key="against_sidebar").set_value(True).run()
+    assert figures(app)["✗ wrong"] != "0"
+
+
+def test_the_kind_can_be_changed() -> None:
+    app = paste("embeddings = V * H\npooler = H * H")
+    assert "a hand count" in read_as(app)
+    app = app.selectbox(key="read_as").set_value("an article").run()
+    assert "an article" in read_as(app)
+
+
+def test_what_is_nothing_is_said_and_the_last_reading_stays() -> None:
+    app = paste(json.dumps({"model_type": "bert", "hidden_size": 96, "num_attention_heads": 4}))
+    before = figures(app)
+    assert before
+    app = paste("{", app)
+    assert app.error
+    assert figures(app) == before
+
+
+def test_the_link_of_a_number_leads_to_its_own_page() -> None:
+    app = paste("109,089,024")
+    assert [link.proto.page for link in app.get("page_link")]
