@@ -49,6 +49,7 @@ if len(sweep.dimensions) == 1:
     )
     if swept.measure in PEAKS:
         st.caption(_("This is the formula of the step where memory peaks now; at other sizes another step can peak."))
+    growth_view.show_range(trend)
     if sweep.following and len(values) < growth_view.FEW:
         message = _(
             "Only multiples of {unit} are possible here, because sizes that depend on it must be whole numbers."

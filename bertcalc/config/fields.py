@@ -272,8 +272,8 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "global_attn_every_n_layers": Field(
         N_("One layer in this many, from the first on, attends to all tokens; the others have local attention."),
-        N_("a whole number from 1 to 100"),
-        lambda value: is_int(value) and 1 <= value <= 100,
+        N_("a whole number from 1 to 50"),
+        lambda value: is_int(value) and 1 <= value <= 50,
     ),
     "embedding_dropout": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
     "mlp_dropout": Field(N_("Dropout probability inside the feed-forward."), *_PROBABILITY),

@@ -9,7 +9,7 @@
 '12 L'
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -19,7 +19,8 @@ import sympy
 from bertcalc.compute.flop_formulas import value
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
-from bertcalc.memory.peak.peak_formulas import peak
+from bertcalc.memory.peak.peak_formulas import layers_with_a_letter, peak_bytes, peak_expression
+from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, in_whole_periods, window_in_letters, write
 from bertcalc.model.steps import BATCH
 from bertcalc.model.totals import summed
@@ -32,6 +33,8 @@ class Growth(NamedTuple):
     field: str
     powers: Mapping[int, Formula]  # the coefficient of each power, in the other letters
     terms: tuple[tuple[int, str], ...]  # the power and the LaTeX of each term
+    start: int = 0  # the least value for which it holds, if the present one is less
+    step: int = 1  # it holds for values that differ from the present one by multiples of this
 
     @property
     def order(self) -> int:
@@ -42,6 +45,11 @@ class Growth(NamedTuple):
         """The coefficients as numbers, for the sizes of a model."""
         sizes = {field: getattr(case, field) for field in BATCH}
         return {power: value(coefficient, case.model.config, **sizes) for power, coefficient in self.powers.items()}
+
+    def figure(self, case: Case, place: int) -> Fraction:
+        """The quantity at a value of the dimension, with all other sizes of ``case``."""
+        powers = self.coefficients(case).items()
+        return sum((coefficient * Fraction(place) ** power for power, coefficient in powers), Fraction())
 
     def numeric_terms(self, case: Case) -> tuple[tuple[int, str], ...]:
         """The terms, with numbers for all letters except the swept one."""
@@ -56,15 +64,16 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
     With relative positions, if batch, heads or sequence length are swept, it holds from 2 on. It does not hold at the
     single width at which ELECTRA has no projection (``Config.breaks``), unlike ``Sweep.row``. For memory, it is the
-    formula at the point in time where the present model peaks, and holds as long as the peak is there.
+    formula at the point in time where the present model peaks, and holds as long as the peak is there. A model with
+    few layers, a single head, sequence or token can need less than its formula says: ``start`` is where it begins. Of
+    models with local attention it holds for whole periods of layers (``step``) where the layers differ in memory.
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
         case = sweep.case
         if field in ("hidden_size", "embedding_size") and case.model.config.hidden_size in case.model.config.breaks:
             case = case.replace(embedding_size=case.model.config.shared()["embedding_size"] + 1)
-        peak_formula = peak(case.model, moment(case.plan), case.batch_size, case.sequence_length)
-        return _growth(peak_formula.expression, field, _along(sweep, field))
+        return _of_peak(sweep._replace(case=case), field, moment(case.plan))
     sizes = {size: sweep.present(size) for size in LAID_OUT}
     fixed = sizes if sweep.config.ones_matter else {}
     ones = {size: 1 for size, number in fixed.items() if number == 1 and size not in sweep.fields(**{field: 0})}
@@ -76,8 +85,50 @@ def growth(name: str, sweep: Sweep) -> Growth:
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
     window = window_in_letters(sweep.config, sweep.case.sequence_length)
     symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters, **window)
-    expression = in_whole_periods(_expression(name, symbolic), sweep.config.num_hidden_layers)
-    return _growth(expression, field, _along(sweep, field))
+    expression = _expression(name, symbolic)
+    whole = in_whole_periods(expression, sweep.config.num_hidden_layers)
+    step = sweep.config.layer_period if field == "num_hidden_layers" and whole != expression else 1
+    return _growth(whole, field, _along(sweep, field))._replace(step=step)
+
+
+def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
+    """The growth of a peak, from a model in which no size that changes is 1 and the layers have a letter."""
+    places = _places(sweep, field, how)
+    like = sweep.at(**{field: places[-1]})
+
+    def of(place: int) -> Growth:
+        at, batch = sweep.at(**{field: place}), (like.model, like.batch_size, like.sequence_length)
+        expression = peak_expression(at.model, how, at.batch_size, at.sequence_length, batch)
+        return _growth(expression, field, _along(sweep, field))
+
+    def holds(trend: Growth, place: int) -> bool:
+        at = sweep.at(**{field: place})
+        return trend.figure(sweep.case, place) == peak_bytes(at.model, how, at.batch_size, at.sequence_length)
+
+    trend = of(places[0])
+    if len(places) > 1 and not holds(trend, places[0]):
+        trend = of(places[-1])
+        trend = trend._replace(start=next((place for place in places if holds(trend, place)), places[-1]))
+    return trend._replace(step=places.step) if isinstance(places, range) else trend
+
+
+def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
+    """The present value, and then those up to one whose model has a letter for every size that changes."""
+    present = sweep.present(field)
+    if field == "num_hidden_layers":
+        return layers_with_a_letter(sweep.case.model, how, sweep.case.sequence_length)
+    if _has_letters(sweep, field, present) or not _has_letters(sweep, field, 2 * present):
+        return [present]
+    return [present, 2 * present]
+
+
+def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
+    """Whether no size that changes along the dimension is 1 at a place, including the size of a head."""
+    sizes = sweep.fields(**{field: place})
+    heads_change = "num_attention_heads" in sizes
+    if place > 1 and heads_change != ("hidden_size" in sizes):  # then the size of a head changes
+        sizes["attention_head_size"] = sweep.at(**{field: place}).model.config.attention_head_size
+    return all(size > 1 for size in sizes.values())
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:

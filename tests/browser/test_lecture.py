@@ -188,6 +188,20 @@ def test_an_old_projector_has_room_for_the_longest_formula_and_the_longest_name(
     assert crowded(page) == []
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768)])
+def test_a_table_of_three_rows_fills_the_screen(look: Look, language: str, width: int, height: int) -> None:
+    """And an old projector needs no scroll bar for the row of buttons."""
+    page = look(f"lecture?screen=110-million&lang={language}")
+    ready(page, NAMES.index("110-million") + 1)
+    page.set_viewport_size({"width": width, "height": height})
+    settled(page)
+    assert page.evaluate(_LOOK)["filled"] > 0.9
+    middles = [box["y"] + box["height"] / 2 for box in boxes(page.locator(".st-key-lecture-row :is(button, a)"))]
+    assert max(middles) - min(middles) < 4
+    assert crowded(page) == []
+
+
 @pytest.mark.parametrize("address", ["lecture?screen=heads", "layers", "layers?lang=zh", "layers?preset=deberta-base"])
 def test_no_label_of_the_picture_leaves_its_box_on_a_tablet(look: Look, address: str) -> None:
     page = look(address)

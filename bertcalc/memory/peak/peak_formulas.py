@@ -199,6 +199,28 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
     return Peak(most.phase, where, areas, formulas, tuple(alive), expression)
 
 
+def peak_expression(
+    model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
+) -> Any:
+    """The bytes of the moment with the most live memory, as an expression that holds for the structure of ``like``.
+
+    ``like`` is a model with its batch_size and sequence_length. It differs from this one in sizes that have no letter
+    here, because they are 1, or too few layers.
+    """
+    _check(model, how)
+    symbolic = _symbolic(like[0], how, *like[1:])
+    products = Products(_sizes(model, batch_size, sequence_length))
+    most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
+    return _written(symbolic, most.position)[2]
+
+
+def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
+    """The numbers of layers from the model's to the first whose formulas have a letter for it, by whole periods."""
+    layers, period = model.config.num_hidden_layers, _period(model.config, how, sequence_length)
+    missing = max(0, _frozen(how) + _kept_apart(period) + period - layers)
+    return range(layers, layers + missing + period, period)
+
+
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
     """The bytes of each moment that can be the peak, as polynomials of batch_size or sequence_length (``field``).
@@ -347,6 +369,13 @@ def _fewest(layers: Any, period: int) -> Any:
     return layers - surplus // period * period * (surplus > 0)
 
 
+def _period(config: Config, how: Plan | Inference, sequence_length: int) -> int:
+    """The number of layers after which the memory of a layer repeats."""
+    # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
+    differ = _frozen(how) or (how.attention == "fused" and config.masks_window(sequence_length))
+    return config.layer_period if differ else 1
+
+
 def _kept_apart(period: int) -> int:
     return 2 + 2 * period
 
@@ -396,9 +425,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
     frozen = _frozen(how)
-    # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
-    differ = frozen or (how.attention == "fused" and config.masks_window(sequence_length))
-    period = config.layer_period if differ else 1
+    period = _period(config, how, sequence_length)
     folds = []
     layers = 0
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):

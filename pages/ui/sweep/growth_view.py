@@ -1,5 +1,7 @@
 """The Sweep page along one dimension: growth as a formula, in words and as a table."""
 
+import streamlit as st
+
 from bertcalc.charts.colors import COLORS, INK
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.quantities import QUANTITIES
@@ -59,6 +61,16 @@ def in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> str:
     return " ".join(sentences)  # bold type ends before a space
 
 
+def show_range(trend: Growth) -> None:
+    """Say for which values the formula holds, if not for all."""
+    if trend.start:
+        text = _("The formula holds from {field} = {start} on.")
+        st.caption(text.format(field=label_of(trend.field), start=f"{trend.start:,}"))
+    if trend.step > 1:
+        text = _("The formula holds in steps of {step} layers, because local and global attention alternate.")
+        st.caption(text.format(step=trend.step))
+
+
 def _order(swept: Swept, trend: Growth) -> str:
     field, letter, present = trend.field, LETTER_OF[trend.field], swept.sweep.present(trend.field)
     if trend.order == 0:
@@ -66,7 +78,7 @@ def _order(swept: Swept, trend: Growth) -> str:
         text = _("Falls as {field} grows.") if falls else _("Does not depend on {field}, $O(1)$.")
         return text.format(field=label_of(field))
     order = _(_ORDERS[trend.order]).format(field=label_of(field), notation=f"${_notation(letter, trend.order)}$")
-    exponent = local_exponent(trend.coefficients(swept.sweep.case), present)
+    exponent = local_exponent(trend.coefficients(swept.sweep.case), max(present, trend.start))
     if exponent == trend.order:
         return f"{order}."
     text = _("{order}; near {value} like {power}.")
