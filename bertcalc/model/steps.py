@@ -1,15 +1,24 @@
 """The size of a batch and its checks; steps are defined in trace.py."""
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.model.trace import Operation, Step, Value
 from bertcalc.text import N_
 
-__all__ = ["BATCH", "LARGEST", "Operation", "Step", "Value", "batch_problems"]
+__all__ = ["BATCH", "LARGEST", "Batch", "Operation", "Step", "Value", "batch_problems"]
+
+
+class Batch(NamedTuple):
+    """The number of sequences, and of tokens in each."""
+
+    batch_size: int = 1
+    sequence_length: int = 128
+
 
 # The default batch, and the largest value of both sizes.
-BATCH = {"batch_size": 1, "sequence_length": 128}
+BATCH = Batch()._asdict()
 LARGEST = 1_000_000
 
 

@@ -167,7 +167,9 @@ class Sizes(NamedTuple):
 
     ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
     skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
-    that is configured to fill a cache does so; causal language models with labels do not.
+    that is configured to fill a cache does so; causal language models with labels do not. A ``padded`` batch is a
+    tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains
+    zeros; only the peak memory depends on it.
     """
 
     batch_size: int = 1
@@ -175,6 +177,7 @@ class Sizes(NamedTuple):
     encoder_sequence_length: int | None = None
     num_choices: int = 1
     cached: bool = True
+    padded: bool = False
 
 
 class Trace:
@@ -397,7 +400,7 @@ class Trace:
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
         """The id inputs of the model; the choices of a sequence are flattened into the batch axis."""
-        batch, length, _encoder, choices, _cached = self.sizes
+        batch, length, _encoder, choices, *_flags = self.sizes
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
         shape = (batch, choices, length) if self._choices else (batch, length)
@@ -416,7 +419,7 @@ class Trace:
 
     def encoder_hidden_states(self, width: int) -> Value | None:
         """The output of an encoder that cross attention attends to, if given."""
-        batch, _length, seen, choices, _cached = self.sizes
+        batch, _length, seen, choices, *_flags = self.sizes
         if seen is None:
             return None
         return Value("encoder_hidden_states", (batch * choices if self._choices else batch, seen, width))

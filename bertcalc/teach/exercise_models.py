@@ -8,6 +8,7 @@ from typing import Any, Literal
 from bertcalc.config import Config
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.family import Family
+from bertcalc.model.steps import Batch
 from bertcalc.text import N_
 
 Level = Literal["easy", "medium", "hard"]
@@ -47,7 +48,7 @@ _PUBLISHED = (
     "bert_uncased_L-4_H-512_A-8",
     "bert_uncased_L-8_H-512_A-8",
 )
-_CALLS: Mapping[str, tuple[tuple[int, int], ...]] = {
+_BATCHES: Mapping[str, tuple[tuple[int, int], ...]] = {
     "easy": ((2, 3), (2, 5), (3, 5)),
     "medium": ((2, 10), (4, 50), (10, 100)),
     "hard": ((8, 128), (16, 128), (32, 64), (4, 512)),
@@ -70,7 +71,7 @@ def config(random: Random, level: Level, family: Family) -> Config:
     return replace(family.config.default(), **sizes)
 
 
-def call(random: Random, level: Level, config: Config) -> tuple[int, int]:
-    """Draw a batch_size and a sequence_length that the model accepts."""
-    batch_size, sequence_length = random.choice(_CALLS[level])
-    return batch_size, min(sequence_length, config.longest)
+def batch(random: Random, level: Level, config: Config) -> Batch:
+    """Draw a batch that the model accepts."""
+    batch_size, sequence_length = random.choice(_BATCHES[level])
+    return Batch(batch_size, min(sequence_length, config.longest))

@@ -19,7 +19,7 @@ from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Step
+from bertcalc.model.steps import Batch, Step
 from bertcalc.model.totals import submodule
 from bertcalc.model.trace import Sizes
 from bertcalc.teach import exercise_models
@@ -192,30 +192,30 @@ def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
 
 def _step(random: Random, level: Level, family: Family) -> Exercise:
     model = _drawn_model(random, level, family)
-    call = exercise_models.call(random, level, model.config)
-    steps = {step.name: step for step in model.run(Sizes(*call))}
+    batch = exercise_models.batch(random, level, model.config)
+    steps = {step.name: step for step in model.run(Sizes(*batch))}
     meaning, path = random.choice(tuple(_paths(model, _STEPS).items()))
     question = Sentence(
         N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, model)}
     )
-    return Exercise("step", model, question, steps[path].gives.shape, call=call, path=path)
+    return Exercise("step", model, question, steps[path].gives.shape, batch=batch, path=path)
 
 
 def _flops(random: Random, level: Level, family: Family) -> Exercise:
     model = _drawn_model(random, level, family)
-    call = exercise_models.call(random, level, model.config)
+    batch = exercise_models.batch(random, level, model.config)
     meaning, path = random.choice(tuple(_paths(model, _PRODUCTS[level]).items()))
     question = Sentence(
         N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
-    right = _cost(model.run(Sizes(*call)), path)
-    mistakes = _others(right, _flops_mistakes(model, call, path))
-    return Exercise("flops", model, question, right, "FLOPs", call, path, mistakes=mistakes)
+    right = _cost(model.run(Sizes(*batch)), path)
+    mistakes = _others(right, _flops_mistakes(model, batch, path))
+    return Exercise("flops", model, question, right, "FLOPs", batch, path, mistakes=mistakes)
 
 
-def _flops_mistakes(model: Model, call: tuple[int, int], path: str) -> Iterator[Mistake]:
-    steps = model.run(Sizes(*call))
+def _flops_mistakes(model: Model, batch: Batch, path: str) -> Iterator[Mistake]:
+    steps = model.run(Sizes(*batch))
     layers = model.config.num_hidden_layers
     no_square = [step for step in steps if part_of(step) != "scores and context"]
     single = model.changed(config=replace(model.config, num_hidden_layers=1))
@@ -224,15 +224,15 @@ def _flops_mistakes(model: Model, call: tuple[int, int], path: str) -> Iterator[
         _cost(steps, path, Convention("MACs")),
     )
     yield Mistake(
-        Sentence(N_("one sequence is counted, but there are {batch_size}"), {"batch_size": f"{call[0]:,}"}),
-        _cost(model.run(Sizes(1, call[1])), path),
+        Sentence(N_("one sequence is counted, but there are {batch_size}"), {"batch_size": f"{batch.batch_size:,}"}),
+        _cost(model.run(Sizes(1, batch.sequence_length)), path),
     )
     yield Mistake(Sentence(N_("one token is counted")), _cost(model.run(Sizes(1, 1)), path))
     yield Mistake(Sentence(N_("scores and context are left out")), _cost(no_square, path))
     if "*" in path:
         yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
     elif not path:
-        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.run(Sizes(*call)), path))
+        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.run(Sizes(*batch)), path))
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
@@ -295,16 +295,16 @@ def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
 def _field(random: Random, level: Level, family: Family) -> Exercise:
     architecture = random.choice((family.base.name, *_classes(level, family)))
     model = _drawn_model(random, level, family, architecture)
-    call = exercise_models.call(random, level, model.config)
+    batch = exercise_models.batch(random, level, model.config)
     of = random.choice(tuple(_ASKED))
     fields = [model.config.own_name(field) for field in _FIELDS if model.config.has(field)]
-    changing = {field for field in fields if change(of, field, model, call)}
+    changing = {field for field in fields if change(of, field, model, batch)}
     number = random.randrange(1, min(_OPTIONS, len(changing) + 1))
     chosen = random.sample(sorted(changing), number)
     others = random.sample(sorted(set(fields) - changing), _OPTIONS - number)
     options = tuple(field for field in fields if field in {*chosen, *others})
     question = Sentence(_ASKED[of], {"architecture": architecture})
-    return Exercise("field", model, question, frozenset(chosen), of, call, options=options)
+    return Exercise("field", model, question, frozenset(chosen), of, batch, options=options)
 
 
 _ASKED: Mapping[Unit, str] = {
@@ -313,9 +313,9 @@ _ASKED: Mapping[Unit, str] = {
 }
 
 
-def change(of: Unit, field: str, model: Model, call: tuple[int, int]) -> int:
+def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
     """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
-    field_effect = effect(field, model, *call)
+    field_effect = effect(field, model, *batch)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 
 

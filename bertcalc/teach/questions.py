@@ -11,7 +11,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
-from bertcalc.model.steps import BATCH
+from bertcalc.model.steps import Batch
 from bertcalc.model.totals import place_of, summed
 from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
@@ -66,7 +66,7 @@ class Exercise(NamedTuple):
     question: Sentence
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # of a number
-    call: tuple[int, int] | None = None  # batch_size and sequence_length, for an exercise about a forward pass
+    batch: Batch | None = None  # of an exercise about a forward pass
     path: str = ""  # of the module or step in question, as in the tree
     tensors: tuple[Tensor, ...] = ()  # the counted tensors
     mistakes: tuple[Mistake, ...] = ()  # in addition to MISCOUNTS
@@ -84,7 +84,7 @@ class Exercise(NamedTuple):
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
         values = {field: getattr(self.config, field) for field in fields}
-        return values | (dict(zip(BATCH, self.call, strict=True)) if self.call else {})
+        return values | (self.batch._asdict() if self.batch else {})
 
     def published(self) -> str | None:
         """The name of the preset with these sizes, or None."""

@@ -29,7 +29,6 @@ from bertcalc.model.formula import (
 )
 from bertcalc.model.formula_printers import latex
 from bertcalc.model.modules import Shape, Tensor
-from bertcalc.model.steps import BATCH
 from bertcalc.teach.exercises import change
 from bertcalc.teach.questions import Exercise, TrainingMemory, asked, by_place
 from bertcalc.text import N_
@@ -108,10 +107,10 @@ def _written(count: Any) -> Formula:
 
 def _flops(exercise: Exercise) -> WorkedLine:
     assert isinstance(exercise.right, int)
-    assert exercise.call is not None
+    assert exercise.batch is not None
     steps = letters(exercise.model)
     cost = name_formulas(steps, PYTORCH)[exercise.path]
-    return _line(("FLOPs",), cost, exercise, exercise.right, **dict(zip(BATCH, exercise.call, strict=True)))
+    return _line(("FLOPs",), cost, exercise, exercise.right, **exercise.batch._asdict())
 
 
 def _shape(exercise: Exercise) -> WorkedLine:
@@ -138,9 +137,9 @@ def _bytes(label: tuple[str, ...], rule: Any, memory: TrainingMemory, count: int
 
 
 def _changes(exercise: Exercise) -> Iterator[WorkedLine]:
-    assert exercise.call is not None
+    assert exercise.batch is not None
     assert exercise.unit is not None
     for field in exercise.options:
-        difference = change(exercise.unit, field, exercise.model, exercise.call)
+        difference = change(exercise.unit, field, exercise.model, exercise.batch)
         sign = "+" if difference > 0 else ""
         yield WorkedLine((f"`{field}`",), "", "", f"{sign}{latex_number(difference)}")

@@ -10,9 +10,9 @@ from playwright.sync_api import Download, Locator, Page, expect
 
 from bertcalc import BertConfig
 from bertcalc.model.model import Model
+from bertcalc.model.steps import Batch
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.export.files import Origin, model_files
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, number, ready, settled, slider, total_formula

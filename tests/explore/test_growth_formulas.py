@@ -21,6 +21,7 @@ from bertcalc.memory.plan import Attention, Plan
 from bertcalc.model.formula import ALL_SYMBOLS
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
+from bertcalc.model.steps import rows_for
 from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 
@@ -74,6 +75,11 @@ def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
         model = sweep.case.model
         wide = replace(model.config, hidden_size=60 * model.config.hidden_size)
         sweep = sweep._replace(case=sweep.case._replace(model=model.changed(config=wide)))
+    if field == "sequence_length":  # of up to five tokens
+        model = sweep.case.model
+        longer = replace(model.config, max_position_embeddings=rows_for(model.config, 5))
+        sweep = sweep._replace(case=sweep.case._replace(model=model.changed(config=longer)))
+    # Positions start where they suffice for the sequence.
     # Positions start where they suffice for the sequence.
     start = sweep.limits(field)[0] if field == "max_position_embeddings" else 0
     places = [start + sweep.unit(field) * place for place in range(1, 6)]

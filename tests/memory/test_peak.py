@@ -73,7 +73,7 @@ def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[
 def simulated(how: Plan | Inference, case: Case, call: Call, *, padded: bool = False) -> list[Change]:
     """What comes and goes by our simulation."""
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
-    return changes_in(case.ours(), how, sizes, padded=padded)
+    return changes_in(case.ours(), how, sizes._replace(padded=padded))
 
 
 @examples(12)

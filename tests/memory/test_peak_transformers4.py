@@ -120,7 +120,7 @@ def simulated(run: Run) -> list[int]:
     """The tops of the simulation."""
     case, call, how, padded = run
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
-    changes = changes_in(case.ours(), how, sizes, padded=padded)
+    changes = changes_in(case.ours(), how, sizes._replace(padded=padded))
     return tops(moment.live for moment in curve(changes))
 
 

@@ -6,10 +6,10 @@ from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.walk import walk
+from bertcalc.model.steps import Batch
 from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import lesson
 from pages.ui.walk.walk_steps import values_of
-from pages.ui.widgets.batch import Batch
 from tests.examples import sampled
 from tests.oracle import Case
 from tests.pages.apptest import open_app

@@ -23,10 +23,10 @@ from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
+from bertcalc.model.steps import Batch
 from bertcalc.proof import real_model
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets import real_answers
-from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.export import dialog
 from pages.ui.widgets.export.files import Origin, model_files, stem_of, table_files
 from pages.ui.widgets.export.shown import File

@@ -82,14 +82,14 @@ def training_peak_bytes(
         None: "fp32" if dtype == "float32" else "bf16",
     }
     plan = Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs)
-    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
-    return _peak_bytes(model, plan, sizes, padded)
+    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
+    return _peak_bytes(model, plan, sizes)
 
 
-def _peak_bytes(model: Model, how: Plan | Inference, sizes: Sizes, padded: bool) -> int:
+def _peak_bytes(model: Model, how: Plan | Inference, sizes: Sizes) -> int:
     if problem := not_taken(model, sizes):
         raise InputError(problem)
-    return peak(changes_in(model, how, sizes, padded=padded)).live
+    return peak(changes_in(model, how, sizes)).live
 
 
 @checked
@@ -112,8 +112,8 @@ def inference_peak_bytes(
     >>> inference_peak_bytes(build("bert-base-uncased"), 1, 128)
     443049984
     """
-    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices)
-    return _peak_bytes(model, Inference(dtype, attention), sizes, padded)
+    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
+    return _peak_bytes(model, Inference(dtype, attention), sizes)
 
 
 @checked
@@ -174,7 +174,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
 
 
 @checked
-def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: bool = False) -> list[Change]:
+def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Change]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
     With a plan, those of one step of the usual training loop in steady state:
@@ -221,7 +221,7 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     Raises InputError if nothing is trained or the class cannot run, and NotSimulatedError if the model's memory is
     not simulated.
     """
-    _check(model, sizes, training=isinstance(how, Plan), padded=padded)
+    _check(model, sizes, training=isinstance(how, Plan))
     if isinstance(how, Plan):
         if problem := _unknown_under_autocast(model, how):
             raise NotSimulatedError(problem)
@@ -229,10 +229,10 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes, *, padded: boo
     from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
     from bertcalc.memory.simulator.simulated_step import simulate
 
-    return simulate(model, how, sizes, overrides_of(model), padded=padded)
+    return simulate(model, how, sizes, overrides_of(model))
 
 
-def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
+def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
     config: Any = model.config
     cls = model.cls
     values = {"architecture": cls.name}
@@ -240,7 +240,7 @@ def _check(model: Model, sizes: Sizes, *, training: bool, padded: bool) -> None:
     # The chosen one of several tokens is not contiguous: PyTorch uses another product.
     if not model.family.peaks or (one_of_them and sizes.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
-    if training and padded and cls.task == "replaced-tokens":
+    if training and sizes.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and cls.leaves_out_tokens(model.config):
         field = cls.by_labels

@@ -43,20 +43,14 @@ class Overrides(NamedTuple):
 
 
 class Pass:
-    """A model, its batch, and the variables of its forward methods.
+    """A model, its batch, and the variables of its forward methods."""
 
-    ``padded``: the batch is a tokenizer's output for sequences of different lengths, with token_type_ids and an
-    attention_mask that contains zeros.
-    """
-
-    def __init__(
-        self, model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides, *, padded: bool
-    ) -> None:
+    def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides) -> None:
         self.model = model
         self.training = training = isinstance(how, Plan)
         self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
         self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
-        self.padded = padded
+        self.padded = padded = sizes.padded
         self.overrides = overrides
         self.memory = Memory()
         autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None

@@ -15,15 +15,13 @@ from bertcalc.text.problem import wrong
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 
 
-def simulate(
-    model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides, *, padded: bool = False
-) -> list[Change]:
+def simulate(model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides) -> list[Change]:
     """Simulate a training step with a plan, or a forward pass, and return its timeline.
 
-    ``overrides`` are the steps in which the model's forward methods differ from the defaults. ``padded``: the batch has
-    sequences of different lengths. Raises InputError if nothing is trained.
+    ``overrides`` are the steps in which the model's forward methods differ from the defaults. Raises InputError if
+    nothing is trained.
     """
-    step = Pass(model, how, sizes, overrides, padded=padded)
+    step = Pass(model, how, sizes, overrides)
     step.begin()
     if isinstance(how, Plan):
         return _train(step, how)

@@ -25,7 +25,7 @@ from bertcalc.families.hf_json import PASTED, is_of_another_type
 from bertcalc.families.hf_json import read as read_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import LARGEST
+from bertcalc.model.steps import LARGEST, Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
@@ -34,7 +34,7 @@ from pages.ui.compare.compare_words import names_of
 from pages.ui.shell.controls import Select, Text, change, sentence, view
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, Batch, choose_batch
+from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.widgets.quantity_words import QUANTITY_NAMES, reason
 
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"

@@ -11,6 +11,7 @@ from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
 from bertcalc.model.formula import CALL_LETTERS
 from bertcalc.model.model import Model
+from bertcalc.model.steps import Batch
 from bertcalc.text.digits import fixed, size
 from pages.ui.any_model.link_to import link_of
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
@@ -18,7 +19,6 @@ from pages.ui.shell.any_model import PAGE
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import appearance
-from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.numbers import percent, short
 from pages.ui.widgets.tables import show_rows

@@ -17,6 +17,7 @@ from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
+from bertcalc.model.steps import Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import written
 from bertcalc.text.digits import figure, multiple, scaled
@@ -26,7 +27,6 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.bars import draw_pieces
-from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.quantity_words import title_of

@@ -19,7 +19,7 @@ from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.walk import walk
 from bertcalc.model.formula import shape_letters, symbolic_model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Step
+from bertcalc.model.steps import Batch, Step
 from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
@@ -40,7 +40,6 @@ from pages.ui.shell.theme import colors
 from pages.ui.walk.picture import show_place
 from pages.ui.walk.walk_steps import show_heads
 from pages.ui.widgets.bars import draw_bars, draw_proportions, parameter_bars
-from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.formulas import node_formula
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.numbers import percent, text_width

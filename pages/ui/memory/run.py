@@ -15,7 +15,7 @@ from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompu
 from bertcalc.memory.saved import can_fuse
 from bertcalc.model.formula import Formula
 from bertcalc.model.model import Model
-from bertcalc.model.steps import LARGEST, batch_problems
+from bertcalc.model.steps import LARGEST, Batch, batch_problems
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from pages.ui.session.present_model import linked
@@ -33,7 +33,7 @@ from pages.ui.shell.controls import (
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.batch import Batch, choose_batch, show_seen
+from pages.ui.widgets.batch import choose_batch, show_seen
 from pages.ui.widgets.export.shown import note_settings
 from pages.ui.widgets.freezing_controls import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
 

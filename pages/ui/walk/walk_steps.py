@@ -14,6 +14,7 @@ from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, w
 from bertcalc.model.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
+from bertcalc.model.steps import Batch
 from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
@@ -24,7 +25,7 @@ from pages.ui.shell import stepping
 from pages.ui.shell.controls import Fold, Number, Select
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
-from pages.ui.widgets.batch import Batch, present_batch
+from pages.ui.widgets.batch import present_batch
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 

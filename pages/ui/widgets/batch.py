@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
 from bertcalc.config import Config
 from bertcalc.model.formula import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import BATCH, batch_problems
+from bertcalc.model.steps import BATCH, Batch, batch_problems
 from bertcalc.text import N_
 from pages.ui.shell.controls import Number, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -27,13 +27,6 @@ SEQUENCE_LENGTH = Number(
 TRAINED_BATCH = Number("trained_batch", N_("Batch size"), 256, letter=CALL_LETTERS["batch_size"], width=110)
 TRAINED_LENGTH = Number("trained_length", N_("Sequence length"), 512, letter=CALL_LETTERS["sequence_length"], width=128)
 _TRAINED = {TRAINED_BATCH.name, TRAINED_LENGTH.name}
-
-
-class Batch(NamedTuple):
-    """The number of sequences, and of tokens in each."""
-
-    batch_size: int
-    sequence_length: int
 
 
 def linked_batch() -> Batch:

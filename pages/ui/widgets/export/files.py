@@ -15,12 +15,12 @@ from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
 from bertcalc.families import hf_json
 from bertcalc.model.model import Model
+from bertcalc.model.steps import Batch
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text import Translate
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.batch import Batch
 from pages.ui.widgets.export.shown import File
 from pages.ui.widgets.real_answers import answer
 from pages.ui.widgets.verdict import in_words
