@@ -27,9 +27,9 @@ from bertcalc.families.config_files.recognition import (
     GUESSED,
     LIKE_BERT,
     OLD_VOCABULARY,
-    RECOGNISED,
+    RECOGNIZED,
     listed,
-    recognised,
+    recognized,
 )
 from bertcalc.families.config_files.recognition import problem as named_problem
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
@@ -67,7 +67,7 @@ class Described(NamedTuple):
     @property
     def doubts(self) -> list[Problem]:
         """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
-        calm = (_DEFAULTS, _NEUTRAL, RECOGNISED, LIKE_BERT)
+        calm = (_DEFAULTS, _NEUTRAL, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 
     @property
@@ -155,7 +155,7 @@ def read(text: str) -> Described:
     """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
     The text may also be a printed configuration or a Python dictionary (``read_object``). Without a model type, the
-    family is recognised by its keys. Raises InputError, also for models of other programs, and for sizes under names
+    family is recognized by its keys. Raises InputError, also for models of other programs, and for sizes under names
     that transformers does not read.
     """
     content = read_object(text)
@@ -164,7 +164,7 @@ def read(text: str) -> Described:
     if content and not content.keys() & {*_every_name(), *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(content))
-    family, recognition = recognised(content)
+    family, recognition = recognized(content)
     kind = family.config
     known = names_read(kind) | {*FIVE.lacks}
     content, renamed = _with_vocabulary(content)

@@ -1,4 +1,4 @@
-"""Recognise and parse the text of a configuration: JSON, as transformers prints it, or a Python dictionary.
+"""Recognize and parse the text of a configuration: JSON, as transformers prints it, or a Python dictionary.
 
 >>> config_from_text("BertConfig {'hidden_size': 128, 'is_decoder': False,}  # small")
 {'model_type': 'bert', 'hidden_size': 128, 'is_decoder': False}

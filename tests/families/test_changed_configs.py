@@ -12,7 +12,7 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.config import OTHER_NAMES
 from bertcalc.families import FAMILIES, family_of
-from bertcalc.families.config_files.recognition import LIKE_BERT, OLD_VOCABULARY, RECOGNISED
+from bertcalc.families.config_files.recognition import LIKE_BERT, OLD_VOCABULARY, RECOGNIZED
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.families.hf_json import read
 from bertcalc.families.uncounted_keys import NEUTRAL
@@ -85,7 +85,7 @@ def test_of_each_type_of_transformers_the_default_without_its_type_is_not_taken_
         with suppress(InputError):
             reading = read(json.dumps(content))
             messages = {remark.message for remark in reading.remarks}
-            if RECOGNISED in messages:
+            if RECOGNIZED in messages:
                 assert family_of(reading.config).name == model_type
             elif LIKE_BERT in messages:
                 as_bert.add(model_type)
