@@ -116,7 +116,7 @@ def _of_type(model_type: Any) -> Family:
 
 
 def of_remote_type(model_type: Any) -> Problem | None:
-    """The problem with a model type that only a repository's own program has, for a model that transformers has, too."""
+    """The problem with a type that only a repository's own program has, for a model that transformers has, too."""
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
