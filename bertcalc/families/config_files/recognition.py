@@ -34,6 +34,7 @@ _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("distilbert", ("dim", "hidden_dim")),
     ("distilbert", ("sinusoidal_pos_embds",)),
     ("electra", ("embedding_size", "summary_last_dropout")),
+    ("gpt2", ("n_embd", "n_layer", "n_head", "n_positions", "layer_norm_epsilon", "summary_type")),
     ("ernie", ("task_type_vocab_size",)),
     ("ernie", ("use_task_id",)),
     ("modernbert", ("sparse_prediction",)),
@@ -53,7 +54,17 @@ _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 # Keys of types that have all of BERT's sizes as well (LayoutLM, BigBird, LXMERT ...), but other tensors.
 _ELSEWHERE = frozenset(
     (
-        *("adapter_reduction_factor", "approx_mode", "attention_type", "attention_window", "bbox_scale"),
+        *(
+            "adapter_reduction_factor",
+            "afn",
+            "rotary_dim",
+            "dff",
+            "multi_query",
+            "approx_mode",
+            "attention_type",
+            "attention_window",
+            "bbox_scale",
+        ),
         *("block_per_row", "channel_shrink_ratio", "classifier_activation", "concat_input", "conv_kernel_size"),
         *("conv_window", "coordinate_size", "default_language", "dim_bbox", "enable_pronunciation", "enable_shape"),
         *("entity_emb_size", "entity_vocab_size", "has_relative_attention_bias", "hash_code_len", "head_dim"),
@@ -68,6 +79,7 @@ _ELSEWHERE = frozenset(
         *("use_bottleneck", "visual_embedding_dim", "visual_feat_dim", "x_layers"),
     )
 )
+_OLDEST = ("bert", "gpt2")  # whose files of 2019 name no type, and whose keys other types have as well
 _NAMED = 4
 
 RECOGNIZED = N_("This file names no model_type: it is read as {family}, recognized by {keys}.")
@@ -174,7 +186,7 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     """Raise InputError if a file without its type has keys of others; those of no type are only unknown."""
     kind = family.config
     read, sure = names_read(kind), _has_every_size(content, family)
-    unknown = [key for key in content if key in _ELSEWHERE and key not in read and family is _default()]
+    unknown = [key for key in content if key in _ELSEWHERE and key not in read and family.name in _OLDEST]
     if not sure:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     if unknown:
