@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bertcalc.config import Config, near_field, problems
+from bertcalc.config import Config, near_field, problems, uncounted
 from bertcalc.config.fields import OWN_DIMENSIONS, SIZES, field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
 from bertcalc.families.config_files import other_files, other_programs
@@ -176,7 +176,9 @@ def read(text: str) -> Described:
         message = N_("id2label {value} is not possible: it must map numbers to names.")
         refusals.append(named_problem("id2label", labels, message))
     unread = {key: value for key, value in content.items() if key not in (*known, *_OTHERS)}
-    _raise([*refusals, *_misnamed(kind, unread, content, values), *_pruned(content)])
+    _raise(
+        [*refusals, *_misnamed(kind, unread, content, values), *_factorized(kind, unread, values), *_pruned(content)]
+    )
     config = kind(**values)
     architecture, remarks = _architecture(content.get("architectures"), family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):
@@ -252,6 +254,14 @@ def _without_tensors(kind: type[Config]) -> tuple[str, ...]:
 
 def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
     return Problem.of(MISSPELLED, key, value, {near: value}, key=shorten(key), field=kind.own_name(near))
+
+
+def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Problems with embeddings of their own size in families that have none."""
+    for key in ("embedding_size", "emb_size"):
+        size = unread.get(key)
+        if is_int(size) and size != values[kind.own_name("hidden_size")]:
+            yield uncounted(key, size, kind.own_name("hidden_size"))
 
 
 def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:

@@ -23,7 +23,8 @@ from tests.oracle import Case, real_config
 from tests.strategies import cases
 
 FOREIGN = ("n_ctx", "rms_norm_eps", "rotary_dim", "max_2d_position_embeddings", "attention_window", "d_kv", "my_note")
-ADDED = st.sampled_from(sorted({*NEUTRAL, *SIZE_NAMES, *FOREIGN}))
+# Without the dropout, for which transformers takes no whole number, and which is read here as a float.
+ADDED = st.sampled_from(sorted({*NEUTRAL, *SIZE_NAMES, *FOREIGN} - {"classifier_dropout"}))
 LIKE_BERTS = ("bert", "roberta", "xlm-roberta", "camembert")
 
 
