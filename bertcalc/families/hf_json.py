@@ -264,22 +264,6 @@ def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[s
             yield uncounted(key, size, kind.own_name("hidden_size"))
 
 
-def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a model some of whose heads have been removed."""
-    pruned = content.get("pruned_heads")
-    if count := _heads_of(pruned):
-        message = N_(
-            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
-            "key. Layers with different numbers of heads are not counted here."
-        )
-        yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
-
-
-def _heads_of(pruned: Any) -> int:
-    heads = pruned.values() if isinstance(pruned, dict) else ()
-    return sum(len(numbers) for numbers in heads if isinstance(numbers, list))
-
-
 def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
     """A remark on the sizes that a file does not have."""
     kind = type(config)
