@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bertcalc.config import Config, near_field, problems
+from bertcalc.config import Config, near_field, problems, uncounted
 from bertcalc.config.fields import OWN_DIMENSIONS, SIZES, field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
 from bertcalc.families.config_files import other_files, other_programs
@@ -27,9 +27,9 @@ from bertcalc.families.config_files.recognition import (
     GUESSED,
     LIKE_BERT,
     OLD_VOCABULARY,
-    RECOGNISED,
+    RECOGNIZED,
     listed,
-    recognised,
+    recognized,
 )
 from bertcalc.families.config_files.recognition import problem as named_problem
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
@@ -67,7 +67,7 @@ class Described(NamedTuple):
     @property
     def doubts(self) -> list[Problem]:
         """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
-        calm = (_DEFAULTS, _NEUTRAL, RECOGNISED, LIKE_BERT)
+        calm = (_DEFAULTS, _NEUTRAL, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 
     @property
@@ -155,7 +155,7 @@ def read(text: str) -> Described:
     """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
     The text may also be a printed configuration or a Python dictionary (``read_object``). Without a model type, the
-    family is recognised by its keys. Raises InputError, also for models of other programs, and for sizes under names
+    family is recognized by its keys. Raises InputError, also for models of other programs, and for sizes under names
     that transformers does not read.
     """
     content = read_object(text)
@@ -164,7 +164,7 @@ def read(text: str) -> Described:
     if content and not content.keys() & {*_every_name(), *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(content))
-    family, recognition = recognised(content)
+    family, recognition = recognized(content)
     kind = family.config
     known = names_read(kind) | {*FIVE.lacks}
     content, renamed = _with_vocabulary(content)
@@ -177,7 +177,9 @@ def read(text: str) -> Described:
         refusals.append(named_problem("id2label", labels, message))
     converted = {key for key, value in content.items() if kind.converted({key: value})}
     unread = {key: value for key, value in content.items() if key not in {*known, *_OTHERS, *converted}}
-    _raise([*refusals, *_misnamed(kind, unread, content, values), *_pruned(content)])
+    _raise(
+        [*refusals, *_misnamed(kind, unread, content, values), *_factorized(kind, unread, values), *_pruned(content)]
+    )
     config = kind(**values)
     architecture, remarks = _architecture(content.get("architectures"), family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):
@@ -255,20 +257,12 @@ def _asked(kind: type[Config], key: str, value: Any, near: str) -> Problem:
     return Problem.of(MISSPELLED, key, value, {near: value}, key=shorten(key), field=kind.own_name(near))
 
 
-def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a model some of whose heads have been removed."""
-    pruned = content.get("pruned_heads")
-    if count := _heads_of(pruned):
-        message = N_(
-            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
-            "key. Layers with different numbers of heads are not counted here."
-        )
-        yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
-
-
-def _heads_of(pruned: Any) -> int:
-    heads = pruned.values() if isinstance(pruned, dict) else ()
-    return sum(len(numbers) for numbers in heads if isinstance(numbers, list))
+def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Problems with embeddings of their own size in families that have none."""
+    for key in ("embedding_size", "emb_size"):
+        size = unread.get(key)
+        if is_int(size) and size != values[kind.own_name("hidden_size")]:
+            yield uncounted(key, size, kind.own_name("hidden_size"))
 
 
 def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:

@@ -1,4 +1,4 @@
-"""Recognise and parse the text of a configuration: JSON, as transformers prints it, or a Python dictionary.
+"""Recognize and parse the text of a configuration: JSON, as transformers prints it, or a Python dictionary.
 
 >>> config_from_text("BertConfig {'hidden_size': 128, 'is_decoder': False,}  # small")
 {'model_type': 'bert', 'hidden_size': 128, 'is_decoder': False}
@@ -13,11 +13,11 @@ from bertcalc.config import ConfigError
 from bertcalc.families.config_files.size_names import SIZE_NAMES
 from bertcalc.families.hf_json import LARGEST, read_object
 from bertcalc.text.arguments import checked
-from bertcalc.text.loose_json import begins_object
+from bertcalc.text.loose_json import begins_object, class_in_front
 from bertcalc.text.problem import InputError
 
 _READ = 20_000  # characters in which a key is searched
-_KEY = re.compile(r"""["'“]?([A-Za-z_]{1,60})["'”]?[ \t]{0,9}[:：]""")
+_KEY = re.compile(r"""["'“]?\b([A-Za-z_]{1,60})["'”]?[ \t]{0,9}[:：=]""")
 _KEYS = SIZE_NAMES | {"model_type", "architectures", "transformers_version", "id2label", "auto_map"}
 _OTHER_KEYS = frozenset({"nbformat", "data_offsets", "weight_map"})
 
@@ -27,9 +27,9 @@ def config_from_text(text: str) -> dict[str, Any]:
     """Parse the text of a config.json, in any of the notations that people paste.
 
     Args:
-        text: At most 1,000,000 characters: JSON; ``BertConfig {...}`` as transformers prints it, whose name gives the
-            model type if there is none; a Python dictionary; with comments, single quotes or trailing commas, at most
-            200,000 characters. Nothing in it is executed.
+        text: At most 1,000,000 characters of JSON, or 200,000 of another notation: ``BertConfig {...}`` as transformers
+            prints it, whose name gives the model type if there is none; a Python dictionary, or the call
+            ``BertConfig(hidden_size=128)``; comments, single quotes, trailing commas. Nothing in it is executed.
 
     Returns:
         The keys and values, as they stand in the text.
@@ -58,5 +58,5 @@ def looks_like_config(text: str) -> bool:
     if len(text) > LARGEST or not begins_object(text):
         return False
     keys = set(_KEY.findall(text[:_READ]))
-    printed = "Config" in text[: text.index("{")]
+    printed = bool(class_in_front(text))
     return (printed or not keys.isdisjoint(_KEYS)) and keys.isdisjoint(_OTHER_KEYS)

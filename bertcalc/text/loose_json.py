@@ -1,4 +1,4 @@
-"""Read an object that is almost JSON: a printed configuration, a Python dictionary, or JSON with comments.
+"""Read an object that is almost JSON: a printed configuration, Python's dictionary or call, JSON with comments.
 
 The text is rewritten as strict JSON, token by token, and read as such; nothing in it is executed. What could mean two
 things is not rewritten, so that the error of the strict parser is raised.
@@ -26,13 +26,13 @@ _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
 # What stands in front of a printed object: a log's words, an assignment, the name of a class.
 _HEAD = re.compile(
     r"(?:```[a-z]{0,10}\s{0,9})?(?:Model config\s{1,9})?(?:[A-Za-z_][A-Za-z0-9_.]{0,60}\s{0,9}=\s{0,9})?"
-    r"([A-Z][A-Za-z0-9]{0,60}Config\b)?\s{0,9}(?=\{)"
+    r"(?:([A-Z][A-Za-z0-9]{0,60}Config)\s{0,9}(?=[{(])|(?=\{))"
 )
 _TAIL = re.compile(r"[\s;`]{0,99}\Z")
 _TOKEN = re.compile(
     r"""(?P<space>\s+)|(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|“[^”“"\n]*”|‘[^’‘'\n]*’)"""
     r"""|(?P<comment>//[^\n]*|\#[^\n]*)|(?P<block>/\*)|(?P<word>[A-Za-z_$][A-Za-z0-9_$]*)"""
-    r"""|(?P<number>-?[0-9][0-9_A-Za-z.+-]*)|(?P<sign>[{}\[\]():,，：])"""
+    r"""|(?P<number>-?[0-9][0-9_A-Za-z.+-]*)|(?P<sign>[{}\[\]():,=，：])"""
 )
 _WORDS = {"True": "true", "False": "false", "None": "null", "true": "true", "false": "false", "null": "null"}
 _WORDS |= {"nan": "NaN", "inf": "Infinity"}  # refused, with their own message
@@ -60,7 +60,7 @@ def class_in_front(text: str) -> str:
 
 
 def begins_object(text: str) -> bool:
-    """Whether a text begins with an object, or with what is printed in front of one."""
+    """Whether a text begins with an object, with what is printed in front of one, or with a configuration's call."""
     return _HEAD.match(_stripped(text)) is not None
 
 
@@ -73,13 +73,27 @@ def as_json(text: str) -> str | None:
     text = _stripped(text)
     if len(text) > LONGEST or (head := _HEAD.match(text)) is None:
         return None
-    tokens = [token for token in _tokens(text, head.end()) if token[1] is not None]
-    if not tokens or tokens[-1] == ("end", ""):
+    tokens = [*_tokens(text, head.end())]
+    is_call = tokens[0][1] == "("
+    if tokens[-1] == _END or is_call != (tokens[-1][1] == ")"):
         return None
-    return "".join(_written(tokens))
+    return "".join(_written(_of_call(tokens) if is_call else tokens))
 
 
-def _tokens(text: str, start: int) -> Iterator[tuple[str, str | None]]:
+def _of_call(tokens: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The tokens of a call, BertConfig(hidden_size=128), as those of an object."""
+    depth, written = 0, [("sign", "{")]
+    for kind, token in tokens[1:-1]:
+        depth += _NESTING.get(token, 0)
+        written.append((kind, ":" if token == "=" and depth == 0 else token))
+    return [*written, ("sign", "}")]
+
+
+_END = ("end", "")
+_NESTING = {**dict.fromkeys("{[(", 1), **dict.fromkeys("}])", -1)}
+
+
+def _tokens(text: str, start: int) -> Iterator[tuple[str, str]]:
     """The tokens of an object; the last one is ("end", "") if there is anything that cannot be read."""
     depth = 0
     while match := _TOKEN.match(text, start):
@@ -89,12 +103,12 @@ def _tokens(text: str, start: int) -> Iterator[tuple[str, str | None]]:
                 break
         elif kind not in ("space", "comment"):
             yield kind, token
-            depth += (token in ("{", "[", "(")) - (token in ("}", "]", ")"))
+            depth += _NESTING.get(token, 0)
             if depth == 0:
                 if _TAIL.match(_without_comments(text[start:])):
                     return
                 break
-    yield "end", ""
+    yield _END
 
 
 def _without_comments(rest: str) -> str:
@@ -103,9 +117,9 @@ def _without_comments(rest: str) -> str:
     return "" if "\n" not in rest and rest.startswith(("#", "//")) else rest
 
 
-def _written(tokens: list[tuple[str, str | None]]) -> Iterator[str]:
+def _written(tokens: list[tuple[str, str]]) -> Iterator[str]:
     """The tokens as strict JSON. Two values in a row stay in a row, which the strict parser refuses."""
-    names = [_SIGNS.get(token or "", token or "") for _kind, token in tokens]
+    names = [_SIGNS.get(token, token) for _kind, token in tokens]
     for (kind, _token), token, following, before in zip(
         tokens, names, [*names[1:], ""], ["{", *names[:-1]], strict=True
     ):

@@ -12,7 +12,7 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.config import OTHER_NAMES
 from bertcalc.families import FAMILIES, family_of
-from bertcalc.families.config_files.recognition import LIKE_BERT, OLD_VOCABULARY, RECOGNISED
+from bertcalc.families.config_files.recognition import LIKE_BERT, OLD_VOCABULARY, RECOGNIZED
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.families.hf_json import read
 from bertcalc.families.uncounted_keys import NEUTRAL
@@ -23,7 +23,8 @@ from tests.oracle import Case, real_config
 from tests.strategies import cases
 
 FOREIGN = ("n_ctx", "rms_norm_eps", "rotary_dim", "max_2d_position_embeddings", "attention_window", "d_kv", "my_note")
-ADDED = st.sampled_from(sorted({*NEUTRAL, *SIZE_NAMES, *FOREIGN}))
+# Without the dropout, for which transformers takes no whole number, and which is read here as a float.
+ADDED = st.sampled_from(sorted({*NEUTRAL, *SIZE_NAMES, *FOREIGN} - {"classifier_dropout"}))
 LIKE_BERTS = ("bert", "roberta", "xlm-roberta", "camembert")
 
 
@@ -85,8 +86,8 @@ def test_of_each_type_of_transformers_the_default_without_its_type_is_not_taken_
         with suppress(InputError):
             reading = read(json.dumps(content))
             messages = {remark.message for remark in reading.remarks}
-            if RECOGNISED in messages:
-                assert family_of(reading.config).name == model_type
+            if RECOGNIZED in messages:
+                assert type(reading.config).__name__ == transformers.CONFIG_MAPPING[model_type].__name__
             elif LIKE_BERT in messages:
                 as_bert.add(model_type)
             else:

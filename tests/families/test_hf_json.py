@@ -189,6 +189,10 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
             '{"model_type": "deberta-v2", "relative_attention": true}',
             "relative_attention True needs a pos_att_type",
         ),
+        (
+            '{"model_type": "bert", "embedding_size": 128}',
+            "embedding_size 128 is not counted here: only models with hid",
+        ),
         ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "True is not counted here"),
     ],
 )

@@ -12,6 +12,7 @@ from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.families import FAMILIES
 from bertcalc.families.config_files import other_programs
+from bertcalc.families.config_files.recognition import of_remote_type
 from bertcalc.families.hf_json import read_object
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -58,14 +59,9 @@ def read_config(text: str) -> ParsedConfig:
         kind = next(
             (model_type for model_type in of_class if _plain(named[0]).startswith(_plain(model_type))), of_class[0]
         )
-    if kind in (*FAMILIES, "nezha") and (problem := next(other_programs.refused(data), None)):
+    other = other_programs.refused(data) if kind in (*FAMILIES, "nezha") else ()
+    if problem := next(iter(other), None) or of_remote_type(kind):
         raise InputError(problem)
-    if same := next((family.name for family in FAMILIES.values() if kind in family.remote), None):
-        message = N_(
-            "model_type {kind} needs a program from its own repository, which is not run here. transformers has the "
-            "same model as {name}: with model_type {name}, this file can be read."
-        )
-        raise InputError(Problem.of(message, "model_type", kind, {"model_type": same}, kind=kind, name=same))
     if kind not in types():
         raise wrong(
             N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'

@@ -1,4 +1,4 @@
-"""JSON files that lie beside a config.json and describe no model: recognised by their keys, and explained.
+"""JSON files that lie beside a config.json and describe no model: recognized by their keys, and explained.
 
 >>> print(explained({"word_embedding_dimension": 384}))
 This is the config.json of a pooling of sentence-transformers, which has no parameters.

@@ -1,8 +1,8 @@
 """The family of a config.json: by its model type, its classes or, without both, the keys that only one family has.
 
->>> recognised({"dim": 768, "n_layers": 6, "n_heads": 12}).family.name
+>>> recognized({"dim": 768, "n_layers": 6, "n_heads": 12}).family.name
 'distilbert'
->>> recognised({"embedding_size": 128, "hidden_size": 256})
+>>> recognized({"embedding_size": 128, "hidden_size": 256})
 Traceback (most recent call last):
     ...
 bertcalc.text.problem.InputError: This file names no model_type, and embedding_size is a key of several types: albert, \
@@ -34,6 +34,7 @@ _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("distilbert", ("dim", "hidden_dim")),
     ("distilbert", ("sinusoidal_pos_embds",)),
     ("electra", ("embedding_size", "summary_last_dropout")),
+    ("gpt2", ("n_embd", "n_layer", "n_head", "n_positions", "layer_norm_epsilon", "summary_type")),
     ("ernie", ("task_type_vocab_size",)),
     ("ernie", ("use_task_id",)),
     ("modernbert", ("sparse_prediction",)),
@@ -53,7 +54,17 @@ _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 # Keys of types that have all of BERT's sizes as well (LayoutLM, BigBird, LXMERT ...), but other tensors.
 _ELSEWHERE = frozenset(
     (
-        *("adapter_reduction_factor", "approx_mode", "attention_type", "attention_window", "bbox_scale"),
+        *(
+            "adapter_reduction_factor",
+            "afn",
+            "rotary_dim",
+            "dff",
+            "multi_query",
+            "approx_mode",
+            "attention_type",
+            "attention_window",
+            "bbox_scale",
+        ),
         *("block_per_row", "channel_shrink_ratio", "classifier_activation", "concat_input", "conv_kernel_size"),
         *("conv_window", "coordinate_size", "default_language", "dim_bbox", "enable_pronunciation", "enable_shape"),
         *("entity_emb_size", "entity_vocab_size", "has_relative_attention_bias", "hash_code_len", "head_dim"),
@@ -68,9 +79,10 @@ _ELSEWHERE = frozenset(
         *("use_bottleneck", "visual_embedding_dim", "visual_feat_dim", "x_layers"),
     )
 )
+_OLDEST = ("bert", "gpt2")  # whose files of 2019 name no type, and whose keys other types have as well
 _NAMED = 4
 
-RECOGNISED = N_("This file names no model_type: it is read as {family}, recognised by {keys}.")
+RECOGNIZED = N_("This file names no model_type: it is read as {family}, recognized by {keys}.")
 LIKE_BERT = N_(
     "This file names no model_type: it is read as bert, as its keys are those of Google's bert_config.json. roberta, "
     "xlm-roberta and camembert have the same keys, and the same parameters without a head."
@@ -81,22 +93,22 @@ GUESSED = N_(
 )
 
 
-class Recognised(NamedTuple):
+class Recognized(NamedTuple):
     """The family of a config.json, with a remark if the file does not name it."""
 
     family: Family
     remark: Problem | None = None
 
 
-def recognised(content: Mapping[str, Any]) -> Recognised:
+def recognized(content: Mapping[str, Any]) -> Recognized:
     """The family of a config.json. Raises InputError if it is none of those counted here, or one of several."""
     if content.get("model_type") not in (None, ""):
-        return Recognised(_of_type(content["model_type"]))
+        return Recognized(_of_type(content["model_type"]))
     names = content.get("architectures")
     if classes := listed(names):
         of_classes = [*map(_of_class, classes)]
         if family := next((family for family in FAMILIES.values() if family in of_classes), None):
-            return Recognised(family)
+            return Recognized(family)
         message = N_("architectures {value} is a different kind of model: only {known} are counted here.")
         raise InputError(problem("architectures", names, message, known=_family_names()))
     return _of_keys(content)
@@ -105,6 +117,18 @@ def recognised(content: Mapping[str, Any]) -> Recognised:
 def _of_type(model_type: Any) -> Family:
     if isinstance(model_type, str) and model_type in FAMILIES:
         return FAMILIES[model_type]
+    if problem_of_type := of_remote_type(model_type):
+        raise InputError(problem_of_type)
+    if near := next((name for name in FAMILIES if _plain(name) == _plain(model_type)), None):
+        message = N_("model_type {value} is unknown: did you mean {name}?")
+        words = {"value": quoted(model_type), "name": near}
+        raise InputError(Problem("model_type", model_type, message, words, ({"model_type": near},)))
+    message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
+    raise InputError(problem("model_type", model_type, message, known=_family_names()))
+
+
+def of_remote_type(model_type: Any) -> Problem | None:
+    """The problem with a type that only a repository's own program has, for a model that transformers has, too."""
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
@@ -112,13 +136,8 @@ def _of_type(model_type: Any) -> Family:
                 "has the same model as {name}: with model_type {name}, this file can be read."
             )
             words = {"value": quoted(model_type), "name": family.name}
-            raise InputError(Problem("model_type", model_type, message, words, ({"model_type": family.name},)))
-    if near := next((name for name in FAMILIES if _plain(name) == _plain(model_type)), None):
-        message = N_("model_type {value} is unknown: did you mean {name}?")
-        words = {"value": quoted(model_type), "name": near}
-        raise InputError(Problem("model_type", model_type, message, words, ({"model_type": near},)))
-    message = N_("model_type {value} is a different kind of model: only {known} are counted here.")
-    raise InputError(problem("model_type", model_type, message, known=_family_names()))
+            return Problem("model_type", model_type, message, words, ({"model_type": family.name},))
+    return None
 
 
 def _plain(name: Any) -> str:
@@ -136,12 +155,12 @@ def _of_class(name: str) -> Family | None:
     return next(own_heads, None)
 
 
-def _of_keys(content: Mapping[str, Any]) -> Recognised:
+def _of_keys(content: Mapping[str, Any]) -> Recognized:
     for name, keys in _SIGNATURES:
         if content.keys() >= {*keys}:
-            remark = Problem.of(RECOGNISED, "model_type", None, family=name, keys=", ".join(keys))
+            remark = Problem.of(RECOGNIZED, "model_type", None, family=name, keys=", ".join(keys))
             _check_unknown(content, FAMILIES[name])
-            return Recognised(FAMILIES[name], remark)
+            return Recognized(FAMILIES[name], remark)
     for keys, names in _SHARED:
         if content.keys() >= {*keys}:
             message = N_(
@@ -152,7 +171,7 @@ def _of_keys(content: Mapping[str, Any]) -> Recognised:
             raise InputError(Problem("model_type", None, message, words, tuple(remedies)))
     _check_unknown(content, _default())
     message = LIKE_BERT if _has_every_size(content, _default()) else GUESSED
-    return Recognised(_default(), Problem.of(message, "model_type", None))
+    return Recognized(_default(), Problem.of(message, "model_type", None))
 
 
 def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
@@ -167,7 +186,7 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
     """Raise InputError if a file without its type has keys of others; those of no type are only unknown."""
     kind = family.config
     read, sure = names_read(kind), _has_every_size(content, family)
-    unknown = [key for key in content if key in _ELSEWHERE and key not in read and family is _default()]
+    unknown = [key for key in content if key in _ELSEWHERE and key not in read and family.name in _OLDEST]
     if not sure:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     if unknown:
