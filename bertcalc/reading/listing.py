@@ -35,7 +35,7 @@ _NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
 _NUMBER = re.compile(r"(?<![\w.,])[0-9][0-9,_]*(?![\w.,])")
 _AFTER = 80  # characters after a shape in which a count may follow
 _BEFORE = 300  # characters before a shape that may hold its name
-_MOST_TENSORS = 100_000
+_MOST_TENSORS = 20_000
 _MOST_DIGITS = 18
 _MORE_BUFFERS = (*BUFFERS, "num_batches_tracked", "running_mean", "running_var", "inv_freq", "masked_bias")
 _SMALLEST_COUNT = 100  # smaller numbers after a shape are rather a number of the line
@@ -83,13 +83,15 @@ def listed(text: str) -> Listing:
 
 def _entries(text: str) -> Iterator[_Entry]:
     end = 0
-    found = list(_shapes(text))
-    for number, (start, after, shape) in enumerate(found[:_MOST_TENSORS]):
+    shapes = list(_shapes(text))
+    if len(shapes) > _MOST_TENSORS:
+        raise wrong(N_("This text has more than {most} shapes."), most=_MOST_TENSORS)
+    for number, (start, after, shape) in enumerate(shapes):
         before = text[max(end, start - _BEFORE) : start]
         name = _name(before)
         end = after
         if name:
-            following = found[number + 1][0] if number + 1 < len(found) else len(text)
+            following = shapes[number + 1][0] if number + 1 < len(shapes) else len(text)
             yield _Entry(name, shape, _written(text[after : min(following, after + _AFTER)], shape))
 
 

@@ -23,7 +23,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.reading.leaf_modules import arguments_of
 from bertcalc.reading.printed_tree import PrintedTree, printed_models
-from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, stored
+from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, starred, stored
 from bertcalc.reading.result import PossibleCount, Reading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
@@ -141,11 +141,19 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
     whole = cls if cls and _is_all(tree.root, place) else None
     kinds = {_without_adapters(path): kind for path, kind in named}
     modules = {_without_adapters(path): module for path, module, _copies in tree.root.modules(folded=False)}
-    shapes = {_without_adapters(name): shape for name, shape in printed.items()}
+    absent = _absent_biases(tree, cls)
+    shapes = {_without_adapters(name): shape for name, shape in printed.items() if starred(name) not in absent}
     inside = f"{place}." if whole and place else ""
     hidden = _hidden(cls, kinds, inside if whole else f"{place}." if place else "", shapes)
     prepare = partial(_with_printed_values, modules=modules, tree=tree)
     return recognized([*stored((shapes | hidden).items())], whole, cls, kinds, prepare)
+
+
+def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
+    """The biases of which an old print does not say whether they exist, in a family that has none by default."""
+    default = CLASSES[cls].config.default() if cls else None
+    has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
+    return {starred(name) for name in tree.unsure()} if has_none else set()
 
 
 def _without_adapters(path: str) -> str:
@@ -200,6 +208,10 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if nothing but what is printed belongs to it")))
         return
     yield from of_ties(model, count)
+    if _absent_biases(tree, model.architecture):
+        with_biases = model.changed(config=replace(model.config, norm_bias=True))
+        yield PossibleCount(count, Problem.of(_WITHOUT_BIASES))
+        yield PossibleCount(with_biases.num_parameters() - model.num_parameters() + count, Problem.of(_WITH_BIASES))
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
@@ -209,9 +221,11 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
     if not less:
         return ()
-    with_biases = Problem.of(N_("if its LayerNorms have a bias, as nearly all have"))
-    without = Problem.of(N_("if its LayerNorms have no bias, which old releases of PyTorch do not print"))
-    return PossibleCount(count, with_biases), PossibleCount(count - less, without)
+    return PossibleCount(count, Problem.of(_WITH_BIASES)), PossibleCount(count - less, Problem.of(_WITHOUT_BIASES))
+
+
+_WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
+_WITHOUT_BIASES = N_("if its LayerNorms have no bias")
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:

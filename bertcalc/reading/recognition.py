@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
 from bertcalc.checkpoints.safetensors import StoredTensor
@@ -106,8 +106,9 @@ def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapp
     for field in fields(nearest.model.config):
         config = nearest.model.config
         if isinstance(value := getattr(config, field.name), bool):
+            change: dict[str, Any] = {field.name: not value}
             with suppress(ConfigError):
-                model = nearest.model.changed(config=replace(config, **{field.name: not value}))
+                model = nearest.model.changed(config=replace(config, **change))
                 other = _compared(model, nearest.guessed, tensors, kinds)
                 nearest = min(nearest, other, key=lambda recognition: recognition.distance)
     return nearest
@@ -206,15 +207,17 @@ def _of_presets(
         model = Model(preset.config)
         if named and CLASSES[named] is not model.family:
             continue
+        if not _FEWEST <= len(tensors) <= _MOST:
+            break
         with suppress(InputError):
             model = Model(preset.config, architecture)
             candidate = _compared(model, (), tensors, kinds)
-            if not candidate.additional and not candidate.reshaped and len(tensors) >= _FEWEST:
+            if not candidate.additional and not candidate.reshaped:
                 return candidate._replace(preset=name)
     return None
 
 
-_FEWEST = 3  # tensors that must agree
+_FEWEST, _MOST = 3, 2_000  # tensors of a part of a published model, all of which must agree with it
 
 
 def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:

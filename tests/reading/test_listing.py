@@ -177,12 +177,12 @@ def google(name: str) -> str:
 @pytest.mark.parametrize("row", ["{name}, shape = {shape}", "name: {name}:0, shape: {shape}", "('{name}', {list})"])
 def test_a_checkpoint_of_google_is_read(row: str) -> None:
     real = Case(bertcalc.BertConfig(vocab_size=100), "BertForPreTraining").real()
-    lines = []
+    lines: list[str] = []
     for name, tensor in real.named_parameters():
         path, shape = google(name), tuple(tensor.shape)
         shape = shape[::-1] if path.endswith("kernel") else shape
-        for variable in (path, f"{path}/adam_m", f"{path}/adam_v"):
-            lines.append(row.format(name=variable, shape=shape, list=list(shape)))
+        variables = (path, f"{path}/adam_m", f"{path}/adam_v")
+        lines += [row.format(name=variable, shape=shape, list=list(shape)) for variable in variables]
     reading = bertcalc.read("\n".join([*lines, "global_step, shape = ()"]))
     assert reading.agrees
     assert reading.model == bertcalc.build(bertcalc.BertConfig(vocab_size=100), "BertForPreTraining")

@@ -113,7 +113,7 @@ def test_what_transformers_4_prints_is_read(name: str) -> None:
         assert real["total"] in counts(real["text"])
 
 
-class Heads(torch.nn.Module):
+class Heads(torch.nn.Module):  # type: ignore[misc]
     """A model of one's own: RoBERTa, and two Linear layers after it."""
 
     def __init__(self) -> None:
@@ -176,7 +176,7 @@ def test_every_module_of_pytorch_has_its_tensors(name: str) -> None:
     assert not tree.unknown()
 
 
-class Unknown(torch.nn.Module):
+class Unknown(torch.nn.Module):  # type: ignore[misc]
     def forward(self) -> None: ...
 
 
@@ -188,8 +188,18 @@ def test_a_module_that_nobody_knows_makes_the_count_a_lower_bound() -> None:
 
 
 def test_the_bias_of_a_norm_in_an_old_print_is_left_open() -> None:
-    text = "Model(\n  (norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True)\n  (out): Linear(in_features=8, out_features=2, bias=True)\n)"
+    norm = "(norm): LayerNorm((8,), eps=1e-05, elementwise_affine=True)"
+    text = f"Model(\n  {norm}\n  (out): Linear(in_features=8, out_features=2, bias=True)\n)"
     assert counts(text) == {34, 26}
+
+
+def test_the_norms_of_modernbert_have_no_bias_in_an_old_print_either() -> None:
+    model, other = (bertcalc.build(bertcalc.ModernBertConfig(norm_bias=biases)) for biases in (False, True))
+    old = re.sub(r"(elementwise_affine=True), bias=False", r"\1", str(model))
+    assert old != str(model)
+    reading = bertcalc.read(old)
+    assert (reading.model, reading.num_parameters) == (model, model.num_parameters())
+    assert counts(old) == {model.num_parameters(), other.num_parameters()}
 
 
 def test_a_print_that_is_cut_off_says_so_and_is_completed_from_a_preset() -> None:

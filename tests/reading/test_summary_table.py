@@ -43,12 +43,13 @@ def _torchinfo_rows(module: Module, level: int, depth: int, numbers: dict[int, i
 def torchsummary(model: torch.nn.Module) -> str:
     """The table of ``torchsummary.summary(model, ...)``, of the leaves in their order."""
     leaves = [module for module in model.modules() if not [*module.children()]]
+    counts = [sum(tensor.numel() for tensor in leaf.parameters()) for leaf in leaves]
     rows = [
-        f"{f'{type(leaf).__name__}-{number}':>20}  {'[-1, 10, 768]':>24} {sum(p.numel() for p in leaf.parameters()):>15,}"
-        for number, leaf in enumerate(leaves, 1)
+        f"{f'{type(leaf).__name__}-{number}':>20}  {'[-1, 10, 768]':>24} {count:>15,}"
+        for number, (leaf, count) in enumerate(zip(leaves, counts, strict=True), 1)
     ]
     head = f"{'Layer (type)':>20}  {'Output Shape':>24} {'Param #':>15}"
-    total = sum(p.numel() for leaf in leaves for p in leaf.parameters())
+    total = sum(counts)
     return "\n".join(["-" * 64, head, "=" * 64, *rows, "=" * 64, f"Total params: {total:,}", "-" * 64])
 
 
@@ -114,38 +115,44 @@ Total params: 6"""
     assert (reading.num_parameters, [tensor.num_parameters() for tensor in reading.tensors]) == (6, [6])
 
 
-KERAS_2 = """Model: "tf_bert_for_sequence_classification"
+def padded(text: str) -> str:
+    """Fill every line up to the width of the widest, as Keras does."""
+    lines = text.split("\n")
+    return "\n".join(line.ljust(max(map(len, lines))) for line in lines)
+
+
+KERAS_2 = padded("""Model: "tf_bert_for_sequence_classification"
 _________________________________________________________________
- Layer (type)                Output Shape              Param #   
+ Layer (type)                Output Shape              Param #
 =================================================================
- bert (TFBertMainLayer)      multiple                  109482240 
-                                                                 
- dropout_37 (Dropout)        multiple                  0         
-                                                                 
- classifier (Dense)          multiple                  1538      
-                                                                 
+ bert (TFBertMainLayer)      multiple                  109482240
+
+ dropout_37 (Dropout)        multiple                  0
+
+ classifier (Dense)          multiple                  1538
+
 =================================================================
 Total params: 109,483,778
 Trainable params: 109,483,778
 Non-trainable params: 0
-_________________________________________________________________"""  # noqa: W291
+_________________________________________________________________""")
 
-CONNECTED = """Model: "model"
+CONNECTED = padded("""Model: "model"
 __________________________________________________________________________________________________
- Layer (type)                   Output Shape         Param #     Connected to                     
+ Layer (type)                   Output Shape         Param #     Connected to
 ==================================================================================================
- input_ids (InputLayer)         [(None, 128)]        0           []                               
-                                                                                                  
- tf_bert_model (TFBertModel)    TFBaseModelOutputWi  109482240   ['input_ids[0][0]',              
-                                thPoolingAndCrossAt               'attention_mask[0][0]']         
-                                tentions(last_hidde                                               
-                                n_state=(None, 128,                                               
-                                 768)                                                             
- bidirectional_1 (Bidirectiona  (None, 128)          426496      ['tf_bert_model[0][0]']          
- l)                                                                                               
- dense (Dense)                  (None, 3)            387         ['bidirectional_1[0][0]']        
+ input_ids (InputLayer)         [(None, 128)]        0           []
+
+ tf_bert_model (TFBertModel)    TFBaseModelOutputWi  109482240   ['input_ids[0][0]',
+                                thPoolingAndCrossAt               'attention_mask[0][0]']
+                                tentions(last_hidde
+                                n_state=(None, 128,
+                                 768)
+ bidirectional_1 (Bidirectiona  (None, 128)          426496      ['tf_bert_model[0][0]']
+ l)
+ dense (Dense)                  (None, 3)            387         ['bidirectional_1[0][0]']
 ==================================================================================================
-Total params: 109,909,123"""  # noqa: W291
+Total params: 109,909,123""")
 
 KERAS_3 = """Model: "functional"
 ┏━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━┓

@@ -1,0 +1,225 @@
+"""Whatever is pasted is recognized, or refused in one sentence, in time."""
+
+import json
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.torch import save
+from torch import zeros
+
+import bertcalc
+from bertcalc.__main__ import main
+from bertcalc.families import hf_json
+from bertcalc.families.presets import PRESETS
+from bertcalc.reading.result import KIND_NAMES, KINDS
+from bertcalc.text.problem import InputError
+
+BERT = bertcalc.build("bert-base-uncased")
+PRINTED, LISTED = str(BERT), "\n".join(f"{name} {list(shape)}" for name, shape in BERT.named_parameters())
+ARTICLE = """# How large is BERT?
+
+BERT-base has 12 layers with a hidden size of 768. Its vocabulary has 30,522 word pieces, so the word embeddings take
+30522 × 768 = 23,440,896 parameters. Together that makes about 110M, as the paper by Devlin et al. says."""
+HEADER = json.dumps({"a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {}})
+ADAPTER = {"peft_type": "LORA", "r": 8, "target_modules": ["query", "value"], "bias": "none"}
+KIND_OF = {
+    "110M": "number",
+    "437.9 MB": "number",
+    "109,482,240": "number",
+    "12 * 7087872": "calculation",
+    "12*(4*H*H + 9*H)": "calculation",
+    "words = 30522*768\npooler = 768*768 + 768": "hand-count",
+    ARTICLE: "article",
+    hf_json.write(BERT): "config",
+    PRINTED: "printed-model",
+    f"Here is my model:\n\n{PRINTED}\n\nHow many parameters does it have?": "printed-model",
+    LISTED: "listing",
+    HEADER: "safetensors-header",
+    '{"weight_map": {"a": "model-00001-of-00002.safetensors"}, "metadata": {"total_size": 16}}': "safetensors-index",
+    json.dumps(ADAPTER): "adapter-config",
+    '{"tokenizer_class": "BertTokenizer", "do_lower_case": true}': "other-file",
+    '{"_from_model_config": true, "transformers_version": "5.23.0"}': "other-file",
+    '[{"idx": 0, "name": "0", "path": "", "type": "sentence_transformers.models.Transformer"}]': "other-file",
+    '{"nbformat": 4, "cells": []}': "article",
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), KIND_OF.items(), ids=range(len(KIND_OF)))
+def test_the_kind_of_a_text_is_recognized(text: str, kind: str) -> None:
+    reading = bertcalc.read(text)
+    assert reading.kind == kind
+    assert str(reading).startswith("Read as: ")
+
+
+def test_every_kind_has_a_name() -> None:
+    assert tuple(KIND_NAMES) == KINDS
+
+
+def test_the_kind_can_be_chosen() -> None:
+    text = f"{ARTICLE}\n\n```\n{PRINTED}\n```"
+    for kind in ("article", "printed-model"):
+        assert bertcalc.read(text, kind).kind == kind
+    with pytest.raises(InputError, match="no printed PyTorch model"):
+        bertcalc.read("110M", "printed-model")
+    with pytest.raises(InputError, match="kind"):
+        bertcalc.read("110M", "prints")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["", "   \n", "?", "hello", "(((", "a.b"])
+def test_what_is_nothing_is_refused_in_a_sentence(text: str) -> None:
+    with pytest.raises(InputError, match="nothing that bertcalc reads"):
+        bertcalc.read(text)
+
+
+def test_a_number_is_explained_against_a_model() -> None:
+    assert "number of parameters of BertModel" in str(bertcalc.read("109,482,240"))
+    roberta = bertcalc.build("roberta-base")
+    assert "number of parameters of RobertaModel" in str(bertcalc.read("124,645,632", model=roberta))
+
+
+def test_a_model_that_was_read_has_all_methods() -> None:
+    model = bertcalc.read(PRINTED).model
+    assert isinstance(model, bertcalc.Model)
+    assert (model.flops(1, 128), model.formula("encoder.layer.*")) == (
+        BERT.flops(1, 128),
+        BERT.formula("encoder.layer.*"),
+    )
+
+
+def test_a_config_is_the_model_that_it_describes() -> None:
+    for name in ("roberta-base", "albert-base-v2", "gpt2"):
+        model = bertcalc.build(name)
+        assert bertcalc.read(hf_json.write(model)).model == model
+    with pytest.raises(InputError, match="llama"):
+        bertcalc.read('{"model_type": "llama", "hidden_size": 4096}')
+
+
+def test_the_header_of_a_real_file_is_read() -> None:
+    tensors = {
+        name: zeros(shape) for name, shape in bertcalc.build(bertcalc.BertConfig(50, 8, 2, 1, 12)).named_parameters()
+    }
+    data = save(tensors)
+    header = data[8 : 8 + int.from_bytes(data[:8], "little")].decode()
+    reading = bertcalc.read(header)
+    assert (reading.kind, reading.agrees) == ("safetensors-header", True)
+    assert reading.num_parameters == sum(tensor.numel() for tensor in tensors.values())
+
+
+def test_an_adapter_is_counted_with_its_model() -> None:
+    """PEFT's own count for these targets: 12 x 2 x 8 x (768 + 768)."""
+    reading = bertcalc.read(json.dumps({**ADAPTER, "base_model_name_or_path": "google-bert/bert-base-uncased"}))
+    assert reading.num_parameters == 109_482_240 + 294_912
+    for key, value in {"use_dora": True, "modules_to_save": ["classifier"], "bias": "all"}.items():
+        other = bertcalc.read(json.dumps({**ADAPTER, "base_model_name_or_path": "bert-base-uncased", key: value}))
+        assert other.num_parameters is None
+        assert key in str(other)
+    assert bertcalc.read(json.dumps(ADAPTER)).num_parameters is None
+
+
+def test_a_dense_layer_of_sentence_transformers_is_counted() -> None:
+    text = '{"in_features": 768, "out_features": 512, "bias": true, "activation_function": "torch.nn.Tanh"}'
+    assert bertcalc.read(text).num_parameters == 768 * 512 + 512
+
+
+def repeated(text: str) -> str:
+    return text * (1_000_000 // len(text))
+
+
+HOSTILE: dict[str, Callable[[], str]] = {
+    "parentheses": lambda: repeated("("),
+    "open modules": lambda: repeated("(a): B(\n"),
+    "nested modules": lambda: "".join(f"{' ' * min(depth, 500)}(a): B(\n" for depth in range(3000)),
+    "closers": lambda: "Model(\n  (a): B(\n" + repeated(")\n"),
+    "lines that go on": lambda: repeated("(a): Linear(in_features=1,\n"),
+    "shapes": lambda: repeated("[1, 2] "),
+    "digits": lambda: repeated("1"),
+    "spaces": lambda: repeated(" "),
+    "commas": lambda: "a.b [" + repeated("1,"),
+    "crosses": lambda: repeated("1x"),
+    "names": lambda: repeated("a.") + "weight [1]",
+    "tensors": lambda: "".join(f"a.{number}.weight [2, 3]\n" for number in range(20_000)),
+    "bars": lambda: "Layer (type:depth-idx) Param #\n" + repeated("│ "),
+    "rows": lambda: "Layer (type) Param #\n" + repeated("a (B) 1\n"),
+    "escapes": lambda: repeated("\x1b["),
+    "braces": lambda: repeated("{"),
+    "brackets": lambda: repeated("["),
+    "quotes": lambda: repeated("'a': "),
+    "words": lambda: repeated("word "),
+    "slashes": lambda: repeated("a/") + "kernel (1, 2)",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize("kind", [None, "printed-model", "listing", "torchinfo", "keras-summary"])
+def test_no_text_takes_long(name: str, kind: Any) -> None:
+    text = HOSTILE[name]()[:1_000_000]
+    start = time.process_time()
+    with suppress(InputError):
+        bertcalc.read(text, kind)
+    assert time.process_time() - start < 20
+
+
+def test_a_text_that_is_too_long_is_refused() -> None:
+    with pytest.raises(InputError, match="at most 1,000,000"):
+        bertcalc.read("a" * 1_000_001)
+
+
+_PIECES = [
+    "BertModel(",
+    "  (a): Linear(in_features=2, out_features=3, bias=True)",
+    "(0-11): 12 x BertLayer(",
+    ")",
+    "...",
+]
+_PIECES += [
+    "a.weight [2, 3]",
+    "bert/kernel (3, 4)",
+    "Layer (type)  Param #",
+    "├─Linear: 1-1  [1] 5",
+    "Total params: 5",
+    "{",
+]
+_PIECES += [
+    "LayerNorm((",
+    "Embedding(",
+    "(LayerNorm): LayerNorm((768,), eps=",
+    "12*H",
+    "x = 3",
+    "\x1b[1m",
+    "```",
+    "(1)",
+    "\t",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES) | st.text(max_size=20), max_size=12), st.sampled_from([None, *KINDS]))
+def test_no_text_raises_anything_but_a_sentence(pieces: list[str], kind: Any) -> None:
+    with suppress(InputError):
+        reading = bertcalc.read("\n".join(pieces), kind)
+        assert str(reading).startswith("Read as: ")
+        assert (reading.num_parameters or 0) >= 0
+
+
+def test_the_command_line_reads_a_file_and_standard_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "model.txt"
+    path.write_text(PRINTED, encoding="utf-8")
+    assert main(["read", str(path)]) == 0
+    assert "109,482,240 parameters" in capsys.readouterr().out
+    with path.open(encoding="utf-8") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        assert main(["read", "-", "--kind", "listing"]) == 2
+    assert "lists no tensors" in capsys.readouterr().err
+    assert main(["read", str(tmp_path / "none")]) == 2
+    assert "cannot be read" in capsys.readouterr().err
+    path.write_bytes(b"\xff\xfe")
+    assert main(["read", str(path)]) == 2
+    assert "not UTF-8" in capsys.readouterr().err
+    assert "read" not in PRESETS
