@@ -330,6 +330,8 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         return None, best.after
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
+    if text.startswith("(") and len(inside) == 1 and not re.search(r"[-+*^]", text):
+        return None, first + 1  # a number in parentheses is read alone
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
         side = Side(

@@ -36,7 +36,7 @@ from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.report import Verdict, in_words
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import InputError, Problem
 
 _WHOLE = "the whole model"
 _BITS = 9.0
@@ -214,11 +214,12 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
+        if not verdict.counted.right and verdict.counted.part not in (*_TABLES, "pooler"):
+            return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        return _with_sizes_of_the_text(
-            _explained(verdict.counted, verdict.explanation, model), verdict.explanation, entry
-        )
+        judged = _explained(verdict.counted, verdict.explanation, model)
+        return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
         described = part_in_words(part, model)
         message = N_("It is right as the count of {part}.")
@@ -278,14 +279,20 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
-def _with_sizes_of_the_text(judged: Judged, explanation: Explanation, entry: Entry) -> Judged:
-    """The verdict; under a condition if the only difference is a size that the calculation itself contains."""
+def _if_said(judged: Judged, explanation: Explanation, entry: Entry, context: Context) -> Judged:
+    """The verdict; under a condition if the text itself says what differs: its own vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
-    vocabulary = [value for value in operands if value % 1000 == 0 and value >= 10_000]
-    if len(explanation) == 1 and size and vocabulary:
-        return judged._replace(verdict="conditional")
-    return judged
+    vocabulary = [value for value in operands if value % 1000 == 0 and value >= _LEAST_WITHOUT_WORDS]
+    apart = all("bias" in cause.miscount for cause in explanation) and (
+        re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
+    )
+    return judged._replace(verdict="conditional") if apart or (len(explanation) == 1 and size and vocabulary) else judged
+
+
+def _contains(line: str, value: Fraction | None) -> bool:
+    """Whether a line contains a whole number, with or without separators."""
+    return value is not None and bool(re.search(rf"(?<![0-9,])(?:{int(value)}|{int(value):,})(?![0-9])", line))
 
 
 def _is_year(side: Side) -> bool:
@@ -667,8 +674,22 @@ def _any_part(side: Side, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
     if side.reach or side.value < _LEAST:
         return None
-    fitting = [part for part in _parts(model) if part.right == side.value and part.heads == "all"]
+    fitting = [part for part in (*_parts(model), *_heads(model)) if part.right == side.value and part.heads == "all"]
     return next(iter(fitting), None)
+
+
+@lru_cache(maxsize=32)
+def _heads(model: Model) -> tuple[Counted, ...]:
+    """The heads of the other classes of the family."""
+    heads = []
+    for cls in model.family.classes:
+        try:
+            tensors = counted(model.changed(architecture=cls.name))
+        except InputError:
+            continue
+        head = tuple(tensor for tensor in tensors if tensor.place.component == "head")
+        heads.append(Counted(cls.name, head))
+    return tuple(heads)
 
 
 # --- other units ---
