@@ -176,12 +176,20 @@ def _with_meaning(judged: Judged, entry: Entry, context: Context, model: Model |
     meant = _meant(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
     value = judged.right_value or Fraction(0)
     computed = _meant(TypedLine("", "", value), context, model)
-    if meant and meant.is_right and meant.counted and not (computed and computed.is_right):
+    if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
         message = N_("The result is right for {part}; the calculation is not.")
         reason = Problem("", None, message, {"part": part_in_words(meant.counted, model)})
         return judged._replace(right_value=Fraction(meant.counted.right), reasons=(*judged.reasons, reason))
     counts = part_in_words(computed.counted, model) if computed and computed.is_right and computed.counted else None
     return judged._replace(counts=counts, counted=computed.counted if computed and computed.is_right else None)
+
+
+def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
+    """Whether the stated result, not the computed one, is what the words mean: parts are in order of likelihood."""
+    if computed is None or not computed.is_right or not computed.counted:
+        return True
+    order = [verdict.counted.part if verdict.counted else "" for verdict in (meant, computed)]
+    return all(part in PARTS for part in order) and list(PARTS).index(order[0]) < list(PARTS).index(order[1])
 
 
 # --- counts ---
@@ -287,7 +295,9 @@ def _if_said(judged: Judged, explanation: Explanation, entry: Entry, context: Co
     apart = all("bias" in cause.miscount for cause in explanation) and (
         re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
     )
-    return judged._replace(verdict="conditional") if apart or (len(explanation) == 1 and size and vocabulary) else judged
+    return (
+        judged._replace(verdict="conditional") if apart or (len(explanation) == 1 and size and vocabulary) else judged
+    )
 
 
 def _contains(line: str, value: Fraction | None) -> bool:
