@@ -229,7 +229,7 @@ def _letters_in(side: Side) -> frozenset[str]:
 
 
 def _is_range(side: Side) -> bool:
-    return len(side.operands) == 2 and not re.search(r"[*×·^+(xX⋅]", side.text)
+    return len(side.operands) == 2 and not re.search(r"[*×·^+xX⋅]", side.text)
 
 
 def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[Side | None, int]:

@@ -23,7 +23,7 @@ from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
-from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, part_counts, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.typos import is_slip
@@ -185,11 +185,11 @@ def _with_meaning(judged: Judged, entry: Entry, context: Context, model: Model |
 
 
 def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
-    """Whether the stated result, not the computed one, is what the words mean: parts are in order of likelihood."""
+    """Whether the stated result, not the computed one, is what the words mean."""
     if computed is None or not computed.is_right or not computed.counted:
         return True
-    order = [verdict.counted.part if verdict.counted else "" for verdict in (meant, computed)]
-    return all(part in PARTS for part in order) and list(PARTS).index(order[0]) < list(PARTS).index(order[1])
+    stated = meant.counted.part if meant.counted else ""
+    return stated in USUAL and computed.counted.part not in USUAL
 
 
 # --- counts ---
@@ -271,7 +271,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     said = said or any(_MATRICES.search(name) for name in context.names[:2])
     if not said:
         return None
-    names = _named_parts(context, model)
+    names = (*context.names, *context.headings[:1])
     for part in parts_of(counted(model), MiscountSizes.of(model.config)):
         beside = any(re.search(PARTS[part.part][1], name, re.I) for name in names)
         for tensors in (

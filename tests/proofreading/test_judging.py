@@ -37,7 +37,8 @@ def test_published_claims(line: dict[str, str]) -> None:
 )
 def test_units_modules_and_conditions(text: str, verdict: str, reason: str) -> None:
     claim = proofread(f"BERT-base\n\n{text}").claims[-1]
-    assert claim.verdict == verdict and reason in claim.reason, claim
+    assert claim.verdict == verdict, claim
+    assert reason in claim.reason
 
 
 @pytest.mark.parametrize(

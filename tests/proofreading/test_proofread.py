@@ -42,7 +42,7 @@ LAYERS = """# bert各个层的参数理解
 FFN总的trainable_variables =  (1024 * 4096 + 4096) + (4096 * 1024 + 1024) = 8,393,728
 ## summary
 embeddings: 21,635,072(token) + 2048(token_type) + 524,288(positional) + 2048(Layer Normalization) = 22,163,456
-transformer: 4,198,400(Multi-Head Self Attention) + 2048(Normalization) + 8,393,728(Feed Forward) + 2048(LN) = 12,596,224
+transformer: 4,198,400(Multi-Head Attention) + 2048(Normalization) + 8,393,728(Feed Forward) + 2048(LN) = 12,596,224
 ## Total trainable variables
 22,163,456 + 12,596,224 * 24 = 324,472,832"""
 FORMULAS = """# bert-base 计算参数个数
@@ -128,7 +128,8 @@ def test_a_table_carries_a_wrong_row_into_its_total() -> None:
 def test_every_format_is_read_in_place(text: str) -> None:
     report = proofread(f"BERT-base\n\n{text}")
     first, second = (claim for claim in report.claims if claim.value > 10**6)
-    assert (first.verdict, second.verdict, second.right_value) == ("right", "wrong", 2362368)
+    assert (first.verdict, second.verdict) == ("right", "wrong")
+    assert second.right_value == 2362368
     assert all(report.text[claim.start : claim.end] == claim.text for claim in report.claims)
 
 
