@@ -24,9 +24,10 @@ from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, part_counts, parts_of
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.typos import is_slip
+from bertcalc.diagnosis.words import known_in_words, mistakes, part_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
@@ -586,26 +587,17 @@ def _of_part(name: str, model: Model) -> int:
 
 def _explained(part: Counted, explanation: Explanation, model: Model) -> Judged:
     described = part_in_words(part, model)
-    mistakes = list(_mistakes(explanation, model))
+    made = list(mistakes(explanation, model.config))
     message = {
         1: N_("{right} is right for {part}: {first}."),
         2: N_("{right} is right for {part}: {first}; {second}."),
-    }.get(len(mistakes), N_("{right} is right for {part}: {first}; {second}; {third}."))
+    }.get(len(made), N_("{right} is right for {part}: {first}; {second}; {third}."))
     values = {
         "right": f"{part.right:,}",
         "part": described,
-        **dict(zip(("first", "second", "third"), mistakes, strict=False)),
+        **dict(zip(("first", "second", "third"), made, strict=False)),
     }
     return Judged("wrong", Fraction(part.right), described, (Problem("", None, message, values),), part)
-
-
-def _mistakes(explanation: Explanation, model: Model) -> Iterator[Problem]:
-    for cause in explanation:
-        miscount = MISCOUNTS[cause.miscount]
-        yield Problem("", None, miscount.description, dict(miscount.values))
-        if cause.miscount.endswith("once"):
-            message = N_("one layer instead of {layers}: × {layers}")
-            yield Problem.of(message, layers=model.config.num_hidden_layers)
 
 
 # --- totals ---
@@ -749,49 +741,3 @@ def _flops(side: Side, model: Model) -> Judged:
         reason = Problem.of(message, batch=cost.batch_size, length=cost.sequence_length)
         return Judged("conditional", cost.operations, reason, (reason,))
     return UNKNOWN
-
-
-# --- words ---
-
-
-def part_in_words(part: Counted, model: Model) -> Problem:
-    """A part with its layers."""
-    name: object = Problem.of(part.part) if part.part in PARTS else shorten(part.part)
-    if part.heads == "one":
-        name = Problem("", None, N_("{part} of one head"), {"part": name})
-    if part.layers == "all":
-        layers = model.config.num_hidden_layers
-        if (
-            any(tensor.copies > 1 for tensor in part.tensors)
-            and layers > 1
-            and part.part != _WHOLE
-            and _only_layers(part)
-        ):
-            if part.part == "layers":
-                return Problem.of(N_("all {layers:,} layers"))._replace(values={"layers": layers})
-            return Problem("", None, N_("{part} of all {layers:,} layers"), {"part": name, "layers": layers})
-        return name if isinstance(name, Problem) else Problem("", None, "{part}", {"part": name})
-    if part.part == "layers":
-        return Problem.of(N_("one layer") if part.layers == "one" else N_("all layers but one"))
-    message = N_("{part} of one layer") if part.layers == "one" else N_("{part} of all layers but one")
-    return Problem("", None, message, {"part": name})
-
-
-def _only_layers(part: Counted) -> bool:
-    return all(tensor.place.component == "encoder" for tensor in part.tensors if tensor.num_parameters())
-
-
-def known_in_words(known: KnownCount) -> Problem:
-    """A known count: its class, with or without a pooler, tied or untied."""
-    model = known.model
-    if model.cls.task == "base" and model.cls.pooler:
-        message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
-    elif known.has_decoder:
-        message = (
-            N_("{architecture}, decoder tied")
-            if model.config.tie_word_embeddings
-            else N_("{architecture}, decoder untied")
-        )
-    else:
-        message = "{architecture}"
-    return Problem.of(message, architecture=model.architecture)
