@@ -229,7 +229,7 @@ def _letters_in(side: Side) -> frozenset[str]:
 
 
 def _is_range(side: Side) -> bool:
-    return len(side.operands) == 2 and not re.search(r"[*×·^+(xX⋅]", side.text)
+    return len(side.operands) == 2 and not re.search(r"[*×·^+xX⋅]", side.text)
 
 
 def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[Side | None, int]:
@@ -330,6 +330,8 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         return None, best.after
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
+    if text.startswith("(") and len(inside) == 1 and not re.search(r"[-+*^]", text):
+        return None, first + 1  # a number in parentheses is read alone
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
         side = Side(

@@ -23,10 +23,11 @@ from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
-from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
-from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, part_counts, parts_of
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.typos import is_slip
+from bertcalc.diagnosis.words import known_in_words, mistakes, part_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
@@ -36,7 +37,7 @@ from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.report import Verdict, in_words
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import InputError, Problem
 
 _WHOLE = "the whole model"
 _BITS = 9.0
@@ -176,12 +177,20 @@ def _with_meaning(judged: Judged, entry: Entry, context: Context, model: Model |
     meant = _meant(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
     value = judged.right_value or Fraction(0)
     computed = _meant(TypedLine("", "", value), context, model)
-    if meant and meant.is_right and meant.counted and not (computed and computed.is_right):
+    if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
         message = N_("The result is right for {part}; the calculation is not.")
         reason = Problem("", None, message, {"part": part_in_words(meant.counted, model)})
         return judged._replace(right_value=Fraction(meant.counted.right), reasons=(*judged.reasons, reason))
     counts = part_in_words(computed.counted, model) if computed and computed.is_right and computed.counted else None
     return judged._replace(counts=counts, counted=computed.counted if computed and computed.is_right else None)
+
+
+def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
+    """Whether the stated result, not the computed one, is what the words mean."""
+    if computed is None or not computed.is_right or not computed.counted:
+        return True
+    stated = meant.counted.part if meant.counted else ""
+    return stated in USUAL and computed.counted.part not in USUAL
 
 
 # --- counts ---
@@ -214,11 +223,12 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < _LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
+        if not verdict.counted.right and verdict.counted.part not in (*_TABLES, "pooler"):
+            return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        return _with_sizes_of_the_text(
-            _explained(verdict.counted, verdict.explanation, model), verdict.explanation, entry
-        )
+        judged = _explained(verdict.counted, verdict.explanation, model)
+        return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
         described = part_in_words(part, model)
         message = N_("It is right as the count of {part}.")
@@ -262,7 +272,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     said = said or any(_MATRICES.search(name) for name in context.names[:2])
     if not said:
         return None
-    names = _named_parts(context, model)
+    names = (*context.names, *context.headings[:1])
     for part in parts_of(counted(model), MiscountSizes.of(model.config)):
         beside = any(re.search(PARTS[part.part][1], name, re.I) for name in names)
         for tensors in (
@@ -278,14 +288,22 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
-def _with_sizes_of_the_text(judged: Judged, explanation: Explanation, entry: Entry) -> Judged:
-    """The verdict; under a condition if the only difference is a size that the calculation itself contains."""
+def _if_said(judged: Judged, explanation: Explanation, entry: Entry, context: Context) -> Judged:
+    """The verdict; under a condition if the text itself says what differs: its own vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
-    vocabulary = [value for value in operands if value % 1000 == 0 and value >= 10_000]
-    if len(explanation) == 1 and size and vocabulary:
-        return judged._replace(verdict="conditional")
-    return judged
+    vocabulary = [value for value in operands if value % 1000 == 0 and value >= _LEAST_WITHOUT_WORDS]
+    apart = all("bias" in cause.miscount for cause in explanation) and (
+        re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
+    )
+    return (
+        judged._replace(verdict="conditional") if apart or (len(explanation) == 1 and size and vocabulary) else judged
+    )
+
+
+def _contains(line: str, value: Fraction | None) -> bool:
+    """Whether a line contains a whole number, with or without separators."""
+    return value is not None and bool(re.search(rf"(?<![0-9,])(?:{int(value)}|{int(value):,})(?![0-9])", line))
 
 
 def _is_year(side: Side) -> bool:
@@ -569,26 +587,17 @@ def _of_part(name: str, model: Model) -> int:
 
 def _explained(part: Counted, explanation: Explanation, model: Model) -> Judged:
     described = part_in_words(part, model)
-    mistakes = list(_mistakes(explanation, model))
+    made = list(mistakes(explanation, model.config))
     message = {
         1: N_("{right} is right for {part}: {first}."),
         2: N_("{right} is right for {part}: {first}; {second}."),
-    }.get(len(mistakes), N_("{right} is right for {part}: {first}; {second}; {third}."))
+    }.get(len(made), N_("{right} is right for {part}: {first}; {second}; {third}."))
     values = {
         "right": f"{part.right:,}",
         "part": described,
-        **dict(zip(("first", "second", "third"), mistakes, strict=False)),
+        **dict(zip(("first", "second", "third"), made, strict=False)),
     }
     return Judged("wrong", Fraction(part.right), described, (Problem("", None, message, values),), part)
-
-
-def _mistakes(explanation: Explanation, model: Model) -> Iterator[Problem]:
-    for cause in explanation:
-        miscount = MISCOUNTS[cause.miscount]
-        yield Problem("", None, miscount.description, dict(miscount.values))
-        if cause.miscount.endswith("once"):
-            message = N_("one layer instead of {layers}: × {layers}")
-            yield Problem.of(message, layers=model.config.num_hidden_layers)
 
 
 # --- totals ---
@@ -667,8 +676,22 @@ def _any_part(side: Side, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
     if side.reach or side.value < _LEAST:
         return None
-    fitting = [part for part in _parts(model) if part.right == side.value and part.heads == "all"]
+    fitting = [part for part in (*_parts(model), *_heads(model)) if part.right == side.value and part.heads == "all"]
     return next(iter(fitting), None)
+
+
+@lru_cache(maxsize=32)
+def _heads(model: Model) -> tuple[Counted, ...]:
+    """The heads of the other classes of the family."""
+    heads = []
+    for cls in model.family.classes:
+        try:
+            tensors = counted(model.changed(architecture=cls.name))
+        except InputError:
+            continue
+        head = tuple(tensor for tensor in tensors if tensor.place.component == "head")
+        heads.append(Counted(cls.name, head))
+    return tuple(heads)
 
 
 # --- other units ---
@@ -718,49 +741,3 @@ def _flops(side: Side, model: Model) -> Judged:
         reason = Problem.of(message, batch=cost.batch_size, length=cost.sequence_length)
         return Judged("conditional", cost.operations, reason, (reason,))
     return UNKNOWN
-
-
-# --- words ---
-
-
-def part_in_words(part: Counted, model: Model) -> Problem:
-    """A part with its layers."""
-    name: object = Problem.of(part.part) if part.part in PARTS else shorten(part.part)
-    if part.heads == "one":
-        name = Problem("", None, N_("{part} of one head"), {"part": name})
-    if part.layers == "all":
-        layers = model.config.num_hidden_layers
-        if (
-            any(tensor.copies > 1 for tensor in part.tensors)
-            and layers > 1
-            and part.part != _WHOLE
-            and _only_layers(part)
-        ):
-            if part.part == "layers":
-                return Problem.of(N_("all {layers} layers"), layers=layers)
-            return Problem("", None, N_("{part} of all {layers} layers"), {"part": name, "layers": f"{layers:,}"})
-        return name if isinstance(name, Problem) else Problem("", None, "{part}", {"part": name})
-    if part.part == "layers":
-        return Problem.of(N_("one layer") if part.layers == "one" else N_("all layers but one"))
-    message = N_("{part} of one layer") if part.layers == "one" else N_("{part} of all layers but one")
-    return Problem("", None, message, {"part": name})
-
-
-def _only_layers(part: Counted) -> bool:
-    return all(tensor.place.component == "encoder" for tensor in part.tensors if tensor.num_parameters())
-
-
-def known_in_words(known: KnownCount) -> Problem:
-    """A known count: its class, with or without a pooler, tied or untied."""
-    model = known.model
-    if model.cls.task == "base" and model.cls.pooler:
-        message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
-    elif known.has_decoder:
-        message = (
-            N_("{architecture}, decoder tied")
-            if model.config.tie_word_embeddings
-            else N_("{architecture}, decoder untied")
-        )
-    else:
-        message = "{architecture}"
-    return Problem.of(message, architecture=model.architecture)

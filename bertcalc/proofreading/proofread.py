@@ -25,6 +25,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
+_LEAST_OF_OTHERS = 10**6  # smaller numbers are some part of some other model by chance
 _LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 
 
@@ -102,7 +103,8 @@ class _Findings:
         judged = divided_count(entry, self._by_value.keys()) or judged
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
-            finding = self._carried(finding) or self._repeated(finding) or self._summed(finding, context) or finding
+            others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
+            finding = next(filter(None, others), None) or self._rounded(finding) or finding
         self._findings.append(finding)
         is_result = entry.computes or judged.counted is not None
         if (
@@ -128,7 +130,8 @@ class _Findings:
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:
                 instead = judge(entry, context, other, sure=True)
-                if instead.verdict in ("right", "conditional") and not entry.best.reach:
+                total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
+                if (instead.verdict == "right" or total) and not entry.best.reach:
                     reason = Problem.of(N_("It is right for another model that the text names."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None
@@ -211,6 +214,15 @@ class _Findings:
         reason = Problem.of(N_("It repeats an earlier error."))
         judged = earlier.judged._replace(reasons=(reason, *earlier.judged.reasons))
         return finding._replace(judged=judged, carried=True)
+
+    def _rounded(self, finding: _Finding) -> _Finding | None:
+        """The verdict on a number that rounds the one before it on its line: 85,054,464, or 85M."""
+        last = self._findings[-1] if self._findings else None
+        side = finding.entry.best
+        if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
+            return None
+        near = abs(last.entry.best.value - side.value) <= side.reach
+        return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     # --- tables ---
 

@@ -1,0 +1,58 @@
+"""Numbers and calculations in a text: what is read, and what is not."""
+
+from fractions import Fraction
+from time import perf_counter
+
+import pytest
+
+from bertcalc.proofreading.calculations import find
+
+LETTERS = {"V": 30522, "H": 768, "L": 12, "A": 12, "I": 3072}
+
+
+def values(text: str) -> list[list[Fraction]]:
+    return [[side.value for side in entry.sides] for entry in find(text, LETTERS)]
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("4 * (768*768 + 768) = 2,362,368", [[2362368, 2362368]]),
+        ("768x3072+3072", [[2362368]]),
+        ("1+(1+1+1)x12=37次", [[37, 37]]),
+        ("embedding(768*2) + feed forward(768*2*12) = 19,968", [[19968, 19968]]),
+        ("21,635,072(token) + 2048(token_type) = 21,637,120", [[21637120, 21637120]]),
+        ("12 heads x 64 x 3", [[2304]]),
+        ("4H² + 9H", [[2366208]]),
+        ("12·768² = 84,934,656", [[7077888, 84934656]]),
+        ("23.4M + 0.4M = 23.8M", [[23800000, 23800000]]),
+        ("1亿948万2240", [[109482240]]),
+        ("a.weight -> torch.Size([30522, 768]) -> 23440896", [[23440896, 23440896]]),
+        ("85,054,464 -> 42,527,232", [[85054464], [42527232]]),
+        ("(V+L+2)*W = (21128 + 512 + 2) * 768 = 16621056", [[16621056, 16621056]]),
+        ("768 * n_layers = 9,216", [[9216]]),
+        ("75641856 / 1024 / 1024 = 72.1 MB", [[Fraction(75641856, 1024**2), 72100000]]),
+    ],
+)
+def test_calculations_are_evaluated(text: str, sides: list[list[Fraction]]) -> None:
+    assert values(text) == sides
+
+
+@pytest.mark.parametrize("text", ["v4.39.0", "2018-10-11", "arXiv:1810.04805", "第13层", "GPT-2", "layer_0", "(0-11)"])
+def test_versions_dates_and_names_are_no_numbers(text: str) -> None:
+    assert values(text) == []
+
+
+def test_words_stand_before_and_after() -> None:
+    first, second = find("The query has 590,592 parameters, the pooler 590,592.", {})
+    assert (first.before, first.after) == ("The query has", "parameters, the pooler")
+    assert second.before == "parameters, the pooler"
+
+
+@pytest.mark.parametrize(
+    "piece", ["(", "1+", "1,", "a(", "[1,", "1.1.", "1'111", "12 x", "(1+", "1 111 ", "1 = ", "a-"]
+)
+def test_the_time_is_proportional_to_the_text(piece: str) -> None:
+    before = perf_counter()
+    find((piece * 100_000)[:100_000], LETTERS)
+    assert perf_counter() - before < 30  # a few seconds; quadratic time would take minutes

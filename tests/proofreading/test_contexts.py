@@ -1,0 +1,42 @@
+"""The words around a number."""
+
+import pytest
+
+from bertcalc.proofreading.calculations import find
+from bertcalc.proofreading.contexts import Context, Surroundings
+
+
+def context(text: str) -> Context:
+    return Surroundings(text).of(find(text, {})[-1])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("The pooler has 590,592 parameters", "The pooler has"),
+        ("Big. The feed forward, 12 layers: 56,669,184", "12 layers"),
+        ("| Pooler | 768 x 768 | 590,592 |", "Pooler"),
+        ("Pooler:\n590,592", "Pooler"),
+        ("there are 590,592 in the pooler", "there are"),
+    ],
+)
+def test_the_nearest_words_come_first(text: str, name: str) -> None:
+    assert context(text).names[0] == name
+
+
+def test_headings_are_kept_innermost_first() -> None:
+    assert context("# BERT\n## Attention\n590,592").headings == ("Attention", "BERT")
+
+
+@pytest.mark.parametrize(
+    ("text", "scope"),
+    [
+        ("attention of all 12 layers: 590,592", "all"),
+        ("12层注意力 590,592", "all"),
+        ("one encoder layer has 590,592", "one"),
+        ("每一层 590,592", "one"),
+        ("attention: 590,592", ""),
+    ],
+)
+def test_words_say_which_layers_are_meant(text: str, scope: str) -> None:
+    assert context(text).scope(12) == scope

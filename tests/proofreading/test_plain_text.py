@@ -1,0 +1,56 @@
+"""Markup is removed, and every character keeps its place in the text as it was given."""
+
+import json
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc.proofreading.plain_text import read
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        (r"$30522 \times 768^{2} = 23{,}440{,}896$", "30522 × 768^(2) = 23,440,896"),
+        (r"\section{Sizes} 23\,440\,896 \approx 23.4M", "\n#  Sizes  23,440,896 ≈ 23.4M"),
+        (r"\frac{768}{12}", "((768)/(12))"),
+        ("<h2>Sizes</h2><p>12&times;768<sup>2</sup></p>", "\n# Sizes\n\n12×768^2\n"),
+        ("<tr><td>Pooler</td><td>590,592</td></tr>", "\n | Pooler | 590,592 |\n"),
+        ("词表２１１２８＝（1）", "词表21128=(1)"),
+        ("参数**23,440,896**个, 2**20", "参数23,440,896个, 2**20"),
+        ("`768`, see https://example.org/p/360988428.", "768, see "),
+        ("\x1b[31m768\x1b[0m", "768"),
+        ("=393，216，共", "=393,216，共"),
+    ],
+)
+def test_markup_is_removed(text: str, plain: str) -> None:
+    assert read(text).text == plain
+
+
+def test_a_notebook_is_its_sources_and_outputs() -> None:
+    cell = {"cell_type": "code", "metadata": {"id": "999999"}, "source": ["# Sizes\n", 'print("12")'], "outputs": []}
+    printed = {"source": "x", "outputs": [{"data": {"text/plain": ["109482240"]}, "output_type": "execute_result"}]}
+    text = json.dumps({"cells": [cell, printed], "nbformat": 4}, indent=1)
+    plain = read(text)
+    assert plain.text == '# Sizes\nprint("12")\n\nx\n\n109482240\n\n'
+    first = plain.text.index("109482240")
+    start, end = plain.span(first, first + 9)
+    assert text[start:end] == "109482240"
+
+
+@given(st.text(alphabet="12,.*×=$\\{}<>&；|#`\n aβ层（", max_size=200))
+def test_every_character_has_a_place(text: str) -> None:
+    plain = read(text)
+    assert len(plain.text) == len(plain.starts) == len(plain.ends)
+    assert list(plain.starts) == sorted(plain.starts)
+    assert all(0 <= start < end <= len(text) for start, end in zip(plain.starts, plain.ends, strict=True))
+
+
+@pytest.mark.parametrize("piece", ["<", "<a ", "<!--", "<script>", "\\", "$", "{,}", "\\frac{", "**", "&a", "1", '{"'])
+def test_the_time_is_proportional_to_the_text(piece: str) -> None:
+    before = perf_counter()
+    read((piece * 100_000)[:100_000])
+    read(('{"cells": "source' + piece * 100_000)[:100_000])
+    assert perf_counter() - before < 10  # a second; quadratic time would take minutes

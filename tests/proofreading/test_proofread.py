@@ -1,0 +1,219 @@
+"""Whole write-ups: public ones, right ones with a planted mistake, and hostile ones."""
+
+import json
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bertcalc
+from bertcalc import InputError
+from bertcalc.diagnosis.known_counts import known_counts
+from bertcalc.diagnosis.layer_parts import Counted, parts_of
+from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
+from bertcalc.families import build, family_of
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.proofreading.proofread import LONGEST, proofread
+from tests.oracle import Case
+
+# Excerpts of the five public write-ups from which the project started.
+COMPONENTS = """以bert-base为例，主要组件如下：
+总计Dropout出现了1+(1+1+1)x12=37次；
+总计LayerNorm出现了1+(1+1)x12=25次；
+总计dense全连接层出现了(1+1+1)x12+1=37次，并不是每个dense都配了激活函数
+"""
+NOTEBOOK = """model_name = 'bert-base-uncased'
+embeddings.word_embeddings.weight -> torch.Size([30522, 768]) -> 23440896
+embeddings.LayerNorm.weight -> torch.Size([768]) -> 768
+pooler.dense.weight -> torch.Size([768, 768]) -> 589824
+(109482240, 109482240)
+0.21772649152958506
+0.776879099295009
+0.005394409175405983
+"""
+LAYERS = """# bert各个层的参数理解
+## 第三层: Embedding-Token
+维度为[vocab_size, hidden_size], [21128, 1024], **trainable_variables** = 21128*1024 = 21,635,072
+## 第13层: Transformer-0-FeedForward (FeedForward)
+"intermediate_size": 4096
+第一个dense，输入1024，units = 4096，trainable_variables = 1024 * 4096 + 4096 = 4,198,400
+FFN总的trainable_variables =  (1024 * 4096 + 4096) + (4096 * 1024 + 1024) = 8,393,728
+## summary
+embeddings: 21,635,072(token) + 2048(token_type) + 524,288(positional) + 2048(Layer Normalization) = 22,163,456
+transformer: 4,198,400(Multi-Head Attention) + 2048(Normalization) + 8,393,728(Feed Forward) + 2048(LN) = 12,596,224
+## Total trainable variables
+22,163,456 + 12,596,224 * 24 = 324,472,832"""
+FORMULAS = """# bert-base 计算参数个数
+"vocab_size": 21128, "hidden_size": 768,
+## embeddin
+(V+L+2)* W = (21128 + 512 + 2) * 768 = 21128 * 768 + 512 * 768 + 2 * 768 =  16621056
+## self-attention
+总计： (768 * 64) * 3 * 12 + 768* 768  =  2359296
+## feed forward
+12 *(768 * 3072 + 3072 * 768)  = 56623104
+## layerNorm 层归一化
+总共： 768 * 2 + 768 * 2 * 12 + 768 * 2 * 12 = 38400
+## 综上：
+16621056 + 2359296 + 56623104 + 38400 = 75641856
+75641856 / 1024 / 1024 = 72.1 MB
+"""
+
+
+def verdicts(text: str) -> list[str]:
+    return [claim.verdict for claim in proofread(text).claims]
+
+
+def test_counts_of_modules_are_right() -> None:
+    assert verdicts(COMPONENTS) == ["right"] * 3
+
+
+def test_a_notebook_is_right_in_text_and_as_a_file() -> None:
+    assert verdicts(NOTEBOOK) == ["right"] * 8
+    text = json.dumps({"cells": [{"cell_type": "code", "source": [], "outputs": [{"text": [NOTEBOOK]}]}]})
+    report = proofread(text)
+    assert [claim.verdict for claim in report.claims] == ["right"] * 8
+    assert report.claims[0].text == "torch.Size([30522, 768]) -> 23440896"
+
+
+def test_a_walk_through_the_layers_is_right_without_its_pooler() -> None:
+    report = proofread(LAYERS)
+    assert [claim.verdict for claim in report.claims] == ["right"] * 5 + ["conditional"]
+    assert report.model is not None
+    assert report.corrected_total == Case(report.model.config).real().num_parameters() == 325_522_432
+
+
+def test_one_layer_in_a_sum_of_all_is_the_first_error_and_is_carried_forward() -> None:
+    report = proofread(FORMULAS)
+    embeddings, attention, feed_forward, norms, whole, size = report.claims[-6:]
+    assert embeddings.verdict == "conditional"
+    assert norms.verdict == "right"
+    assert report.first_error == attention
+    assert attention.right_value == 12 * 4 * (768 * 768 + 768)
+    assert "one layer instead of 12" in attention.reason
+    assert "biases of the attention" in attention.reason
+    assert feed_forward.right_value == 12 * (2 * 768 * 3072 + 3072 + 768)
+    assert whole.carried
+    assert "101,677,056" in whole.reason
+    assert size.verdict == "wrong"
+    assert "302.6 MB (288.6 MiB)" in size.reason
+
+
+def test_a_table_carries_a_wrong_row_into_its_total() -> None:
+    text = """BERT-base
+
+| part | parameters |
+|---|---:|
+| Embeddings | 23,837,184 |
+| Attention of all 12 layers | 28,311,552 |
+| Pooler | 590,592 |
+| Sum of these | 52,739,328 |
+"""
+    report = proofread(text)
+    assert [claim.verdict for claim in report.claims] == ["right", "wrong", "right", "wrong"]
+    assert report.claims[-1].carried
+    assert "52,776,192" in report.claims[-1].reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "词嵌入：30522 × 768 = 23440896\n\n## 多头注意力\n\n每一层：4 × 768 × 768 = 2359296",
+        r"Words: $30522 \cdot 768 = 23{,}440{,}896$; attention of one layer: $4 \times 768^{2} = 2{,}359{,}296$",
+        "<p>Words: 30522&times;768 = 23,440,896</p><h2>Attention</h2>one layer: 4&times;768<sup>2</sup> = 2,359,296",
+        "Word embeddings： ３０５２２＊７６８＝23440896\nattention of one layer ４×768×768＝2359296",
+    ],
+)
+def test_every_format_is_read_in_place(text: str) -> None:
+    report = proofread(f"BERT-base\n\n{text}")
+    first, second = (claim for claim in report.claims if claim.value > 10**6)
+    assert (first.verdict, second.verdict) == ("right", "wrong")
+    assert second.right_value == 2362368
+    assert all(report.text[claim.start : claim.end] == claim.text for claim in report.claims)
+
+
+# --- planted mistakes ---
+
+_NAMES = ("word embeddings", "position embeddings", "attention", "feed-forward", "layers", "pooler", "the whole model")
+_FAMILIES = {family_of(preset.config).name: name for name, preset in reversed(PRESETS.items())}
+
+
+def article(model: Model) -> list[tuple[str, Counted]]:
+    """A line for each part of a model, and the part."""
+    lines = []
+    layers = model.config.num_hidden_layers
+    for part in parts_of(counted(model), MiscountSizes.of(model.config), _NAMES):
+        if part.heads != "all" or part.layers == "others" or part.right < 10_000:
+            continue
+        repeats = any(tensor.copies > 1 for tensor in part.tensors)
+        place = " of one layer" if part.layers == "one" else f" of all {layers} layers" if repeats else ""
+        name = f"{part.part}{place}"
+        if part.part == "layers":
+            name = "one layer" if part.layers == "one" else f"all {layers} layers"
+        elif part.part == "the whole model":
+            name = "total number of parameters"
+        if part.part != "the whole model" or part.layers == "all":
+            lines.append((name, part))
+    return lines
+
+
+@pytest.mark.parametrize("preset", sorted(_FAMILIES.values()))
+def test_a_right_text_of_every_family_is_right(preset: str) -> None:
+    config = PRESETS[preset].config
+    lines = article(build(config))
+    text = f"# The parameters of {preset}\n\n" + "\n\n".join(f"{name}: {part.right:,}" for name, part in lines)
+    report = proofread(text)
+    assert report.model is not None
+    assert report.model.config == config
+    assert [claim.verdict for claim in report.claims] == ["right"] * len(lines), str(report)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(_FAMILIES.values())), st.sampled_from(sorted(MISCOUNTS)), st.data())
+def test_exactly_a_planted_mistake_is_wrong(preset: str, miscount: str, data: st.DataObject) -> None:
+    model = build(PRESETS[preset].config)
+    sizes, lines = MiscountSizes.of(model.config), article(model)
+    place = data.draw(st.sampled_from(range(len(lines))))
+    planted = total(MISCOUNTS[miscount].make(lines[place][1].tensors, sizes))
+    right = lines[place][1].right
+    other_classes = {known.total for known in known_counts(model.config)}
+    if planted == right or planted < 10_000 or planted in other_classes or MISCOUNTS[miscount].bits > 8:
+        return
+    text = f"# The parameters of {preset}\n\n" + "\n\n".join(
+        f"{name}: {planted if number == place else part.right:,}" for number, (name, part) in enumerate(lines)
+    )
+    claims = proofread(text).claims
+    assert [number for number, claim in enumerate(claims) if claim.verdict == "wrong"] == [place], claims[place]
+    assert claims[place].right_value == right
+
+
+# --- limits ---
+
+
+def test_a_text_that_is_too_long_is_refused() -> None:
+    with pytest.raises(InputError, match="at most 100,000 characters"):
+        proofread("1" * (LONGEST + 1))
+
+
+@pytest.mark.parametrize("line", ["attention: 4*768*768 = 2,359,296. ", "| a | 123,456 |\n", "1,234,567 ", "(((((1"])
+def test_a_long_text_takes_seconds(line: str) -> None:
+    before = perf_counter()
+    proofread((line * LONGEST)[:LONGEST])
+    assert perf_counter() - before < 60  # a few seconds on an idle machine
+
+
+@given(st.text(alphabet="0123456789,.%*×+=()[]|#：: \nMB亿层BERTlayersatenion-base$\\{}<>", max_size=300))
+@settings(max_examples=200, deadline=None)
+def test_any_text_is_proofread(text: str) -> None:
+    report = proofread(text)
+    starts = [claim.start for claim in report.claims]
+    assert starts == sorted(starts)
+    assert all(text[claim.start : claim.end] == claim.text for claim in report.claims)
+    report.html()
+    report.markdown()
+
+
+def test_it_is_in_the_library() -> None:
+    report = bertcalc.proofread("Attention of one layer: 2,359,296", bertcalc.load("bert-base-uncased"))
+    assert [claim.right_value for claim in report.claims] == [2362368]

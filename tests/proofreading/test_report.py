@@ -1,0 +1,26 @@
+"""The report as sentences, HTML and Markdown."""
+
+from bertcalc.proofreading.proofread import proofread
+
+TEXT = 'BERT-base <script>"x"</script>\n\nPooler: 768*768 = 589,824. Word embeddings: 23,440,896\n'
+
+
+def test_it_reads_as_sentences() -> None:
+    text = str(proofread(TEXT))
+    assert "The text is about bert-base-uncased." in text
+    assert "Claims: 2. Right: 1, wrong: 1, right under a condition: 0, not recognized: 0." in text
+    assert 'The first error is "768*768 = 589,824": 590,592 is right for pooler' in text
+
+
+def test_html_is_escaped_and_marked() -> None:
+    html = proofread(TEXT).html()
+    assert "<script" not in html
+    assert "&lt;script&gt;" in html
+    assert '<mark class="wrong" title="✗ 590,592 is right for pooler: the bias of the pooler is left out.">' in html
+    assert '<mark class="right" title="✓ word embeddings">23,440,896</mark>' in html
+
+
+def test_markdown_has_footnotes() -> None:
+    markdown = proofread(TEXT).markdown()
+    assert "768*768 = 589,824 ✗[^proof1]. Word embeddings: 23,440,896 ✓" in markdown
+    assert "\n[^proof1]: 590,592 is right for pooler: the bias of the pooler is left out.\n" in markdown

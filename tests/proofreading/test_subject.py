@@ -1,0 +1,44 @@
+"""The model that a text is about."""
+
+import pytest
+
+from bertcalc.proofreading.subject import read
+
+
+@pytest.mark.parametrize(
+    ("text", "preset", "sizes"),
+    [
+        ("BERT-base and its sizes", "bert-base-uncased", {"vocab_size": 30522}),
+        (r"BERT$_{LARGE}$", "bert-large-uncased", {"num_hidden_layers": 24}),
+        ("GPT-2 small", "gpt2", {"vocab_size": 50257}),
+        ('BERT-base: {"vocab_size": 21128, "hidden_size": 768}', "bert-base-uncased", {"vocab_size": 21128}),
+        ("bert: V=21128, 隐藏层 1024", "bert-large-chinese", {"vocab_size": 21128, "num_hidden_layers": 24}),
+        ("[vocab_size, hidden_size], [21128, 1024]", "bert-large-chinese", {"hidden_size": 1024}),
+        ("bert-base: 21128*768 = 16226304", "bert-base-uncased", {"vocab_size": 21128}),
+        ("hidden_size=256, num_hidden_layers=4 of BERT", "bert_uncased_L-4_H-256_A-4", {"intermediate_size": 1024}),
+    ],
+)
+def test_names_and_sizes_are_read(text: str, preset: str, sizes: dict[str, int]) -> None:
+    subject = read(text)
+    assert subject.preset == preset
+    assert subject.model is not None
+    assert not subject.assumed
+    assert {field: getattr(subject.model.config, field) for field in sizes} == sizes
+
+
+def test_a_text_without_a_model_is_assumed_to_be_about_bert_base() -> None:
+    assert read("It has 110M parameters.").assumed
+
+
+def test_a_text_about_other_models_is_about_none() -> None:
+    assert read("Llama 2 7B has 32 layers.").model is None
+
+
+def test_a_line_that_names_a_model_is_about_it() -> None:
+    text = "BERT-base. BERT-base.\nRoBERTa-base has 124,645,632.\nIt has 109,482,240."
+    subject = read(text)
+    roberta, bert = (subject.at(text.index(count), line) for count, line in (("124", 1), ("109,", 2)))
+    assert roberta is not None
+    assert roberta.num_parameters() == 124_645_632
+    assert bert is not None
+    assert bert.num_parameters() == 109_482_240
