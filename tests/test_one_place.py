@@ -20,6 +20,7 @@ OF_FOUR = (
 # What names the field, without comparing it.
 NAMED = {
     "bertcalc/config/__init__.py": "whatever a family lacks has a default, and what shapes a model is listed",
+    "bertcalc/families/config_files/other_programs.py": "other programs have other positions, which are refused",
     "bertcalc/explore/model_refs.py": "the order of all fields in what is written of a model",
     "bertcalc/config/fields.py": "the field, its values, and what they mean, as readers are told",
     "bertcalc/controls/chosen_model.py": "the values that a link can have",

@@ -176,9 +176,7 @@ def read(text: str) -> Described:
         message = N_("id2label {value} is not possible: it must map numbers to names.")
         refusals.append(named_problem("id2label", labels, message))
     unread = {key: value for key, value in content.items() if key not in (*known, *_OTHERS)}
-    _raise(
-        [*refusals, *_misnamed(kind, unread, content, values), *_factorized(kind, unread, values), *_pruned(content)]
-    )
+    _raise([*refusals, *_misnamed(kind, unread, content, values), *_factorized(kind, unread, values)])
     config = kind(**values)
     architecture, remarks = _architecture(content.get("architectures"), family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):
@@ -262,22 +260,6 @@ def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[s
         size = unread.get(key)
         if is_int(size) and size != values[kind.own_name("hidden_size")]:
             yield uncounted(key, size, kind.own_name("hidden_size"))
-
-
-def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with a model some of whose heads have been removed."""
-    pruned = content.get("pruned_heads")
-    if count := _heads_of(pruned):
-        message = N_(
-            "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
-            "key. Layers with different numbers of heads are not counted here."
-        )
-        yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
-
-
-def _heads_of(pruned: Any) -> int:
-    heads = pruned.values() if isinstance(pruned, dict) else ()
-    return sum(len(numbers) for numbers in heads if isinstance(numbers, list))
 
 
 def _missing(config: Config, content: Mapping[str, Any]) -> Iterator[Problem]:
