@@ -177,9 +177,7 @@ def read(text: str) -> Described:
         refusals.append(named_problem("id2label", labels, message))
     converted = {key for key, value in content.items() if kind.converted({key: value})}
     unread = {key: value for key, value in content.items() if key not in {*known, *_OTHERS, *converted}}
-    _raise(
-        [*refusals, *_misnamed(kind, unread, content, values), *_factorized(kind, unread, values), *_pruned(content)]
-    )
+    _raise([*refusals, *_misnamed(kind, unread, content, values), *_factorized(kind, unread, values)])
     config = kind(**values)
     architecture, remarks = _architecture(content.get("architectures"), family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):

@@ -92,7 +92,8 @@ class Proofread(NamedTuple):
         )
         yield Problem.of(message, all=len(self.claims), **counts)
         if first := self.first_error:
-            yield Problem.of(N_('The first error is "{text}": {reason}'), text=shorten(first.text), reason=first.reasons[0])
+            message = N_('The first error is "{text}": {reason}')
+            yield Problem.of(message, text=shorten(first.text), reason=first.reasons[0])
         if self.model is not None:
             yield Problem.of(
                 N_("{architecture} has {count} parameters."),
