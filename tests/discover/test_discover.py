@@ -117,12 +117,15 @@ def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
 def test_outside_of_the_regime_a_count_is_refused_with_the_reason() -> None:
     found = found_for("electra", "ElectraForMaskedLM")
     with pytest.raises(
-        InputError, match=r"The formula holds only where .* (differs from|is a multiple of 2 times) embedding_size"
+        InputError, match=r"The formula holds only where embedding_size differs from hidden_size"
     ) as refused:
         found.count(embedding_size=256)
     assert "but embedding_size = 256, hidden_size = 256" in str(refused.value)
     # The condition is needed: without a projection, the count differs.
     assert real("electra", "ElectraForMaskedLM", embedding_size=256) != found.parameters
+    # It is not stricter than needed.
+    for sizes in ({"embedding_size": 100}, {"hidden_size": 300}, {"embedding_size": 512}, {"num_attention_heads": 1}):
+        assert found.count(**sizes) == real("electra", "ElectraForMaskedLM", **sizes)
     deep = found_for("deepseek_v3", "DeepseekV3ForCausalLM")
     with pytest.raises(InputError, match="num_hidden_layers is more than first_k_dense_replace"):
         deep.count(num_hidden_layers=3)

@@ -76,10 +76,10 @@ def count_excluded(condition: Condition, good: Sequence[Mapping[str, int]]) -> i
     return sum(not condition.holds(values) for values in good)
 
 
-def remedy(condition: Condition, values: Mapping[str, int], of: str) -> int | None:
-    """Return a nearby value for ``of``, one of the condition's fields, that meets the condition, or None."""
+def remedies(condition: Condition, values: Mapping[str, int], of: str) -> list[int]:
+    """Return nearby values for ``of``, one of the condition's fields, that meet the condition."""
     other = condition.field if of == condition.other else str(condition.other)
     size, partner = values[of], values[other]
     near = [partner, partner + 1, partner - 1, 2 * partner, 3 * partner, size + 1, size - 1]
     near += [*(partner // by for by in _DIVISORS), 1]
-    return next((value for value in near if value >= 0 and condition.holds({**values, of: value})), None)
+    return [value for value in dict.fromkeys(near) if value >= 0 and condition.holds({**values, of: value})]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bertcalc.discover.results.conditions import Condition
 from bertcalc.discover.search.build import Ended
-from bertcalc.discover.search.condition_candidates import FEW, bounds, candidates, count_excluded, remedy
+from bertcalc.discover.search.condition_candidates import FEW, bounds, candidates, count_excluded, remedies
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values
 from bertcalc.discover.search.flop_search import LENGTH
@@ -112,7 +112,7 @@ class _Inspector:
     def inside(self, sample: Sample | Failure) -> bool:
         if isinstance(sample, Failure) and sample.too_large:
             return False
-        return all(condition.holds(sample.values) for condition in self.conditions)
+        return self._meets(sample.values)
 
     def regime(self) -> Regime:
         return Regime(self.conditions, self.agreed(), self.open, self.wrong)
@@ -245,16 +245,34 @@ class _Inspector:
         return {name: values[name] for name in self.names if values[name] != self.lab.base_sizes[name]}
 
     def _confirmed(self, condition: Condition, values: Values) -> bool:
-        """Whether a bad configuration becomes good if one of the condition's fields is changed so that it is met."""
+        """Whether a bad configuration becomes good if one of the condition's fields is changed so that it is met.
+
+        The nearest value that breaks no other condition is tried. In ELECTRA, 257 differs from an embedding_size of
+        256, but is not a multiple of the heads.
+        """
         if isinstance(condition.other, int):
             return True
+        if condition.kind == "differs" and not self._fails_where_equal(condition, values):
+            return False
         changed = self._changed(values)
         for name in (condition.field, str(condition.other)):
             if name not in changed or len(changed) > 1:
-                value = remedy(condition, values, name)
-                if value is not None:
-                    return self.agrees(self.lab.build({**changed, name: value}))
+                tries = remedies(condition, values, name)
+                allowed = [value for value in tries if self._meets({**values, name: value})]
+                if tries:
+                    return self.agrees(self.lab.build({**changed, name: (allowed or tries)[0]}))
         return False
+
+    def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
+        """Whether a configuration is bad at another value of two fields, too, if both have it."""
+        pair = (condition.field, str(condition.other))
+        sizes = [times * max(values[name] for name in pair) for times in (2, 3)]
+        equal = [dict.fromkeys(pair, size) for size in sizes]
+        allowed = [both for both in equal if self._meets({**values, **both})]
+        return not self.agrees(self.lab.build({**self._changed(values), **(allowed or equal)[0]}))
+
+    def _meets(self, values: Values) -> bool:
+        return all(condition.holds(values) for condition in self.conditions)
 
     def try_singles(self) -> None:
         """Try changes of each size alone: odd and very small values, and large ones for small sizes and counts."""
