@@ -16,7 +16,6 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 # Stand-ins for the signs in names, while those of the expression are replaced.
 _HELD = str.maketrans("*-", "\ue000\ue001")
 _RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
-_ROUNDED = {sympy.floor: "⌊{}⌋", sympy.ceiling: "⌈{}⌉"}
 
 
 def text(
@@ -90,8 +89,11 @@ class _TextPrinter(_NamedPrinter):
             return f"{self.parenthesize(power.base, PRECEDENCE['Pow'])}{superscript(int(power.exp))}"
         return str(super()._print_Pow(power, rational))
 
-    def _print_Function(self, function: Any) -> str:
-        return _ROUNDED[function.func].format(self._print(function.args[0]))
+    def _print_floor(self, function: Any) -> str:
+        return f"⌊{self._print(function.args[0])}⌋"
+
+    def _print_ceiling(self, function: Any) -> str:
+        return f"⌈{self._print(function.args[0])}⌉"
 
     def _print_LatticeOp(self, function: Any) -> str:
         return f"{type(function).__name__.lower()}({', '.join(sorted(map(self._print, function.args)))})"
