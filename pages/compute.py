@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import unknown_training
-from bertcalc.forward.outputs import cannot_run
+from bertcalc.model.runnable import cannot_run
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
 from pages.ui.shell.controls import show_problem

@@ -6,13 +6,13 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.outputs import cannot_run
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import Dropout
+from bertcalc.model.runnable import cannot_run
 from bertcalc.model.steps import Operation, Step, Value
 from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes

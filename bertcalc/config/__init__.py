@@ -41,7 +41,7 @@ class ConfigError(InputError):
 
 
 class MixedError(InputError):
-    """Columns whose rows describe models of different structure."""
+    """Raised for columns whose rows describe models of different structure."""
 
 
 def all_or_none(compared: Any) -> bool:

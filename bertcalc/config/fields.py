@@ -187,7 +187,7 @@ OWN_FIELDS: dict[str, Field] = {
     "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
     "max_relative_positions": Field(
         N_(
-            "Distances beyond this are clipped; -1 means max_position_embeddings. Without buckets, the table "
+            "Distances beyond this value are clipped; -1 means max_position_embeddings. Without buckets, the table "
             "of relative embeddings has twice as many rows."
         ),
         N_("a whole number up to 1,000,000"),
@@ -287,7 +287,7 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "num_key_value_heads": Field(
         N_("Key and value heads, each shared by several query heads; None means as many as query heads."),
-        N_("a whole number from 1, or None"),
+        N_("a whole number, 1 or more, or None"),
         lambda value: value is None or (is_int(value) and value >= 1),
         "G",
     ),

@@ -134,7 +134,7 @@ class Miscounted(NamedTuple):
 
 
 class Elsewhere(NamedTuple):
-    """A known count, or a part, of another published model that equals the number."""
+    """Another published model whose known count, or a part of it, equals the number."""
 
     reading: Reading
     preset: str

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import Convention, Phase, total
-from bertcalc.forward.outputs import cannot_run
 from bertcalc.model.model import Model
+from bertcalc.model.runnable import cannot_run
 from bertcalc.model.trace import Sizes
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError

@@ -5,10 +5,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bertcalc.config import all_or_none
-from bertcalc.forward.stack import Layers, in_layers, stack
-from bertcalc.forward.walk import numbered
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.modules import Tensor
+from bertcalc.model.stack import Layers, in_layers, numbered, stack
 from bertcalc.model.steps import Step
 from bertcalc.text.arguments import checked
 

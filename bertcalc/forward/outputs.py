@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from bertcalc.config import Config, Problem, all_or_none, check_whole_number
+from bertcalc.config import Problem, check_whole_number
 from bertcalc.families import family_of, output_names
 from bertcalc.forward import between_versions
 from bertcalc.forward.call import Call as Call
@@ -18,10 +18,11 @@ from bertcalc.forward.call import TensorCopies as TensorCopies
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
-from bertcalc.forward.stack import stack
 from bertcalc.model.family import Class
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
+from bertcalc.model.runnable import in_pairs, unpadded, wrong_labels
+from bertcalc.model.stack import stack
 from bertcalc.model.steps import LARGEST, Step
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
@@ -29,13 +30,6 @@ from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import Container, version_of
 
 IGNORED = -100  # the label that PyTorch's cross entropy ignores
-ANSWERS = N_(
-    "{architecture} cannot run with num_labels {value}: it needs num_labels 2, for the start and the end of an answer."
-)
-ORDER = N_(
-    "{architecture} cannot be trained with num_labels {value}: its loss needs num_labels 2, because two texts are in "
-    "order or were swapped."
-)
 
 
 @checked
@@ -218,77 +212,6 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
     return Entry(name, "float32", (TensorCopies(runs, weights[0].gives.shape),) if weights else (), "tuple")
 
 
-def unpadded(cls: Class, config: Config, batch_size: int) -> Problem | None:
-    """The problem with several sequences (or a symbol for their number) if the class cannot handle padding."""
-    if not cls.finds_last_token or config.pad_token_id is not None or batch_size == 1:
-        return None
-    message = N_(
-        "Without a pad_token_id, {architecture} takes one sequence at a time, because it needs the last token that is "
-        "not padding: set pad_token_id, or batch_size to 1."
-    )
-    return Problem.of(message, "batch_size", batch_size, {"batch_size": 1}, architecture=cls.name)
-
-
-def in_pairs(config: Config) -> Problem | None:
-    """The problem with an odd head size, which rotary positions cannot rotate; None for symbols.
-
-    Raises MixedError for columns in which only some rows have a problem.
-    """
-    heads, hidden_size = config.num_attention_heads, config.hidden_size
-    numbers = all(isinstance(size, int) or hasattr(size, "all") for size in (hidden_size, heads))
-    if not config.turns_pairs or not numbers or not all_or_none(hidden_size // heads % 2 != 0):
-        return None
-    if not isinstance(hidden_size + heads, int):  # the first row stands for all
-        hidden_size, heads = (int((size + 0 * (hidden_size + heads)).flat[0]) for size in (hidden_size, heads))
-    near = max(1, hidden_size // (2 * heads)) * 2 * heads
-    if hidden_size == heads:
-        message = N_(
-            "bertcalc does not count heads of size 1: rotary positions rotate pairs of entries, and transformers turns "
-            "a single entry into two. {field} {near} would work."
-        )
-        values = {"field": config.own_name("hidden_size"), "near": near}
-        return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
-    message = N_(
-        "Rotary positions rotate pairs of entries, and a head of size {size} cannot be split into pairs: no forward "
-        "pass is possible. {field} {near} would work."
-    )
-    values = {"size": hidden_size // heads, "field": config.own_name("hidden_size"), "near": near}
-    return Problem.of(message, "hidden_size", hidden_size, {"hidden_size": near}, **values)
-
-
-@checked
-def two_labels(model: Model, *, training: bool) -> str:
-    """The error message if the model requires ``num_labels`` 2; empty for most models."""
-    if model.cls.task == "question-answering":
-        always_two = all_or_none(scores_of_answers(model) == 2) and all_or_none(model.config.num_labels != 2)
-        return "" if always_two else ANSWERS  # GPT-2 always has 2 scores
-    return ORDER if training and "sentence_order_label" in model.cls.inputs else ""
-
-
-@checked
-def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem with a number of labels with which the forward pass or the loss fails; None for symbols.
-
-    Raises MixedError for columns in which only some rows have a problem.
-    """
-    labels = model.config.num_labels
-    if not (isinstance(labels, int) or hasattr(labels, "all")) or not all_or_none(labels != 2):
-        return None
-    message = two_labels(model, training=training)
-    first = labels if isinstance(labels, int) else int(labels.flat[0])  # the first row stands for all
-    values = {"architecture": model.cls.name, "value": f"{first:,}"}
-    return Problem("num_labels", f"{first:,}", message, values, ({"num_labels": 2},)) if message else None
-
-
-@checked
-def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem with which every forward pass (in ``training`` with its loss) of a model fails; otherwise None.
-
-    Raises MixedError for columns in which only some rows have a problem.
-    """
-    return in_pairs(model.config) or wrong_labels(model, training=training)
-
-
 def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
 
@@ -336,11 +259,6 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
             )
             values = {"value": call.label, "high": high, "nearest": nearest}
             yield Problem.of(message, "label", call.label, {"label": nearest}, **values)
-
-
-def scores_of_answers(model: Model) -> int:
-    """The number of answer scores per token."""
-    return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")
 
 
 @checked

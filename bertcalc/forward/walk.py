@@ -1,11 +1,11 @@
 """A walk through the forward pass, stop by stop: one layer in full, the others as a single stop before and after it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple, TypeGuard
 
-from bertcalc.forward.stack import Layers, Stack, in_layers, stack
 from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
+from bertcalc.model.stack import Layers, Stack, numbered, stack
 from bertcalc.model.steps import Step, Value
 from bertcalc.text.arguments import checked
 
@@ -155,26 +155,6 @@ def keras_rows(stops: list[Stop]) -> list[KerasRow]:
         members = tuple(group)
         rows.append(KerasRow(number, keras, members, sum(stop.parameters for stop in members)))
     return rows
-
-
-def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
-    """Put the layer's number into the names of a step's inputs, output and tensors.
-
-    ``names`` maps value names that are replaced as a whole. Tensors that all runs share get the number 0.
-    """
-    if isinstance(layer, int):
-        step = in_layers(step, [layer])
-
-    def number(name: str) -> str:
-        return names.get(name, name.replace("*", str(layer)))
-
-    tensor_number = "0" if step.shared else str(layer)
-
-    return step._replace(
-        takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
-        gives=step.gives._replace(name=number(step.gives.name)),
-        tensors=tuple(tensor._replace(name=tensor.name.replace("*", tensor_number)) for tensor in step.tensors),
-    )
 
 
 def per_head(attention: Attention) -> ModuleList:

@@ -87,7 +87,7 @@ def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int)
 # Their model, then each difference from it, with the fields of configuration and plan that cause it.
 _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("Korthikanti et al. 2022"), (), ()),
-    (N_("mean and deviation of each LayerNorm, in float32"), (), ()),
+    (N_("mean and standard deviation of each LayerNorm, in float32"), (), ()),
     (N_("layers built differently from BERT's"), (), ()),
     (N_("intermediate_size is not 4 H"), ("intermediate_size",), ()),
     (N_("an activation other than gelu"), ("hidden_act",), ()),
@@ -96,7 +96,7 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
     (N_("cross-attention"), ("is_decoder", "add_cross_attention"), ()),
     (N_("fused attention"), (), ("attention",)),
     (N_("float32 instead of 16 bits"), (), ("precision",)),
-    (N_("dropout masks as wide as activations, not one byte"), (), ("fused_dropout",)),
+    (N_("dropout masks in the activations' data type instead of one byte per element"), (), ("fused_dropout",)),
 )
 
 

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 from bertcalc.config.activations import Kept
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
-from bertcalc.forward.outputs import cannot_run
-from bertcalc.forward.stack import stack
 from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.model.model import Model
 from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
+from bertcalc.model.runnable import cannot_run
+from bertcalc.model.stack import stack
 from bertcalc.model.steps import Operation, Step, Value
 from bertcalc.model.trace import Sizes, any_is_one
 from bertcalc.text import N_

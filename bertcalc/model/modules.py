@@ -135,7 +135,7 @@ class Module:
 
     @checked
     def first_layer(self, name: str) -> int:
-        """The number of the first layer that a name of the folded tree stands for; 0 outside of layers."""
+        """The number of the first layer that a folded name stands for; also 0 for a name outside the layers."""
         module = self
         for part in name.split("."):
             if isinstance(module, ModuleList):
@@ -443,7 +443,7 @@ def split_layer(name: str) -> tuple[str, str]:
 
 
 def layer_number(name: str) -> int:
-    """The layer number in a name; 0 outside of layers."""
+    """The layer number in a name; also 0 for a name outside the layers."""
     number = split_layer(name)[0].rpartition(".")[2]
     return int(number) if number.isdecimal() else 0
 

@@ -141,7 +141,7 @@ def _shape(right: Shape, readings: Sequence[Sequence[Fraction]]) -> Verdict:
         values = {"right": f"{len(right)}", "typed": f"{len(nearest)}"}
         return Verdict("wrong", (Sentence(N_("It has {right} dimensions, not {typed}."), values),))
     values = {"agreeing": f"{_agreeing(right, nearest)}", "sides": f"{len(right)}"}
-    return Verdict("wrong", (Sentence(N_("Correct dimensions: {agreeing} of {sides}."), values),))
+    return Verdict("wrong", (Sentence(N_("{agreeing} of {sides} dimensions are correct."), values),))
 
 
 def _agreeing(right: Shape, reading: Sequence[Fraction]) -> int:

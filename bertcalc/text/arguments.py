@@ -110,7 +110,7 @@ _WANTED: dict[str, str] = {
     "Typed": N_("a number from typed(...)"),
 }
 _NOT_NEGATIVE = ("seconds",)
-_FROM_0 = N_("a number from 0")
+_FROM_0 = N_("a number, 0 or more")
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")
 _SEQUENCE, _MAPPING, _FUNCTION = N_("a list"), N_("a dictionary"), N_("a function")
@@ -492,7 +492,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
         return
     stated = values.get("config")
     if stated is not None and stated is not config and "model" in values and not _same(stated, config):
-        message = N_("config has to be the configuration of the model, model.config, but it is a different one.")
+        message = N_("config must be model.config, the model's own configuration; this is another one.")
         raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:
@@ -554,7 +554,7 @@ def _listed(choices: Sequence[Any]) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-_NOT = N_("{argument} has to be {wanted}, not {value}.")
+_NOT = N_("{argument} must be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:

@@ -211,15 +211,15 @@ REFUSED: list[tuple[Any, str]] = [
     ("null\0.json", "cannot be read: embedded null byte"),
     (Path(__file__), "A config.json is a JSON object"),
     (Path(__file__).parent, "config.json cannot be read"),
-    (b"bert-base-uncased", "source has to be a preset, the path of a config.json, a dictionary or a configuration"),
-    (None, "source has to be a preset"),
-    (transformers.BertConfig, "source has to be a preset"),
+    (b"bert-base-uncased", "source must be a preset, the path of a config.json, a dictionary or a configuration"),
+    (None, "source must be a preset"),
+    (transformers.BertConfig, "source must be a preset"),
     (torch.nn.Linear(1, 1), "(bertcalc.of reads a PyTorch model)"),
     ({"model_type": "t5"}, "model_type 't5' is a different kind of model"),
     (transformers.T5Config(), "bertcalc.infer finds the formula of any class of transformers."),
     ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be."),
     ({"a": None}, "This is not a model's config.json"),
-    ({"hidden_size": 10**5000}, "source has to be a dictionary that can be written as JSON"),
+    ({"hidden_size": 10**5000}, "source must be a dictionary that can be written as JSON"),
 ]
 
 
@@ -267,7 +267,7 @@ UNTYPED: Any = bertcalc  # for calls that a type checker refuses
             "has two values for model.",
         ),
         (lambda: BERT.inference_peak_bytes(1, 8, dtype=torch.float64), "dtype torch.float64 is not possible"),
-        (lambda: bertcalc.load({}), "source has to be a dictionary with the fields of a config.json"),
+        (lambda: bertcalc.load({}), "source must be a dictionary with the fields of a config.json"),
         (lambda: bertcalc.infer("bert", ""), 'The installed transformers has no model class "".'),
     ],
 )

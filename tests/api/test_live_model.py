@@ -222,7 +222,7 @@ def test_a_name_is_shown_as_text() -> None:
 
 @pytest.mark.parametrize("wrong", [None, "bert", 3, torch.nn.Linear, transformers.BertConfig(), bertcalc.load(TINY)])
 def test_what_is_no_module_of_pytorch_is_refused(wrong: Any) -> None:
-    with pytest.raises(bertcalc.ArgumentError, match=r"real_model has to be a torch.nn.Module"):
+    with pytest.raises(bertcalc.ArgumentError, match=r"real_model must be a torch.nn.Module"):
         bertcalc.of(wrong)
 
 

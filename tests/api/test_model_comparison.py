@@ -59,9 +59,9 @@ def test_the_table_is_html_with_the_same_rows() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: BERT.compare("bert-large-uncased"), "other has to be a model, such as"),
+        (lambda: BERT.compare("bert-large-uncased"), "other must be a model, such as"),
         (lambda: BERT.compare(LARGE, "parameter"), "There is no quantity 'parameter': did you mean parameters?"),
-        (lambda: BERT.compare(LARGE, 3), "quantity has to be a text"),
+        (lambda: BERT.compare(LARGE, 3), "quantity must be a text"),
         (lambda: bertcalc.compare(BERT, LARGE, batch_size=0), "batch_size 0 is not possible"),
         (lambda: bertcalc.compare(BERT, LARGE, "forward", sequence_length=513), "positions for 512 tokens"),
         (lambda: bertcalc.compare(BERT), "compare() needs there"),  # type: ignore[call-arg]  # what is tested

@@ -17,10 +17,10 @@ from bertcalc.explore.growth_formulas import growth, local_exponent
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.families.presets import PRESETS
-from bertcalc.forward.outputs import cannot_run
 from bertcalc.memory.plan import Plan
 from bertcalc.model.formula import ALL_SYMBOLS
 from bertcalc.model.model import Model
+from bertcalc.model.runnable import cannot_run
 from bertcalc.model.steps import rows_for
 from tests.examples import examples
 from tests.explore.test_sweep import array, countable, near, sweeps

@@ -12,13 +12,13 @@ from bertcalc.compute.flops import unknown_training
 from bertcalc.config import unchecked
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import family_of
-from bertcalc.forward.outputs import cannot_run
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.model.formula import ALL_SYMBOLS, exact, in_letters, window_in_letters
+from bertcalc.model.runnable import cannot_run
 from bertcalc.text.problem import InputError
 from tests import oracle
 from tests.examples import examples

@@ -6,7 +6,6 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc.forward.outputs import cannot_run
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
 from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.plan import Plan
@@ -14,6 +13,7 @@ from bertcalc.memory.saved import Saved, total_bytes
 from bertcalc.model.formula import ALL_SYMBOLS, Formula
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
+from bertcalc.model.runnable import cannot_run
 from tests.examples import examples
 from tests.memory.test_footprint import models, plans, possible
 from tests.oracle import Case, component_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.forward.outputs import Call, cannot_run
+from bertcalc.forward.outputs import Call
 from bertcalc.memory.footprint import (
     checkpoint_bytes,
     kept,
@@ -23,6 +23,7 @@ from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
+from bertcalc.model.runnable import cannot_run
 from tests.examples import examples
 from tests.oracle import Case, real_outputs
 from tests.strategies import WITHOUT_AUTOCAST, bert_cases

@@ -7,9 +7,9 @@ import torch
 import transformers
 from torch.utils.flop_counter import FlopCounterMode
 
-from bertcalc.forward.stack import in_layers, stack
 from bertcalc.forward.walk import walk
 from bertcalc.model.modules import Conv1D, Module, Norm
+from bertcalc.model.stack import in_layers, stack
 from bertcalc.model.trace import Sizes, Step, Trace, Value
 
 SMALL = {"vocab_size": 50, "pad_token_id": 0}

@@ -94,7 +94,7 @@ def test_the_peaks_of_every_family_are_those_of_the_core(view: str, preset: str)
 
 def test_what_is_frozen_has_no_gradient() -> None:
     app = memory("training", freeze_embeddings="true", freeze_layers="11")
-    rows = dict(zip(column(app, "Alive at the peak"), column(app, "Formula, in bytes"), strict=True))
+    rows = dict(zip(column(app, "Allocated at the peak"), column(app, "Formula, in bytes"), strict=True))
     assert rows["weights"] == "$4 N$"
     # The last layer and the pooler have 18 tensors, each with a counter.
     assert rows["optimizer states"] == "$8 N_{t} + 72$"

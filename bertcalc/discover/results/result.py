@@ -92,7 +92,7 @@ class Formulas:
                 message = N_("{size} is not one of the sizes in this formula: {known}.")
                 raise wrong(message, name, value, size=name, known=", ".join(self.fields))
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
-                raise wrong(N_("{size} has to be a whole number from 1."), name, value, size=name)
+                raise wrong(N_("{size} must be a whole number, 1 or more."), name, value, size=name)
         values = {**self.fields, **fields}
         for condition in self.regime:
             if not condition.holds(values):

@@ -90,7 +90,7 @@ def distances(run: Pass, steps: Steps) -> SimulatedTensor | None:
 
 
 def for_step(run: Pass, step: Step) -> None:
-    """Attribute the following changes to that step."""
+    """Attribute later allocations and releases to ``step``."""
     run.tape.memory.where = step.name
 
 

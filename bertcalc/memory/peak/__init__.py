@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.forward.outputs import cannot_run, in_pairs, unpadded
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
 from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
+from bertcalc.model.runnable import cannot_run, in_pairs, unpadded
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked
@@ -260,8 +260,10 @@ def unknown_peaks(model: Model) -> Problem | None:
 
 def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     """The problem if the plan uses AMP and the model's memory is not simulated under AMP; otherwise None."""
+    if not PRECISIONS[plan.precision].autocast:
+        return None
     relative = getattr(model.config, "relative_attention", False) or version_of(model.config).distances
-    if not (PRECISIONS[plan.precision].autocast and relative):
+    if not relative:
         return None
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
 

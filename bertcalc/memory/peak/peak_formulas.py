@@ -20,7 +20,6 @@ import sympy
 
 from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import SIZES
-from bertcalc.forward.outputs import cannot_run, two_labels, unpadded
 from bertcalc.memory import optimizers
 from bertcalc.memory.byte_formulas import by_tokens, state_expression
 from bertcalc.memory.fit import Polynomial
@@ -43,6 +42,7 @@ from bertcalc.model.formula import (
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.modules import layer_number, split_layer
+from bertcalc.model.runnable import cannot_run, two_labels, unpadded
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError
 

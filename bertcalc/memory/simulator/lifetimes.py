@@ -7,9 +7,8 @@ its own variables (Trace.variable); code that makes a value outside of the steps
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from bertcalc.forward.stack import stack
-from bertcalc.forward.walk import numbered
 from bertcalc.model.modules import split_layer
+from bertcalc.model.stack import numbered, stack
 from bertcalc.model.steps import Step, Value
 
 HEADS = ("query_heads", "key_heads", "value_heads")

@@ -77,7 +77,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
         (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, highest.num_bytes))))
         for area, count in highest.areas.items()
     ]
-    titles = (_("Alive at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
+    titles = (_("Allocated at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
     show_rows(titles, rows, _("What is alive at the peak"))
     if isinstance(how, Plan):
         for sentence in _savings(run, how):

@@ -204,7 +204,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 def _show_remarks(choice: Choice) -> None:
     """Say that relative positions have no fused attention, and how long a cross-attention's encoder output is."""
     if st.session_state["attention"] == "fused" and not can_fuse(choice.model.run(Sizes())):
-        st.caption(_("With relative positions there is no fused attention: eager attention is counted."))
+        st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
     show_seen(choice.model)
 
 

@@ -72,7 +72,7 @@ def _given(key: str, field: str) -> None:
 def _why(sizes: SizeHistory, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
-        return _("{size} has to be a whole number from 1.").format(size=field)
+        return _("{size} must be a whole number, 1 or more.").format(size=field)
     problem = refused(sizes.discovery, move_field(sizes.discovery, field, typed, sizes.kept))
     return sentence(problem, str) if problem else ""
 

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from bertcalc.forward.outputs import wrong_labels
 from bertcalc.model.model import Model
+from bertcalc.model.runnable import wrong_labels
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
 from bertcalc.proof.tensor_proof import Proof, prove

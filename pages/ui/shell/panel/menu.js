@@ -79,22 +79,35 @@ function sayIn(menu) {
 }
 
 // Streamlit 1.67 disables a download button while it makes the file, and may draw another one afterwards. The focus
-// moves to the body and stays there, so keys no longer reach the dialog. It returns to the button, unless it is
-// elsewhere by then. A timer checks: an observer of the page missed the last move of the focus on a busy machine.
+// moves to the body, or the dialog takes it, and keys no longer reach the button. It returns to the button, unless the
+// reader has done something since. A timer checks: an observer of the page missed the last move on a busy machine.
 const DOWNLOAD = "[data-testid=stDownloadButton] button";
 const LONGEST = 20_000; // ms for making a file
 let waiting;
-function giveBack(label, until) {
-  const button = [...document.querySelectorAll(DOWNLOAD)].find(({ innerText }) => innerText === label);
-  if (button && !button.disabled && document.activeElement === document.body) button.focus();
-  if (Date.now() > until) clearInterval(waiting);
+const stopWaiting = () => clearInterval(waiting);
+function giveBackTo(pressed) {
+  const until = Date.now() + LONGEST;
+  const label = pressed.innerText;
+  let last = pressed;
+  let lost = false;
+  return () => {
+    const button = [...document.querySelectorAll(DOWNLOAD)].find(({ innerText }) => innerText === label);
+    lost ||= button !== last || !button || button.disabled || document.activeElement === document.body;
+    if (lost && button && !button.disabled) {
+      button.focus();
+      last = button;
+      lost = false;
+    }
+    if (Date.now() > until) stopWaiting();
+  };
 }
+for (const input of ["keydown", "pointerdown"]) document.addEventListener(input, stopWaiting, true);
 document.addEventListener(
   "click",
   ({ target }) => {
-    clearInterval(waiting);
-    const label = target.closest?.(DOWNLOAD)?.innerText;
-    if (label) waiting = setInterval(giveBack, 100, label, Date.now() + LONGEST);
+    stopWaiting();
+    const pressed = target.closest?.(DOWNLOAD);
+    if (pressed) waiting = setInterval(giveBackTo(pressed), 100);
   },
   true,
 );

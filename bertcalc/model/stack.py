@@ -1,6 +1,6 @@
 """The steps of a forward pass, grouped: those before the layers, those of each kind of layer, and those after."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -85,3 +85,23 @@ def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]
     return step._replace(takes=(*step.takes[:1], *{value.name: value for value in turns}.values()))
+
+
+def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
+    """Put the layer's number into the names of a step's inputs, output and tensors.
+
+    ``names`` maps value names that are replaced as a whole. Tensors that all runs share get the number 0.
+    """
+    if isinstance(layer, int):
+        step = in_layers(step, [layer])
+
+    def number(name: str) -> str:
+        return names.get(name, name.replace("*", str(layer)))
+
+    tensor_number = "0" if step.shared else str(layer)
+
+    return step._replace(
+        takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
+        gives=step.gives._replace(name=number(step.gives.name)),
+        tensors=tuple(tensor._replace(name=tensor.name.replace("*", tensor_number)) for tensor in step.tensors),
+    )
