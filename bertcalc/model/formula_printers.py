@@ -18,7 +18,6 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _HELD = str.maketrans("*-", "\ue000\ue001")
 _RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
 
-
 Names = Mapping[Any, str]
 _NO_NAMES: Names = MappingProxyType({})  # each symbol keeps its name
 
