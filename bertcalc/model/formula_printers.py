@@ -6,6 +6,7 @@
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import sympy
@@ -16,32 +17,29 @@ _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 # Stand-ins for the signs in names, while those of the expression are replaced.
 _HELD = str.maketrans("*-", "\ue000\ue001")
 _RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
-_ROUNDED = {sympy.floor: "⌊{}⌋", sympy.ceiling: "⌈{}⌉"}
+
+Names = Mapping[Any, str]
+_NO_NAMES: Names = MappingProxyType({})  # each symbol keeps its name
 
 
 def text(
-    expression: Any,
-    names: Mapping[str, str] | None = None,
-    *,
-    times: str = "",
-    minus: str = "-",
-    minus_last: bool = False,
+    expression: Any, names: Names = _NO_NAMES, *, times: str = "", minus: str = "-", minus_last: bool = False
 ) -> str:
     """Write an expression as text, with ``names`` for symbols and ``times`` between factors.
 
     With ``minus_last``, L - F rather than -F + L.
     """
-    held = {name: word.translate(_HELD) for name, word in (names or {}).items()}
+    held = {name: word.translate(_HELD) for name, word in names.items()}
     written = str(_TextPrinter({"names": held, "minus_last": minus_last}).doprint(expression))
     return written.translate(str.maketrans({"*": times, "-": minus, **_RELEASED}))
 
 
-def latex(expression: Any, names: Mapping[Any, str] | None = None, *, dots: bool = False) -> str:
+def latex(expression: Any, names: Names = _NO_NAMES, *, dots: bool = False) -> str:
     """Write an expression as LaTeX, with ``names`` for symbols, and products by juxtaposition or with ``dots``."""
-    return str(sympy.latex(expression, symbol_names=names or {}, mul_symbol="dot" if dots else None))
+    return str(sympy.latex(expression, symbol_names=names, mul_symbol="dot" if dots else None))
 
 
-def python(expression: Any, names: Mapping[str, str], *, tight: bool = False) -> str:
+def python(expression: Any, names: Names, *, tight: bool = False) -> str:
     """Write an expression as Python with integers only; rounding becomes division with //.
 
     A sum is divided as a whole, as single terms need not be divisible. ``tight`` puts a sum in parentheses.
@@ -90,8 +88,11 @@ class _TextPrinter(_NamedPrinter):
             return f"{self.parenthesize(power.base, PRECEDENCE['Pow'])}{superscript(int(power.exp))}"
         return str(super()._print_Pow(power, rational))
 
-    def _print_Function(self, function: Any) -> str:
-        return _ROUNDED[function.func].format(self._print(function.args[0]))
+    def _print_floor(self, function: Any) -> str:
+        return f"⌊{self._print(function.args[0])}⌋"
+
+    def _print_ceiling(self, function: Any) -> str:
+        return f"⌈{self._print(function.args[0])}⌉"
 
     def _print_LatticeOp(self, function: Any) -> str:
         return f"{type(function).__name__.lower()}({', '.join(sorted(map(self._print, function.args)))})"

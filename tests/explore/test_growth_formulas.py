@@ -80,7 +80,6 @@ def test_the_order_is_that_of_the_differences(name: str, sweep: Sweep) -> None:
         longer = replace(model.config, max_position_embeddings=rows_for(model.config, 5))
         sweep = sweep._replace(case=sweep.case._replace(model=model.changed(config=longer)))
     # Positions start where they suffice for the sequence.
-    # Positions start where they suffice for the sequence.
     start = sweep.limits(field)[0] if field == "max_position_embeddings" else 0
     places = [start + sweep.unit(field) * place for place in range(1, 6)]
     if any(breaks(sweep, field, place) for place in places):
