@@ -24,7 +24,7 @@ from bertcalc.model.modules import Module, Shape
 from bertcalc.reading.leaf_modules import arguments_of
 from bertcalc.reading.printed_tree import PrintedTree, printed_models
 from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, starred, stored
-from bertcalc.reading.result import PossibleCount, Reading, of_ties
+from bertcalc.reading.text_reading import PossibleCount, TextReading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.transformers4.version import RELATIVE
@@ -32,7 +32,7 @@ from bertcalc.transformers4.version import RELATIVE
 _MOST_MODULES = 100_000
 
 
-def read_printed(text: str) -> Reading:
+def read_printed(text: str) -> TextReading:
     """Read the printed model of a text; of several, the one with most lines. Raises InputError if there is none."""
     trees = printed_models(text)
     if not trees:
@@ -43,7 +43,7 @@ def read_printed(text: str) -> Reading:
     return _reading(tree, trees)
 
 
-def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Reading:
+def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     printed = dict(_tensors(tree.root))
     recognition = _recognized(tree, printed)
     notes = [*_notes(tree, trees)]
@@ -53,13 +53,13 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Reading:
         open_part = bool(tree.unknown()) or not tree.is_complete
         unsure = _of_unsure(tree, tree.unsure(), count)
         tensors = tuple(tree.root.tensors())
-        return Reading(
+        return TextReading(
             "printed-model", sentence, None, tree.root, tensors, count, open_part, unsure, notes=tuple(notes)
         )
     recognition = _completed(tree, recognition)
     parts = {name: getattr(recognition, name) for name in ("missing", "additional", "reshaped", "guessed", "preset")}
     unknown = bool(set(tree.unknown()) - _known_by(recognition.model, tree))
-    return Reading(
+    return TextReading(
         "printed-model",
         sentence,
         recognition.model,
@@ -209,7 +209,7 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         return
     yield from of_ties(model, count)
     if _absent_biases(tree, model.architecture):
-        with_biases = model.changed(config=replace(model.config, norm_bias=True))
+        with_biases = model.changed(config=replace(model.config, **_BIASES))
         yield PossibleCount(count, Problem.of(_WITHOUT_BIASES))
         yield PossibleCount(with_biases.num_parameters() - model.num_parameters() + count, Problem.of(_WITH_BIASES))
 
@@ -224,6 +224,7 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     return PossibleCount(count, Problem.of(_WITH_BIASES)), PossibleCount(count - less, Problem.of(_WITHOUT_BIASES))
 
 
+_BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
 
