@@ -36,8 +36,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST
 from bertcalc.model.totals import totals_by_component
 from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
-from bertcalc.reading.reader import read as read_text
-from bertcalc.reading.result import KINDS
+from bertcalc.reading.read_text import read as read_text
+from bertcalc.reading.text_reading import KINDS
 from bertcalc.text import shorten, text_table
 from bertcalc.text.amounts import whole
 from bertcalc.text.problem import InputError, wrong

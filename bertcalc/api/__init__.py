@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from bertcalc.discover.results.result import Discovered
     from bertcalc.model.formula import Formula
     from bertcalc.proofreading.report import Proofread
-    from bertcalc.reading.result import Kind, Reading
+    from bertcalc.reading.text_reading import Kind, TextReading
 else:  # ``checked`` evaluates annotations, and must not import these for it
-    Explanation = Discovered = Formula = Kind = ModelComparison = Proofread = Reading = Any
+    Explanation = Discovered = Formula = Kind = ModelComparison = Proofread = TextReading = Any
 
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
@@ -165,19 +165,19 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
 
 
 @checked
-def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None) -> Reading:
+def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None) -> TextReading:
     """Read what people have: recognize it, count it, and compare it with the model that it describes.
 
     A text is a number, a calculation, a hand count, an article, a config.json, the output of ``print(model)``, a
     listing of names and shapes, a summary of Keras, torchinfo or torchsummary, an index or a header of safetensors
     files, or an adapter_config.json, of at most 1,000,000 characters. ``kind`` overrides what it is recognized as:
-    "printed-model", "listing", and so on (``bertcalc.reading.result.KINDS``). Numbers and hand counts are explained
-    against ``model``, by default BERT-base. Nothing in the text is executed.
+    "printed-model", "listing", and so on (``bertcalc.reading.text_reading.KINDS``). Numbers and hand counts are
+    explained against ``model``, by default BERT-base. Nothing in the text is executed.
 
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
     ``additional``; ``str`` gives all of it as sentences. Raises InputError if the text is nothing of this kind.
     """
-    from bertcalc.reading.reader import read as read_text
+    from bertcalc.reading.read_text import read as read_text
 
     reading = read_text(text, kind, model)
     if reading.model is None:

@@ -13,7 +13,7 @@ from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.reading.result import Reading
+from bertcalc.reading.text_reading import TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.digits import brief
@@ -28,7 +28,7 @@ def number_in(text: str, model: Model) -> Typed | None:
         return None
 
 
-def read_number(text: str, model: Model) -> Reading:
+def read_number(text: str, model: Model) -> TextReading:
     """A number or a calculation, with its diagnosis against a model. Raises InputError."""
     number = amount(text.strip(), names=letters(model.config))
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
@@ -37,7 +37,7 @@ def read_number(text: str, model: Model) -> Reading:
     value = f"{int(number.value):,}" if number.value.denominator == 1 else brief(number.value)
     sentence = Problem.of(message, value=f"{value} {number.unit}" if number.unit else value)
     notes = tuple(_of_diagnosis(diagnosis, number))
-    return Reading("number" if is_plain else "calculation", sentence, notes=notes, detail=diagnosis)
+    return TextReading("number" if is_plain else "calculation", sentence, notes=notes, detail=diagnosis)
 
 
 def _is_plain(text: str) -> bool:
@@ -73,7 +73,7 @@ def is_hand_count(text: str, model: Model) -> bool:
 _FEWEST = 2  # lines of a hand count
 
 
-def read_hand_count(text: str, model: Model) -> Reading:
+def read_hand_count(text: str, model: Model) -> TextReading:
     """A hand count with the verdict on each of its lines. Raises InputError if it is too long."""
     if problem := too_long(text):
         raise InputError(problem)
@@ -86,12 +86,12 @@ def read_hand_count(text: str, model: Model) -> Reading:
     if report.typed.denominator == 1:
         values["typed"] = int(report.typed)
     note = Problem.of(message, right=right, count=len(lines), **values)
-    return Reading("hand-count", sentence, model, notes=(note,), detail=report)
+    return TextReading("hand-count", sentence, model, notes=(note,), detail=report)
 
 
-def read_article(text: str, _model: Model) -> Reading:
+def read_article(text: str, _model: Model) -> TextReading:
     """An article with the proofreader's report on it; the text says which model it is about. Raises InputError."""
     report = proofread(text)
     message = N_("Read as: an article of {characters} characters, with {claims} numbers and calculations.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))
-    return Reading("article", sentence, report.model, detail=report)
+    return TextReading("article", sentence, report.model, detail=report)

@@ -14,7 +14,7 @@ from bertcalc.families.presets import PRESETS, preset_named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Linear, Tensor
 from bertcalc.reading.listing import Listing, of_tensors
-from bertcalc.reading.result import Kind, Reading
+from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.strict_json import read_json
@@ -75,7 +75,7 @@ def _other(content: Mapping[str, Any]) -> str:
     return next((name for name, keys in _OTHERS if content.keys() >= keys), "")
 
 
-def read_json_file(text: str) -> Reading:
+def read_json_file(text: str) -> TextReading:
     """Read a JSON file of any kind. Raises InputError."""
     content = read_json(text, _LARGEST)
     if isinstance(content, list):
@@ -90,17 +90,17 @@ def read_json_file(text: str) -> Reading:
     return readers[kind](content, text) if kind in readers else read_config(text)
 
 
-def read_config(text: str) -> Reading:
+def read_config(text: str) -> TextReading:
     """The model of a config.json. Raises InputError."""
     described = hf_json.read(text)
     model = Model(described.config, described.architecture)
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
     notes = tuple(described.remarks)
     tensors = tuple(model.tensors())
-    return Reading("config", sentence, model, model, tensors, model.num_parameters(), notes=notes, detail=None)
+    return TextReading("config", sentence, model, model, tensors, model.num_parameters(), notes=notes, detail=None)
 
 
-def _index(content: Mapping[str, Any], _text: str) -> Reading:
+def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     """An index has names without shapes; newer ones have the number of parameters, all have the bytes."""
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
@@ -113,17 +113,17 @@ def _index(content: Mapping[str, Any], _text: str) -> Reading:
     if type(size) is int and size >= 0:
         message = N_("The tensors take {size} bytes: {wide} numbers of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))
-    return Reading(
+    return TextReading(
         "safetensors-index", sentence, num_parameters=count if type(count) is int else None, notes=tuple(notes)
     )
 
 
-def _header(_content: Mapping[str, Any], text: str) -> Reading:
+def _header(_content: Mapping[str, Any], text: str) -> TextReading:
     header = safetensors.read(text.strip("\ufeff \t\r\n").encode(), 0, cut_off=True)
     return of_tensors("safetensors-header", Listing(tuple((entry.name, entry.shape) for entry in header.tensors)))
 
 
-def _adapter(content: Mapping[str, Any], _text: str) -> Reading:
+def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     """LoRA's matrices: for each target, rank times its inputs and outputs."""
     kind, base = content["peft_type"], content.get("base_model_name_or_path")
     sentence = Problem.of(N_("Read as: an adapter_config.json ({kind})."), kind=shorten(f"{kind}"))
@@ -131,14 +131,14 @@ def _adapter(content: Mapping[str, Any], _text: str) -> Reading:
     model = Model(PRESETS[name].config) if name else None
     if model is None:
         message = N_("Its base model {name} is not a preset, so that its parameters cannot be counted.")
-        return Reading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
+        return TextReading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
     tensors, problem = _lora(content, model)
     if problem:
-        return Reading("adapter-config", sentence, model, model, notes=(problem,))
+        return TextReading("adapter-config", sentence, model, model, notes=(problem,))
     count = sum(tensor.num_parameters() for tensor in tensors)
     note = Problem.of(N_("The adapter has {count} parameters beside those of {name}."), count=count, name=name)
     both = model.num_parameters() + count
-    return Reading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
+    return TextReading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
 
 
 # Keys that change the adapter's parameters, with the values at which they do not.
@@ -175,26 +175,26 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
     return tuple(tensors), None
 
 
-def _other_file(content: Mapping[str, Any], _text: str) -> Reading:
+def _other_file(content: Mapping[str, Any], _text: str) -> TextReading:
     if content.keys() >= _OF_DENSE:
         return _dense(content)
     sentence = Problem.of(N_("Read as: a {file}, which describes no model."), file=_other(content))
-    return Reading("other-file", sentence)
+    return TextReading("other-file", sentence)
 
 
-def _dense(content: Mapping[str, Any]) -> Reading:
+def _dense(content: Mapping[str, Any]) -> TextReading:
     """sentence-transformers' 2_Dense/config.json: one Linear layer, which counts with its model."""
     sentence = Problem.of(N_("Read as: the Dense layer of a sentence-transformers model."))
     sizes = content["in_features"], content["out_features"]
     if not all(type(size) is int and 0 < size < 2**31 for size in sizes):
-        return Reading("other-file", sentence)
+        return TextReading("other-file", sentence)
     layer = Linear(*sizes, bias=content.get("bias") is not False)
-    return Reading("other-file", sentence, None, layer, tuple(layer.tensors()), layer.num_parameters())
+    return TextReading("other-file", sentence, None, layer, tuple(layer.tensors()), layer.num_parameters())
 
 
-def _of_modules(content: list[Any]) -> Reading:
+def _of_modules(content: list[Any]) -> TextReading:
     kinds = [entry["type"].rpartition(".")[2] for entry in content if isinstance(entry.get("type"), str)]
     if not kinds:
-        return Reading("other-file", Problem.of(N_("Read as: a JSON file, which describes no model.")))
+        return TextReading("other-file", Problem.of(N_("Read as: a JSON file, which describes no model.")))
     message = N_("Read as: the modules.json of a sentence-transformers model: {kinds}.")
-    return Reading("other-file", Problem.of(message, kinds=", ".join(map(shorten, kinds[:8]))))
+    return TextReading("other-file", Problem.of(message, kinds=", ".join(map(shorten, kinds[:8]))))

@@ -18,8 +18,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
 from bertcalc.reading.recognition import Recognition, recognized, stored, with_ties
-from bertcalc.reading.result import Kind, PossibleCount, Reading, of_ties
 from bertcalc.reading.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
+from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 
@@ -51,7 +51,7 @@ class Listing(NamedTuple):
     from_tensorflow: bool = False
 
 
-class _Entry(NamedTuple):
+class _ListedTensor(NamedTuple):
     name: str
     shape: Shape
     written: int | None
@@ -81,7 +81,7 @@ def listed(text: str) -> Listing:
     return Listing(tuple(tensors.items()), buffers, optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2)
 
 
-def _entries(text: str) -> Iterator[_Entry]:
+def _entries(text: str) -> Iterator[_ListedTensor]:
     end = 0
     shapes = list(_shapes(text))
     if len(shapes) > _MOST_TENSORS:
@@ -92,7 +92,7 @@ def _entries(text: str) -> Iterator[_Entry]:
         end = after
         if name:
             following = shapes[number + 1][0] if number + 1 < len(shapes) else len(text)
-            yield _Entry(name, shape, _written(text[after : min(following, after + _AFTER)], shape))
+            yield _ListedTensor(name, shape, _written(text[after : min(following, after + _AFTER)], shape))
 
 
 def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
@@ -149,7 +149,7 @@ def _written(text: str, shape: Shape) -> int | None:
     return large[0] if len(large) == len(numbers) == 1 else None
 
 
-def read_listing(text: str) -> Reading:
+def read_listing(text: str) -> TextReading:
     """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
     if not listing.tensors:
@@ -163,7 +163,7 @@ def read_listing(text: str) -> Reading:
 _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 
-def of_tensors(kind: Kind, listing: Listing, text: str = "") -> Reading:
+def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
     """The reading of named tensors, wherever they come from; ``text`` may hold their total."""
     sentence = Problem.of(N_("Read as: a listing of {count} tensors."), count=len(listing.tensors))
     if listing.from_tensorflow:
@@ -175,9 +175,9 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> Reading:
     recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
     notes = tuple(_notes(listing))
     if recognition is None:
-        return Reading(kind, sentence, None, None, tensors, count, notes=notes)
+        return TextReading(kind, sentence, None, None, tensors, count, notes=notes)
     recognition, possible = _with_ties(recognition, listing, text)
-    return Reading(
+    return TextReading(
         kind,
         sentence,
         recognition.model,
@@ -228,7 +228,7 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
     again = recognized([*stored(listing.tensors)], tied.architecture, prepare=lambda _model: tied)
     if again is None or again.distance > recognition.distance or not again.second_names:
         return recognition, ()
-    if listing.buffers or any(second.endswith("bias") for second in again.second_names):
+    if listing.buffers:
         return again, ()  # a state_dict
     counts = tuple(of_ties(tied, again.num_parameters))
     if any(f"{counts[-1].parameters:{sign}}" in text for sign in (",", "")):

@@ -8,7 +8,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
@@ -24,7 +24,7 @@ from bertcalc.model.modules import Module, Shape
 from bertcalc.reading.leaf_modules import arguments_of
 from bertcalc.reading.printed_tree import PrintedTree, printed_models
 from bertcalc.reading.recognition import TELLING, Recognition, is_hidden, own_names, recognized, starred, stored
-from bertcalc.reading.result import PossibleCount, Reading, of_ties
+from bertcalc.reading.text_reading import PossibleCount, TextReading, of_ties
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.transformers4.version import RELATIVE
@@ -32,7 +32,7 @@ from bertcalc.transformers4.version import RELATIVE
 _MOST_MODULES = 100_000
 
 
-def read_printed(text: str) -> Reading:
+def read_printed(text: str) -> TextReading:
     """Read the printed model of a text; of several, the one with most lines. Raises InputError if there is none."""
     trees = printed_models(text)
     if not trees:
@@ -43,7 +43,7 @@ def read_printed(text: str) -> Reading:
     return _reading(tree, trees)
 
 
-def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Reading:
+def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     printed = dict(_tensors(tree.root))
     recognition = _recognized(tree, printed)
     notes = [*_notes(tree, trees)]
@@ -51,15 +51,16 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Reading:
     if recognition is None:
         count = tree.root.num_parameters()
         open_part = bool(tree.unknown()) or not tree.is_complete
-        unsure = _of_unsure(tree, tree.unsure(), count)
+        unsure = _of_unsure(tree, tree.unsure(), count) or _of_shared(tree, count)
+        notes.append(Problem.of(_NOT_SHOWN))
         tensors = tuple(tree.root.tensors())
-        return Reading(
+        return TextReading(
             "printed-model", sentence, None, tree.root, tensors, count, open_part, unsure, notes=tuple(notes)
         )
     recognition = _completed(tree, recognition)
     parts = {name: getattr(recognition, name) for name in ("missing", "additional", "reshaped", "guessed", "preset")}
     unknown = bool(set(tree.unknown()) - _known_by(recognition.model, tree))
-    return Reading(
+    return TextReading(
         "printed-model",
         sentence,
         recognition.model,
@@ -146,7 +147,15 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
     inside = f"{place}." if whole and place else ""
     hidden = _hidden(cls, kinds, inside if whole else f"{place}." if place else "", shapes)
     prepare = partial(_with_printed_values, modules=modules, tree=tree)
-    return recognized([*stored((shapes | hidden).items())], whole, cls, kinds, prepare)
+    recognition = recognized([*stored((shapes | hidden).items())], whole, cls, kinds, prepare)
+    if recognition and cls is None and not _is_of_family(recognition.model, kinds.values()):
+        return None
+    return recognition
+
+
+def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
+    """Whether a print without a class of ours has modules of a family: Llama's tensors have EuroBERT's names."""
+    return any(kind.startswith(model.family.kind) for kind in kinds)
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
@@ -209,9 +218,37 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         return
     yield from of_ties(model, count)
     if _absent_biases(tree, model.architecture):
-        with_biases = model.changed(config=replace(model.config, norm_bias=True))
+        with_biases = model.changed(config=replace(model.config, **_BIASES))
         yield PossibleCount(count, Problem.of(_WITHOUT_BIASES))
         yield PossibleCount(with_biases.num_parameters() - model.num_parameters() + count, Problem.of(_WITH_BIASES))
+
+
+_NOT_SHOWN = N_(
+    "A print shows neither which modules share a tensor nor tensors that belong to a module with others inside: "
+    "bertcalc does not know this class, so its real count may differ."
+)
+
+
+def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
+    """The counts of an unknown class with its equal word embeddings apart, and with all of them shared."""
+    weights: dict[Shape, list[str]] = {}
+    for path, module, copies in tree.root.modules():
+        if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:
+            weights.setdefault(weight, []).append(f"{path} {module.kind}")
+    tables = [shape for shape, users in weights.items() if len(users) > 1 and any(map(_EMBEDDING.search, users))]
+    if not tables:
+        return ()
+    vocabulary = max(tables, key=prod)  # smaller tables, such as those of positions, are hardly ever shared
+    less = prod(vocabulary) * (len(weights[vocabulary]) - 1)
+    names = ", ".join(shorten(user.partition(" ")[0]) for user in weights[vocabulary][:8])
+    apart, together = N_("if {names} are matrices of their own"), N_("if {names} of the same shape are shared")
+    return (
+        PossibleCount(count, Problem.of(apart, names=names)),
+        PossibleCount(count - less, Problem.of(together, names=names)),
+    )
+
+
+_EMBEDDING = re.compile(r"Embedding$")
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
@@ -224,6 +261,7 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     return PossibleCount(count, Problem.of(_WITH_BIASES)), PossibleCount(count - less, Problem.of(_WITHOUT_BIASES))
 
 
+_BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
 

@@ -100,7 +100,18 @@ class _Line(NamedTuple):
 def printed_models(text: str) -> list[PrintedTree]:
     """All printed models in a text, in order."""
     lines = plain_lines(text)
-    return list(_Reader(lines).trees())
+    return list(_Reader(lines).trees()) or _single_module(lines)
+
+
+def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
+    """The module of a text that is nothing but one line: Linear(in_features=768, out_features=2, bias=True)."""
+    written = [line.strip() for line in lines if line.strip()]
+    match = _MODULE.fullmatch(written[0]) if len(written) == 1 else None
+    arguments, closed = _arguments(match["rest"]) if match else ("", False)
+    if not match or not closed or f"{arguments})" != match["rest"]:
+        return []
+    module = _leaf(match["kind"], arguments)
+    return [PrintedTree(module, 1)] if module.known and module.parameters else []
 
 
 class _Reader:

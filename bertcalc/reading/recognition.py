@@ -7,7 +7,7 @@
 (True, True)
 >>> more = recognized([*tensors, StoredTensor("fc.weight", "", (5, 768)), StoredTensor("fc.bias", "", (5,))])
 >>> more.additional
-(Part(path='fc', kind='Linear', parameters=3845, modules=1),)
+(UnmatchedPart(path='fc', kind='Linear', parameters=3845, modules=1),)
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ from bertcalc.text.problem import InputError
 TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embeddings", "type_vocab_size")
 
 
-class Part(NamedTuple):
+class UnmatchedPart(NamedTuple):
     """A module that only the text or only the model has, its parameters, and how many of them there are.
 
     ``path`` has ``*`` for the number of a layer; ``kind`` is its class, or empty if it is not known. ``parameters`` are
@@ -50,9 +50,9 @@ class Recognition(NamedTuple):
 
     model: Model
     guessed: tuple[str, ...] = ()
-    missing: tuple[Part, ...] = ()
-    additional: tuple[Part, ...] = ()
-    reshaped: tuple[Part, ...] = ()
+    missing: tuple[UnmatchedPart, ...] = ()
+    additional: tuple[UnmatchedPart, ...] = ()
+    reshaped: tuple[UnmatchedPart, ...] = ()
     second_names: tuple[str, ...] = ()
     preset: str = ""  # the one whose sizes were taken, as the text does not have all of them
 
@@ -97,8 +97,18 @@ def recognized(
         models += [prepare(Model(model.config, base, pooler)) for pooler in (False, True)]
     candidates = [_compared(candidate, guessed, tensors, kinds or {}) for candidate in models]
     nearest = min(candidates, key=lambda candidate: candidate.distance)
+    if not nearest.agrees and not architecture:
+        heads = (_compared(head, guessed, tensors, kinds or {}) for head in _untied_heads(nearest.model))
+        nearest = min([nearest, *heads], key=lambda candidate: candidate.distance)
     nearest = nearest if nearest.agrees else _switched(nearest, tensors, kinds or {})
     return nearest if named else nearest._replace(model=_renamed(nearest.model, tensors))
+
+
+def _untied_heads(model: Model) -> Iterator[Model]:
+    """The classes of a model's family with a matrix that they tie by default."""
+    for cls in model.family.classes:
+        with suppress(ConfigError):
+            yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
 
 
 def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
@@ -159,16 +169,16 @@ def own_names(path: str, module: Module) -> Iterator[str]:
     return (f"{path}.{name}" if path else name for name in module.parameters)
 
 
-def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[Part, ...]:
+def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[UnmatchedPart, ...]:
     """Some tensors by module; the same module of several layers is one part."""
     tensors: dict[str, list[Matched]] = {}
     for entry in matched:
         tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
-    parts: dict[tuple[str, str], Part] = {}
+    parts: dict[tuple[str, str], UnmatchedPart] = {}
     for path, entries in tensors.items():
         kind = kinds.get(path) or _kind(entries)
         key = starred(path), kind
-        before = parts.get(key, Part(*key, 0, 0))
+        before = parts.get(key, UnmatchedPart(*key, 0, 0))
         count = before.parameters + sum(_difference(entry) for entry in entries)
         parts[key] = before._replace(parameters=count, modules=before.modules + 1)
     return tuple(parts.values())

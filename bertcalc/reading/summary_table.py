@@ -25,12 +25,12 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module, Norm, Tensor
 from bertcalc.model.read_modules import ReadModule
 from bertcalc.reading.plain_lines import is_fence, without_ansi
-from bertcalc.reading.recognition import Part, with_ties
-from bertcalc.reading.result import Reading, of_ties
+from bertcalc.reading.recognition import UnmatchedPart, with_ties
+from bertcalc.reading.text_reading import TextReading, of_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem, wrong
 
-TableKind = Literal["keras-summary", "torchinfo", "torchsummary"]
+SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
 _HEADER = re.compile(r"Layer \(type(?P<torchinfo>[ :(\w)]*:depth-idx\)|:depth-idx\))?")
 _OF_TORCHINFO = re.compile(
     r"[│|├└─ ]{0,200}(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?"
@@ -49,7 +49,7 @@ _REPEATED = "(recursive)"
 _MOST_ROWS = 20_000
 
 
-class Row(NamedTuple):
+class SummaryRow(NamedTuple):
     """A row: its name if the table has it, its class, how deep it is inside of others, and its own parameters.
 
     ``repeated`` rows are uses of a module that an earlier row counts.
@@ -62,15 +62,15 @@ class Row(NamedTuple):
     repeated: bool = False
 
 
-class Table(NamedTuple):
+class SummaryTable(NamedTuple):
     """The rows of a summary, and the total that it writes; None if it is cut off."""
 
-    kind: TableKind
-    rows: tuple[Row, ...]
+    kind: SummaryKind
+    rows: tuple[SummaryRow, ...]
     total: int | None
 
 
-def table_kind(text: str) -> TableKind | None:
+def table_kind(text: str) -> SummaryKind | None:
     """Which program wrote a table; None if the text has none."""
     if "Param #" not in text or "Layer (type" not in text:
         return None
@@ -81,7 +81,7 @@ def table_kind(text: str) -> TableKind | None:
     return "torchsummary" if numbered > named else "keras-summary"
 
 
-def table_of(text: str) -> Table:
+def table_of(text: str) -> SummaryTable:
     """The rows and the total of a summary. Raises InputError if there is none."""
     plain = _QUOTE.sub("", without_ansi(text))
     kind = table_kind(plain)
@@ -92,7 +92,7 @@ def table_of(text: str) -> Table:
     end = next((number for number, line in enumerate(lines) if _TOTAL.search(line) or is_fence(line)), len(lines))
     total = _TOTAL.search(plain, start)
     rows = {"torchinfo": _torchinfo, "torchsummary": _torchsummary, "keras-summary": _keras}[kind](lines[:end])
-    return Table(kind, tuple(rows), int(total["count"].replace(",", "")) if total else None)
+    return SummaryTable(kind, tuple(rows), int(total["count"].replace(",", "")) if total else None)
 
 
 def _count(rest: str) -> int:
@@ -100,7 +100,7 @@ def _count(rest: str) -> int:
     return int(number[0].replace(",", "")) if number else 0
 
 
-def _torchinfo(lines: Iterable[str]) -> Iterator[Row]:
+def _torchinfo(lines: Iterable[str]) -> Iterator[SummaryRow]:
     is_first = True
     for line in lines:
         if match := _OF_TORCHINFO.match(line):
@@ -110,16 +110,16 @@ def _torchinfo(lines: Iterable[str]) -> Iterator[Row]:
         else:
             continue
         is_first = False
-        yield Row(match["name"] or "", match["kind"], depth, _count(rest), _REPEATED in rest)
+        yield SummaryRow(match["name"] or "", match["kind"], depth, _count(rest), _REPEATED in rest)
 
 
-def _torchsummary(lines: Iterable[str]) -> Iterator[Row]:
+def _torchsummary(lines: Iterable[str]) -> Iterator[SummaryRow]:
     for line in lines:
         if match := _OF_TORCHSUMMARY.match(line):
-            yield Row(f"{match['kind']}-{match['number']}", match["kind"], 1, _count(match["rest"]))
+            yield SummaryRow(f"{match['kind']}-{match['number']}", match["kind"], 1, _count(match["rest"]))
 
 
-def _keras(lines: Sequence[str]) -> Iterator[Row]:
+def _keras(lines: Sequence[str]) -> Iterator[SummaryRow]:
     """The rows of Keras 2, or those of Keras 3, which are in boxes.
 
     A class or a shape that does not fit into its column goes on in the next line, which has no number.
@@ -134,10 +134,10 @@ def _keras(lines: Sequence[str]) -> Iterator[Row]:
         if not match["closed"] and number + 1 < len(lines):
             kind += re.split(r"[ )│]", lines[number + 1].lstrip(" │┃|"), maxsplit=1)[0]
         depth = 2 if line.startswith("|") else 1
-        yield Row(match["name"], kind, depth, _count(match["rest"]))
+        yield SummaryRow(match["name"], kind, depth, _count(match["rest"]))
 
 
-def _boxes(lines: Sequence[str]) -> Iterator[Row]:
+def _boxes(lines: Sequence[str]) -> Iterator[SummaryRow]:
     """The rows of a table in boxes: a line with a number begins a row, the others continue its first cell."""
     rows: list[tuple[str, str]] = []
     for line in lines:
@@ -150,13 +150,13 @@ def _boxes(lines: Sequence[str]) -> Iterator[Row]:
             rows[-1] = (rows[-1][0] + cells[0], rows[-1][1])
     for layer, count in rows:
         if match := _CELL.match(layer.lstrip("└ ")):
-            yield Row(match["name"], match["kind"], 2 if layer.startswith("└") else 1, _count(count))
+            yield SummaryRow(match["name"], match["kind"], 2 if layer.startswith("└") else 1, _count(count))
 
 
 _FEWEST_CELLS = 3  # the layer, its shape, its number
 
 
-def read_table(text: str) -> Reading:
+def read_table(text: str) -> TextReading:
     """Read a summary and compare its counts with models. Raises InputError if there is none."""
     table = table_of(text)
     counted = [row for row in table.rows if not row.repeated and not (table.kind == "keras-summary" and row.depth > 1)]
@@ -171,28 +171,28 @@ def read_table(text: str) -> Reading:
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     known = _known(table, counted, count)
     if known is None:
-        return Reading(table.kind, sentence, None, _tree(table), tensors, count, notes=tuple(notes))
+        return TextReading(table.kind, sentence, None, _tree(table), tensors, count, notes=tuple(notes))
     model, additional = known
     possible = tuple(of_ties(model, count)) if not additional else ()
     if possible and count != model.num_parameters():
         count = model.num_parameters()
         notes.append(Problem.of(N_("Such tables count a tied matrix with each module that uses it.")))
         possible = tuple(of_ties(model, count))
-    return Reading(
+    return TextReading(
         table.kind, sentence, model, _tree(table), tensors, count, False, possible, (), additional, notes=tuple(notes)
     )
 
 
-_SENTENCES: dict[TableKind, str] = {
+_SENTENCES: dict[SummaryKind, str] = {
     "keras-summary": N_("Read as: a Keras summary with {count} rows."),
     "torchinfo": N_("Read as: a torchinfo table with {count} rows."),
     "torchsummary": N_("Read as: a torchsummary table with {count} rows."),
 }
 
 
-def _tree(table: Table) -> Module:
+def _tree(table: SummaryTable) -> Module:
     """The rows as modules, each with the parameters that its row counts."""
-    first = table.rows[0] if table.rows and not table.rows[0].depth else Row("", "Model", 0, 0)
+    first = table.rows[0] if table.rows and not table.rows[0].depth else SummaryRow("", "Model", 0, 0)
     root = ReadModule(first.kind, "")
     stack: list[tuple[int, Module]] = [(0, root)]
     for number, row in enumerate(table.rows):
@@ -209,7 +209,9 @@ def _tree(table: Table) -> Module:
     return root
 
 
-def _known(table: Table, counted: Sequence[Row], total: int) -> tuple[Model, tuple[Part, ...]] | None:
+def _known(
+    table: SummaryTable, counted: Sequence[SummaryRow], total: int
+) -> tuple[Model, tuple[UnmatchedPart, ...]] | None:
     """The model of the first row with a class of ours, and the rows that do not belong to it."""
     for number, row in enumerate(counted):
         architecture = _class(row.kind)
@@ -224,7 +226,9 @@ def _known(table: Table, counted: Sequence[Row], total: int) -> tuple[Model, tup
         if model := _with_count(architecture, count) or _solved(architecture, inside, count):
             if outside and (whole := _with_head(model, total, outside)):
                 return whole, ()
-            return model, tuple(Part(other.name or other.kind, other.kind, other.parameters) for other in outside)
+            return model, tuple(
+                UnmatchedPart(other.name or other.kind, other.kind, other.parameters) for other in outside
+            )
     return None
 
 
@@ -260,7 +264,7 @@ def _has(model: Model, count: int) -> bool:
 _TIED: tuple[set[str], ...] = ({"weight"}, {"weight", "bias"})
 
 
-def _with_head(body: Model, total: int, outside: Sequence[Row]) -> Model | None:
+def _with_head(body: Model, total: int, outside: Sequence[SummaryRow]) -> Model | None:
     """The class that has the total, with the number of labels that the last row outside of the body shows.
 
     Of several, the one with modules of the rows' names.
@@ -278,7 +282,7 @@ def _with_head(body: Model, total: int, outside: Sequence[Row]) -> Model | None:
 _FIELDS = {"word": "vocab_size", "position": "max_position_embeddings", "token type": "type_vocab_size"}
 
 
-def _solved(architecture: str, rows: Sequence[Row], count: int) -> Model | None:
+def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model | None:
     """Read the sizes off the rows: tables from their counts, layers from their number, the rest from the total."""
     family = CLASSES[architecture]
     default = Model(family.config.default(), architecture)

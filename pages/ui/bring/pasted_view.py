@@ -12,9 +12,9 @@ from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model
 from bertcalc.reading.examples import EXAMPLES
 from bertcalc.reading.plain_lines import LARGEST
-from bertcalc.reading.reader import read
-from bertcalc.reading.recognition import Part
-from bertcalc.reading.result import KIND_NAMES, Kind, Reading
+from bertcalc.reading.read_text import read
+from bertcalc.reading.recognition import UnmatchedPart
+from bertcalc.reading.text_reading import KIND_NAMES, Kind, TextReading
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.any_model.link_to import show_config_link
@@ -39,7 +39,7 @@ class _Read(NamedTuple):
     """The reading of a text, and what it was read from: reading it again in every run would take too long."""
 
     asked: tuple[str, str, Model]
-    reading: Reading | None
+    reading: TextReading | None
     problems: tuple[Problem, ...] = ()
 
 
@@ -116,7 +116,7 @@ def _read(text: str, kind: str, model: Model) -> _Read:
     return answer
 
 
-def _show_reading(reading: Reading, model: Model, text: str) -> None:
+def _show_reading(reading: TextReading, model: Model, text: str) -> None:
     kind: Kind = reading.kind
     if kind in ("number", "calculation"):
         show_number(model, text)
@@ -144,7 +144,7 @@ def _show_link(**query: str) -> None:
     st.page_link("explain.py", label=_("A link to this →"), query_params=query)
 
 
-def _show_model(reading: Reading) -> None:
+def _show_model(reading: TextReading) -> None:
     """Show the counts of a text that describes a model, and its differences from the model that it is most like."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if reading.num_parameters is not None:
@@ -156,7 +156,7 @@ def _show_model(reading: Reading) -> None:
             matching.offer(reading.model, item_of(reading.model))
     for part in reading.sentences()[1:]:
         st.markdown(sentence(part))
-    titles: Mapping[str, tuple[Part, ...]] = {
+    titles: Mapping[str, tuple[UnmatchedPart, ...]] = {
         _("Missing in the text"): reading.missing,
         _("Only in the text"): reading.additional,
         _("Another shape in the text"): reading.reshaped,
@@ -166,7 +166,7 @@ def _show_model(reading: Reading) -> None:
             _show_parts(title, parts)
 
 
-def _show_parts(title: str, parts: tuple[Part, ...]) -> None:
+def _show_parts(title: str, parts: tuple[UnmatchedPart, ...]) -> None:
     st.markdown(f"**{title}**")
     rows = [
         (code(shorten(part.path)), part.kind, f"{part.modules:,}", f"{part.parameters:,}")

@@ -8,7 +8,7 @@ from bertcalc.config import letters
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Tensor
 from bertcalc.proofreading.report import Proofread
-from bertcalc.reading.recognition import Part, with_ties
+from bertcalc.reading.recognition import UnmatchedPart, with_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -57,7 +57,7 @@ class PossibleCount(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Reading:
+class TextReading:
     """What a text was read as.
 
     ``sentence`` says so in one line. ``model`` is the model that the text describes or is most like, if bertcalc counts
@@ -76,9 +76,9 @@ class Reading:
     num_parameters: int | None = None
     is_at_least: bool = False
     possible_counts: tuple[PossibleCount, ...] = ()
-    missing: tuple[Part, ...] = ()
-    additional: tuple[Part, ...] = ()
-    reshaped: tuple[Part, ...] = ()
+    missing: tuple[UnmatchedPart, ...] = ()
+    additional: tuple[UnmatchedPart, ...] = ()
+    reshaped: tuple[UnmatchedPart, ...] = ()
     guessed: tuple[str, ...] = ()
     preset: str = ""
     notes: tuple[Problem, ...] = ()
@@ -157,12 +157,12 @@ def sizes_of(model: Model) -> str:
     return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
 
 
-def _named(parts: tuple[Part, ...]) -> str:
+def _named(parts: tuple[UnmatchedPart, ...]) -> str:
     named = "; ".join(map(_words, parts[:_SHOWN]))
     return f"{named}; ..." if parts[_SHOWN:] else named
 
 
-def _words(part: Part) -> str:
+def _words(part: UnmatchedPart) -> str:
     copies = f"{part.modules} × " if part.modules > 1 else ""
     kind = f" ({part.kind})" if part.kind else ""
     return f"{copies}{part.path}{kind}: {part.parameters:,}"

@@ -1,9 +1,7 @@
 """Read any text that people have: recognize what it is, and read it as that.
 
->>> reading = read("Linear(in_features=768, out_features=2, bias=True)")
-Traceback (most recent call last):
-    ...
-bertcalc.text.problem.InputError: This is nothing that bertcalc reads: paste a number, a calculation, a config.json, ...
+>>> read("Linear(in_features=768, out_features=2, bias=True)").num_parameters
+1538
 >>> print(read("fc.weight torch.Size([2, 768])\\nfc.bias torch.Size([2])"))
 Read as: a listing of 2 tensors.
 The text describes 1,538 parameters.
@@ -21,8 +19,8 @@ from bertcalc.reading.listing import listed, read_listing
 from bertcalc.reading.plain_lines import checked_length
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
-from bertcalc.reading.result import KINDS, Kind, Reading
 from bertcalc.reading.summary_table import read_table, table_kind
+from bertcalc.reading.text_reading import KINDS, Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import LONGEST as LONGEST_NUMBER
 from bertcalc.text.arguments import checked, choice
@@ -39,7 +37,7 @@ _NOTHING = N_(
 
 
 @checked
-def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Reading:
+def read(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
     """Read a text as what it is, or as ``kind``.
 
     Args:
@@ -66,13 +64,13 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Rea
     return _READERS[chosen](text)
 
 
-_OF_NUMBERS: dict[Kind, Callable[[str, Model], Reading]] = {
+_OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "number": read_number,
     "calculation": read_number,
     "hand-count": read_hand_count,
     "article": read_article,
 }
-_READERS: dict[Kind, Callable[[str], Reading]] = {
+_READERS: dict[Kind, Callable[[str], TextReading]] = {
     "config": read_config,
     "printed-model": read_printed,
     "listing": read_listing,

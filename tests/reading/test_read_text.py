@@ -17,7 +17,7 @@ import bertcalc
 from bertcalc.__main__ import main
 from bertcalc.families import hf_json
 from bertcalc.families.presets import PRESETS
-from bertcalc.reading.result import KIND_NAMES, KINDS
+from bertcalc.reading.text_reading import KIND_NAMES, KINDS
 from bertcalc.text.problem import InputError
 
 BERT = bertcalc.build("bert-base-uncased")
