@@ -61,7 +61,7 @@ def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[t
 def _file(
     known: KnownCount, over: int, width: int, dtype: str, words: str, pickled: bool
 ) -> Iterator[tuple[int, Problem]]:
-    """The file of a count whose size exceeds the weights by ``over`` bytes, if a format explains it, after how far it is off."""
+    """The file that exceeds the weights by ``over`` bytes, if a format explains it, after how far it is off."""
     tensors = list(known.model.named_parameters())
     header = safetensors_header(tensors, dtype, width)
     data = {"bytes": f"{width * known.parameters:,}", "over": f"{over:,}"}

@@ -200,7 +200,7 @@ def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tu
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
             following, after = _side(tokens, end + 1, letters)
-            if following is None:
+            if following is None or (following.is_shape and tokens[end].text in _ARROWS):
                 break
             sides.append(following)
             end = after

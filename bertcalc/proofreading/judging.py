@@ -18,11 +18,12 @@ from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
-from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, part_counts, parts_of
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
@@ -227,6 +228,10 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
+        if (line.reach and len(verdict.explanation) > 1) or (side.letters and side.value < _LEAST_OF_LETTERS):
+            return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
+        if elsewhere := _published(side):
+            return elsewhere
         judged = _explained(verdict.counted, verdict.explanation, model)
         return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
@@ -235,6 +240,8 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
         reason = Problem("", None, message, {"part": described})
         return Judged("conditional", Fraction(part.right), described, (reason,), part)
     if sure and (judged := _other_total(side, context, model) or _slip(side, context, model)):
+        return judged
+    if sure and (judged := _contradicted(line, context, model)):
         return judged
     if side.letters or (alone and side.unit is None and side.value < _LEAST_WITHOUT_WORDS):
         return NO_CLAIM
@@ -288,11 +295,25 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
+_LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
+
+
+def _published(side: Side) -> Judged | None:
+    """The verdict on the count of another published model."""
+    entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
+    if entry is None:
+        return None
+    reason = Problem.of(N_("It is the count of another model: {preset}."), preset=entry[0])
+    return Judged("conditional", side.value, reason, (reason,))
+
+
 def _if_said(judged: Judged, explanation: Explanation, entry: Entry, context: Context) -> Judged:
     """The verdict; under a condition if the text itself says what differs: its own vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
-    size = re.fullmatch("[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
+    size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
     vocabulary = [value for value in operands if value % 1000 == 0 and value >= _LEAST_WITHOUT_WORDS]
+    if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
+        vocabulary.append(Fraction(size[1]))
     apart = all("bias" in cause.miscount for cause in explanation) and (
         re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
     )
@@ -435,6 +456,12 @@ _TABLES = {
     "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
 }
 _EMBEDDINGS = ("embeddings", "embeddings without LayerNorm", *_TABLES)
+_TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
+_TABLE_LABELS = {
+    "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
+    "position embeddings": rf"(?:the )?position(?:al)?{_TABLE}|位置嵌入(?:矩阵|表)?",
+    "token type embeddings": rf"(?:the )?(?:segment|token.?type){_TABLE}|句子嵌入",
+}
 _PLAIN_LABELS = {
     "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
     r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
@@ -585,13 +612,17 @@ def _of_part(name: str, model: Model) -> int:
     return next((part.right for part in parts_of(counted(model), MiscountSizes.of(model.config), [name])), 0)
 
 
+_IS_RIGHT = {
+    1: N_("{right} is right for {part}: {first}."),
+    2: N_("{right} is right for {part}: {first}; {second}."),
+    3: N_("{right} is right for {part}: {first}; {second}; {third}."),
+}
+
+
 def _explained(part: Counted, explanation: Explanation, model: Model) -> Judged:
     described = part_in_words(part, model)
     made = list(mistakes(explanation, model.config))
-    message = {
-        1: N_("{right} is right for {part}: {first}."),
-        2: N_("{right} is right for {part}: {first}; {second}."),
-    }.get(len(made), N_("{right} is right for {part}: {first}; {second}; {third}."))
+    message = _IS_RIGHT[min(len(made), 3)]
     values = {
         "right": f"{part.right:,}",
         "part": described,
@@ -672,6 +703,42 @@ def _slip(side: Side, context: Context, model: Model) -> Judged | None:
     return None
 
 
+_CLEAN = {**_TABLE_LABELS, **_PLAIN_LABELS, "pooler": r"(?:the )?pooler(?: layer)?|池化层"}
+_LEAST_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
+
+
+def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number whose label means one part alone, if it is clearly another number."""
+    scope = context.scope(model.config.num_hidden_layers)
+    for name in context.names[:2]:
+        label = _LAYERS.sub(" ", name).strip(" ,，:：")
+        meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
+        if not meant or line.value is None or _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
+            continue
+        parts = [part for part in _scoped_by_name(meant[0], model) if not scope or part.layers == scope]
+        nearest = _nearest(parts, line.value)
+        if nearest is None or not nearest.right:
+            continue
+        apart = abs(line.value - nearest.right)
+        ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
+        if apart > 2 * line.rough and apart * _LEAST_APART > nearest.right and ratio < _MOST_APART:
+            message = N_("{right} is right for {part}.")
+            described = part_in_words(nearest, model)
+            reason = Problem("", None, message, {"right": f"{nearest.right:,}", "part": described})
+            return Judged("wrong", Fraction(nearest.right), described, (reason,), nearest)
+    return None
+
+
+def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:
+    return min(parts, key=lambda part: float(abs(part.right - value)), default=None)
+
+
+def _scoped_by_name(name: str, model: Model) -> Iterator[Counted]:
+    sizes = MiscountSizes.of(model.config)
+    parts = parts_of(counted(model), sizes, [name])
+    return (part for part in parts if part.heads == "all" and part.layers != "others")
+
+
 def _any_part(side: Side, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
     if side.reach or side.value < _LEAST:
@@ -692,6 +759,30 @@ def _heads(model: Model) -> tuple[Counted, ...]:
         head = tuple(tensor for tensor in tensors if tensor.place.component == "head")
         heads.append(Counted(cls.name, head))
     return tuple(heads)
+
+
+def is_total(context: Context) -> bool:
+    """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
+    names = (*context.names, *context.headings[:1])
+    return any(re.search(PARTS[_WHOLE][1], name, re.I) for name in names) and not any(
+        _names_part_but_whole(name) for name in context.names
+    )
+
+
+def searched(value: int, model: Model) -> Judged | None:
+    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family."""
+    typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed)
+    if diagnosis.known or not diagnosis.confident:
+        return None
+    likeliest = diagnosis.miscounted[0]
+    known = likeliest.known_count
+    if known.mix or not known.right <= 2 * value <= 4 * known.right:
+        return None
+    made = list(mistakes(likeliest.explanation, model.config))[:3]
+    values = {"right": f"{known.right:,}", "part": known_in_words(known)}
+    values |= dict(zip(("first", "second", "third"), made, strict=False))
+    return Judged("wrong", Fraction(known.right), None, (Problem("", None, _IS_RIGHT[len(made)], values),))
 
 
 # --- other units ---

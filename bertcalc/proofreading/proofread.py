@@ -15,7 +15,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import Entry, Side, find
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, judge
+from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, is_total, judge, searched
 from bertcalc.proofreading.report import Claim, Proofread, in_words
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -25,6 +25,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
+_MOST_SEARCHES = 3  # searches of a text, each of which takes a second
 _LEAST_OF_OTHERS = 10**6  # smaller numbers are some part of some other model by chance
 _LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 
@@ -82,6 +83,7 @@ class _Findings:
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
+        self._searches = 0
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(entry)
@@ -105,6 +107,7 @@ class _Findings:
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
             finding = next(filter(None, others), None) or self._rounded(finding) or finding
+            finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
         self._findings.append(finding)
         is_result = entry.computes or judged.counted is not None
         if (
@@ -114,6 +117,17 @@ class _Findings:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _searched(self, finding: _Finding, context: Context) -> Judged | None:
+        """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
+        value, model = finding.entry.best.value, finding.model
+        total = finding.judged.verdict == "unknown" and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
+        if not total or model is None or self._about.assumed or self._searches >= _MOST_SEARCHES:
+            return None
+        if not is_total(context) or finding.entry.best.unit not in (None, "parameters"):
+            return None
+        self._searches += 1
+        return searched(int(value), model)
 
     def _is_too_much(self, entry: Entry, context: Context) -> bool:
         """Whether the text has more different numbers than can be judged in a few seconds."""
