@@ -31,10 +31,10 @@ from bertcalc.text.problem import Problem
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
     from bertcalc.diagnosis.explain import Explanation
-    from bertcalc.diagnosis.meanings import Meanings
+    from bertcalc.diagnosis.number_meanings import Meanings
     from bertcalc.discover.results.result import Discovered
     from bertcalc.model.formula import Formula
-    from bertcalc.proofreading.report import Proofread
+    from bertcalc.proofreading.claims import Proofread
 else:  # ``checked`` evaluates annotations, and must not import these for it
     Explanation = Discovered = Formula = Meanings = ModelComparison = Proofread = Any
 
@@ -86,7 +86,7 @@ class Model(core.Model):
         mean; ``str`` gives sentences. Raises InputError if the text has no number.
         """
         if isinstance(number, str):
-            from bertcalc.diagnosis.meanings import meanings_of
+            from bertcalc.diagnosis.number_meanings import meanings_of
 
             return meanings_of(self, number)
         return self._mistakes(number)

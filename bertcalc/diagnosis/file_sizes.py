@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from math import prod
 
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, KnownCount, known_counts
-from bertcalc.diagnosis.words import known_in_words
+from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families import family_of
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape

@@ -26,8 +26,8 @@ from bertcalc.diagnosis.known_counts import (
     known_counts,
     other_labels,
 )
+from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_words
 from bertcalc.diagnosis.tensor_filter import selector
-from bertcalc.diagnosis.words import known_in_words, mistakes, part_in_words
 from bertcalc.families import build, family_of
 from bertcalc.model.model import Model
 from bertcalc.text import N_
