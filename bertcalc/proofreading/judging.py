@@ -82,7 +82,7 @@ def judge(
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
     if side.unit == "bytes":
-        return _bytes(side, context, model)
+        return _bytes(side, model)
     if side.unit in ("FLOPs", "MACs"):
         return _flops(side, model)
     if side.value < 1:
@@ -212,7 +212,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = _meant(line, context, model)
     if verdict and verdict.is_right and verdict.counted:
-        return _right(verdict.counted, side, context, model, sure)
+        return _right(verdict.counted, side, context, model)
     if whole := _as_total(side, context, model):
         return whole
     if without := _without_biases(line, context, model):
@@ -455,7 +455,6 @@ _TABLES = {
     "position embeddings": r"\bpos|\bwpe\b|位置",
     "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
 }
-_EMBEDDINGS = ("embeddings", "embeddings without LayerNorm", *_TABLES)
 _TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
 _TABLE_LABELS = {
     "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
@@ -580,10 +579,7 @@ def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None
     return _explained(whole, explained, model) if explained else None
 
 
-_CONDITIONS = re.compile(r"without|no |matrices|weight|tables? of|with LayerNorm", re.I)
-
-
-def _right(part: Counted, side: ChainSide, context: Context, model: Model, sure: bool) -> Judged:
+def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
     """The verdict on a right count; under a condition if the words do not say what is left out."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
@@ -805,7 +801,7 @@ def _share(side: ChainSide, model: Model) -> Judged:
 _DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
 
 
-def _bytes(side: ChainSide, context: Context, model: Model) -> Judged:
+def _bytes(side: ChainSide, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights, in MB or in MiB."""
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
