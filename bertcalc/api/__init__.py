@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
@@ -31,12 +31,13 @@ from bertcalc.text.problem import Problem
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
     from bertcalc.diagnosis.explain import Explanation
+    from bertcalc.diagnosis.number_meanings import Meanings
     from bertcalc.discover.results.result import Discovered
     from bertcalc.model.formula import Formula
-    from bertcalc.proofreading.report import Proofread
+    from bertcalc.proofreading.claims import Proofread
     from bertcalc.reading.text_reading import Kind, TextReading
 else:  # ``checked`` evaluates annotations, and must not import these for it
-    Explanation = Discovered = Formula = Kind = ModelComparison = Proofread = TextReading = Any
+    Explanation = Discovered = Formula = Kind = Meanings = ModelComparison = Proofread = TextReading = Any
 
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
@@ -81,9 +82,27 @@ class Model(core.Model):
 
         return formula(self, path=path)
 
+    @overload
+    def explain(self, number: int) -> list[Explanation]: ...
+
+    @overload
+    def explain(self, number: str) -> Meanings: ...
+
+    def explain(self, number: int | str) -> list[Explanation] | Meanings:
+        """What a number may mean.
+
+        For a number of parameters, the shortest sets of mistakes that lead to it, the likeliest first. For a text, such
+        as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?", everything that it may
+        mean; ``str`` gives sentences. Raises InputError if the text has no number.
+        """
+        if isinstance(number, str):
+            from bertcalc.diagnosis.number_meanings import meanings_of
+
+            return meanings_of(self, number)
+        return self._mistakes(number)
+
     @checked
-    def explain(self, number: Single) -> list[Explanation]:
-        """The shortest sets of mistakes that lead to a wrong number of parameters, the likeliest first."""
+    def _mistakes(self, number: Single) -> list[Explanation]:
         from bertcalc.diagnosis.explain import explain
 
         return explain(self, self.config, number)

@@ -313,6 +313,7 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
     single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
     # Without a name that says which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
+    tiny = count.sizes.hidden_size < _TINY
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
     explained = [
@@ -323,7 +324,7 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
         for combination in among.combinations(value)[:1]
         if 0 < len(combination.miscounts) <= most
         and combination.bits <= rarest
-        and (called or not is_chance(value, among.right, combination.bits))
+        and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
     ]
     if explained:
         _bits, _number, part, combination = min(explained, key=lambda candidate: candidate[:2])
@@ -334,6 +335,7 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
 # Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
+_TINY = 8  # with a hidden size below this, nearly every number is explained by something
 # Operations that people list although they have no parameters.
 _NO_PARAMETERS = re.compile(
     r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|\brope\b|rotary"

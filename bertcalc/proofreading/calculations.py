@@ -29,7 +29,7 @@ class Operand(NamedTuple):
     end: int
 
 
-class Side(NamedTuple):
+class ChainSide(NamedTuple):
     """A side of an equals sign: a calculation, a shape or an amount, which may be rounded by ``reach``.
 
     With insignificant trailing zeros, it is rounded by ``rough``.
@@ -48,10 +48,10 @@ class Side(NamedTuple):
     letters: bool = False
 
 
-class Entry(NamedTuple):
+class WrittenNumber(NamedTuple):
     """A number or a chain of equal sides, with the words before and after it and the number of its line."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ChainSide, ...]
     before: str
     after: str
     line: int
@@ -67,12 +67,12 @@ class Entry(NamedTuple):
         return self.sides[-1].end
 
     @property
-    def stated(self) -> Side:
+    def stated(self) -> ChainSide:
         """The side that states the result: the last one."""
         return self.sides[-1]
 
     @property
-    def best(self) -> Side:
+    def best(self) -> ChainSide:
         """The most precise side: an exact one without a unit, or the last."""
         exact = [side for side in self.sides if not side.reach and side.unit in (None, "parameters")]
         return exact[-1] if exact else self.sides[-1]
@@ -122,13 +122,13 @@ _TOKEN = re.compile(
 )
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹]")
 _ARROWS = ("->", "→", "⇒")
-_MOST_TOKENS = 60  # of one calculation
+_MOST_TOKENS, _DEEPEST = 60, 8  # of one calculation
 _LONGEST_LINE = 4000
 
 
-def find(text: str, letters: Mapping[str, int]) -> list[Entry]:
+def find(text: str, letters: Mapping[str, int]) -> list[WrittenNumber]:
     """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations."""
-    entries: list[Entry] = []
+    entries: list[WrittenNumber] = []
     start = 0
     for number, line in enumerate(text.split("\n")):
         for first in range(0, len(line), _LONGEST_LINE):
@@ -137,7 +137,7 @@ def find(text: str, letters: Mapping[str, int]) -> list[Entry]:
     return entries
 
 
-def _of_line(line: str, offset: int, number: int, letters: Mapping[str, int]) -> Iterator[Entry]:
+def _of_line(line: str, offset: int, number: int, letters: Mapping[str, int]) -> Iterator[WrittenNumber]:
     if not any(map(str.isdigit, line)) and "=" not in line:
         return
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
@@ -151,10 +151,10 @@ def _of_line(line: str, offset: int, number: int, letters: Mapping[str, int]) ->
         after = line[sides[-1].end : after_at.get(id(sides), len(line))]
         column = line.count("|", 0, sides[0].start)
         placed = tuple([_placed(side, offset) for side in sides])
-        yield Entry(placed, before.strip(), after.strip(), number, cells, column)
+        yield WrittenNumber(placed, before.strip(), after.strip(), number, cells, column)
 
 
-def _is_minor(sides: Sequence[Side]) -> bool:
+def _is_minor(sides: Sequence[ChainSide]) -> bool:
     """Whether a number is so small that the words before it may be about the next one: 12 layers."""
     only = sides[0]
     return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
@@ -164,7 +164,7 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
 
 
-def _placed(side: Side, offset: int) -> Side:
+def _placed(side: ChainSide, offset: int) -> ChainSide:
     operands = tuple(
         operand._replace(start=operand.start + offset, end=operand.end + offset) for operand in side.operands
     )
@@ -188,7 +188,7 @@ def _token(match: re.Match[str]) -> _Token:
 _typed = lru_cache(maxsize=4096)(typed)
 
 
-def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tuple[Side, ...]]:
+def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tuple[ChainSide, ...]]:
     index = 0
     while index < len(tokens):
         side, end = _side(tokens, index, letters)
@@ -200,7 +200,7 @@ def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tu
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
             following, after = _side(tokens, end + 1, letters)
-            if following is None:
+            if following is None or (following.is_shape and tokens[end].text in _ARROWS):
                 break
             sides.append(following)
             end = after
@@ -208,7 +208,7 @@ def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tu
         yield from _worthwhile(sides)
 
 
-def _worthwhile(sides: Sequence[Side]) -> Iterator[tuple[Side, ...]]:
+def _worthwhile(sides: Sequence[ChainSide]) -> Iterator[tuple[ChainSide, ...]]:
     """The chain, without letters that disagree with its numbers; nothing if it is a range or a single digit."""
     numeric = [side for side in sides if not side.letters]
     if not numeric and len(sides) > 1 and len({_letters_in(side) for side in sides}) > 1:
@@ -224,22 +224,22 @@ def _worthwhile(sides: Sequence[Side]) -> Iterator[tuple[Side, ...]]:
         yield tuple(kept)
 
 
-def _letters_in(side: Side) -> frozenset[str]:
+def _letters_in(side: ChainSide) -> frozenset[str]:
     return frozenset(re.findall("[A-Z]", side.text))
 
 
-def _is_range(side: Side) -> bool:
+def _is_range(side: ChainSide) -> bool:
     return len(side.operands) == 2 and not re.search(r"[*×·^+xX⋅]", side.text)
 
 
-def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[Side | None, int]:
+def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
     """The side that begins at a token, and the index after it."""
     token = tokens[index]
     if token.kind == "shape":
         sizes = [int(size) for size in re.findall("[0-9]+", token.text)]
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         if not (len(sizes) == 1 and re.fullmatch(r"[-+*/^×·]", following)):
-            return Side(Fraction(prod(sizes)), token.start, token.end, token.text, is_shape=True), index + 1
+            return ChainSide(Fraction(prod(sizes)), token.start, token.end, token.text, is_shape=True), index + 1
     if token.kind in ("decimal", "percent"):
         text = re.sub("[,%\\s]", "", token.text)
         value = Fraction(text)
@@ -247,7 +247,7 @@ def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> t
         reach = Fraction(1, 2 * 10**places)
         if token.kind == "percent":
             value, reach = value / 100, reach / 100
-        return Side(value, token.start, token.end, token.text, reach=reach, rough=reach), index + 1
+        return ChainSide(value, token.start, token.end, token.text, reach=reach, rough=reach), index + 1
     if token.kind not in ("number", "bracket", "name", "word"):
         return None, index + 1
     if token.kind == "number" and _is_part_of_word(tokens, index):
@@ -270,7 +270,7 @@ class _Written(NamedTuple):
     end: int
 
 
-def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> tuple[Side | None, int]:
+def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
     """The longest calculation from a token on; an amount alone is not a calculation."""
     pieces: list[str] = []
     operands: list[Operand] = []
@@ -291,7 +291,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         elif spelled and (not complete or token.start == tokens[index - 1].end):
             pieces.append(("*" if complete else "") + spelled)
             has_letters = complete = True
-        elif not complete and token.text == "(":
+        elif not complete and token.text == "(" and depth < _DEEPEST:
             depth += 1
             pieces.append("(")
         elif not complete and index > first and (after := _heading(tokens, index)):
@@ -334,7 +334,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         return None, first + 1  # a number in parentheses is read alone
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
-        side = Side(
+        side = ChainSide(
             only.value,
             start,
             best.end,
@@ -354,7 +354,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after
 
 
-def _letters_only(text: str, letters: Mapping[str, int], start: int, best: _Written) -> Side | None:
+def _letters_only(text: str, letters: Mapping[str, int], start: int, best: _Written) -> ChainSide | None:
     return _evaluated(text, letters, start, best, (), (), True) if re.search(r"[*+/^-]", text) else None
 
 
@@ -366,7 +366,7 @@ def _evaluated(
     operands: tuple[Operand, ...],
     amounts: Sequence[Typed],
     has_letters: bool,
-) -> Side | None:
+) -> ChainSide | None:
     if len(text) > LONGEST:
         return None
     try:
@@ -375,7 +375,7 @@ def _evaluated(
         return None
     rounded = [(amount.high - amount.value) / amount.value for amount in amounts if amount.value]
     reach = abs(value) * sum(rounded, Fraction(0))
-    return Side(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
+    return ChainSide(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
 
 
 def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:

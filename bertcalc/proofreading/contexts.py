@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bertcalc.proofreading.calculations import Entry
+from bertcalc.proofreading.calculations import WrittenNumber
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
@@ -67,7 +67,7 @@ class Surroundings:
             self._headings.append(tuple(text for _level, text in reversed(stack)))
             self._header.append(header)
 
-    def of(self, entry: Entry) -> Context:
+    def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
         names = dict.fromkeys(name for name in self._names(entry) if name)
         return Context(tuple(names), self._headings[entry.line][:2], self._lines[entry.line][:400])
@@ -75,7 +75,7 @@ class Surroundings:
     def line(self, number: int) -> str:
         return self._lines[number]
 
-    def _names(self, entry: Entry) -> Iterator[str]:
+    def _names(self, entry: WrittenNumber) -> Iterator[str]:
         before = entry.before[-400:]
         sentence = _SENTENCE.split(before)[-1]
         clause = _CLAUSE.split(sentence)[-1]
@@ -91,7 +91,7 @@ class Surroundings:
         if not re.search(r"[^\W\d_]{2}", before) and entry.line:
             yield from self._above(entry.line)
 
-    def _row(self, entry: Entry) -> Iterator[str]:
+    def _row(self, entry: WrittenNumber) -> Iterator[str]:
         """The first cell with words in a row, alone and with the header of the number's column."""
         labels = [cell for cell in entry.cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)]
         if not labels:

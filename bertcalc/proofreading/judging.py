@@ -18,23 +18,24 @@ from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
-from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, part_counts, parts_of
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
+from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.typos import is_slip
-from bertcalc.diagnosis.words import known_in_words, mistakes, part_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
-from bertcalc.proofreading.calculations import Entry, Side
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.report import Verdict, in_words
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError, Problem
@@ -60,7 +61,7 @@ UNKNOWN = Judged("unknown")
 
 
 def judge(
-    entry: Entry, context: Context, model: Model | None, *, sure: bool, published: Config | None = None
+    entry: WrittenNumber, context: Context, model: Model | None, *, sure: bool, published: Config | None = None
 ) -> Judged:
     """Judge a number by the words around it.
 
@@ -78,10 +79,10 @@ def judge(
     return judged
 
 
-def _by_unit(entry: Entry, context: Context, model: Model, sure: bool) -> Judged:
+def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
     if side.unit == "bytes":
-        return _bytes(side, context, model)
+        return _bytes(side, model)
     if side.unit in ("FLOPs", "MACs"):
         return _flops(side, model)
     if side.value < 1:
@@ -92,7 +93,7 @@ def _by_unit(entry: Entry, context: Context, model: Model, sure: bool) -> Judged
 # --- arithmetic ---
 
 
-def _arithmetic(entry: Entry, context: Context, model: Model | None) -> Judged | None:
+def _arithmetic(entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
     """Whether the sides of a chain agree; None for a single side."""
     sides = [side for side in entry.sides if not side.letters]
     if len(sides) < 2:
@@ -104,7 +105,7 @@ def _arithmetic(entry: Entry, context: Context, model: Model | None) -> Judged |
     return Judged("right")
 
 
-def _agree(value: Side, other: Side) -> bool:
+def _agree(value: ChainSide, other: ChainSide) -> bool:
     """Whether a result is the value, perhaps rounded or cut off, or its size in bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
         return _agree_in_bytes(value, other)
@@ -115,12 +116,12 @@ def _agree(value: Side, other: Side) -> bool:
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
 
 
-def _is_near(value: Side, stated: Fraction, reach: Fraction) -> bool:
+def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
     difference = value.value - stated
     return -reach - value.reach <= difference <= max(reach, 2 * reach * (reach < 1)) + value.reach
 
 
-def _agree_in_bytes(value: Side, other: Side) -> bool:
+def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
     reach = max(other.reach, other.rough)
     factors = (1, 2, 4, 8, 12, 16, Fraction(1, 8), 10**3, 10**6, 10**9)
     binary = [Fraction(factor) * ratio for factor in (1, 2, 4, 8) for ratio in (_KIBI, _MEBI, _GIBI)]
@@ -137,7 +138,7 @@ def _agree_in_bytes(value: Side, other: Side) -> bool:
 _KIBI, _MEBI, _GIBI = Fraction(1000, 1024), Fraction(10**6, 2**20), Fraction(10**9, 2**30)
 
 
-def _disagreement(first: Side, other: Side, model: Model | None) -> Judged:
+def _disagreement(first: ChainSide, other: ChainSide, model: Model | None) -> Judged:
     if other.unit == "bytes" and first.unit is None:
         for power in (2, 3):
             if abs(first.value / 1024**power - other.value / 1000**power) * 1000**power <= max(
@@ -150,13 +151,13 @@ def _disagreement(first: Side, other: Side, model: Model | None) -> Judged:
     return Judged("wrong", first.value, reasons=(reason,))
 
 
-def _divided(count: Fraction, other: Side) -> Judged:
+def _divided(count: Fraction, other: ChainSide) -> Judged:
     message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
     values = {"written": other.text, "bytes": in_words(4 * count, "bytes")}
     return Judged("wrong", 4 * count, reasons=(Problem("", None, message, values),))
 
 
-def divided_count(entry: Entry, counts: Collection[Fraction]) -> Judged | None:
+def divided_count(entry: WrittenNumber, counts: Collection[Fraction]) -> Judged | None:
     """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB."""
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:
@@ -169,7 +170,7 @@ def divided_count(entry: Entry, counts: Collection[Fraction]) -> Judged | None:
     return None
 
 
-def _with_meaning(judged: Judged, entry: Entry, context: Context, model: Model | None) -> Judged:
+def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
     """A wrong calculation; if its stated result is right for what it is called, the right value is that."""
     if model is None or entry.stated.unit == "bytes":
         return judged
@@ -196,7 +197,7 @@ def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
 # --- counts ---
 
 
-def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool) -> Judged:
+def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model, sure: bool) -> Judged:
     alone = not entry.computes
     if (alone and _is_year(side)) or (side.is_shape and len(entry.sides) == 1 and not _names_tensor(context)):
         return NO_CLAIM
@@ -211,7 +212,7 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = _meant(line, context, model)
     if verdict and verdict.is_right and verdict.counted:
-        return _right(verdict.counted, side, context, model, sure)
+        return _right(verdict.counted, side, context, model)
     if whole := _as_total(side, context, model):
         return whole
     if without := _without_biases(line, context, model):
@@ -227,6 +228,10 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
+        if (line.reach and len(verdict.explanation) > 1) or (side.letters and side.value < _LEAST_OF_LETTERS):
+            return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
+        if elsewhere := _published(side):
+            return elsewhere
         judged = _explained(verdict.counted, verdict.explanation, model)
         return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
@@ -235,6 +240,8 @@ def _count(entry: Entry, side: Side, context: Context, model: Model, sure: bool)
         reason = Problem("", None, message, {"part": described})
         return Judged("conditional", Fraction(part.right), described, (reason,), part)
     if sure and (judged := _other_total(side, context, model) or _slip(side, context, model)):
+        return judged
+    if sure and (judged := _contradicted(line, context, model)):
         return judged
     if side.letters or (alone and side.unit is None and side.value < _LEAST_WITHOUT_WORDS):
         return NO_CLAIM
@@ -288,11 +295,25 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
-def _if_said(judged: Judged, explanation: Explanation, entry: Entry, context: Context) -> Judged:
+_LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
+
+
+def _published(side: ChainSide) -> Judged | None:
+    """The verdict on the count of another published model."""
+    entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
+    if entry is None:
+        return None
+    reason = Problem.of(N_("It is the count of another model: {preset}."), preset=entry[0])
+    return Judged("conditional", side.value, reason, (reason,))
+
+
+def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
     """The verdict; under a condition if the text itself says what differs: its own vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
-    size = re.fullmatch("[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
+    size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
     vocabulary = [value for value in operands if value % 1000 == 0 and value >= _LEAST_WITHOUT_WORDS]
+    if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
+        vocabulary.append(Fraction(size[1]))
     apart = all("bias" in cause.miscount for cause in explanation) and (
         re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
     )
@@ -306,7 +327,7 @@ def _contains(line: str, value: Fraction | None) -> bool:
     return value is not None and bool(re.search(rf"(?<![0-9,])(?:{int(value)}|{int(value):,})(?![0-9])", line))
 
 
-def _is_year(side: Side) -> bool:
+def _is_year(side: ChainSide) -> bool:
     return side.unit is None and bool(re.fullmatch("(?:19|20)[0-9]{2}", side.text.strip()))
 
 
@@ -314,7 +335,7 @@ def _names_tensor(context: Context) -> bool:
     return bool(context.names and re.search(r"\w\.(?:weight|bias)\b", context.names[0]))
 
 
-def _modules(side: Side, context: Context, model: Model) -> Judged | None:
+def _modules(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number of modules, such as 37 for Dropout."""
     if side.value.denominator != 1 or side.value > _LEAST:
         return None
@@ -330,7 +351,7 @@ def _modules(side: Side, context: Context, model: Model) -> Judged | None:
 _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
-def _vocabulary(entry: Entry, context: Context, model: Model, published: Config | None) -> Judged | None:
+def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
     """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
     side = entry.best
     if entry.computes or published is None or side.unit or not _is_vocabulary(context):
@@ -349,7 +370,7 @@ def _is_vocabulary(context: Context) -> bool:
     return bool(_VOCABULARY.search(beside)) and not re.search(r"param|参数", beside, re.I)
 
 
-def _size(side: Side, context: Context, model: Model) -> Judged | None:
+def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the model, such as its vocabulary; sizes as such are no claims."""
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
@@ -434,7 +455,12 @@ _TABLES = {
     "position embeddings": r"\bpos|\bwpe\b|位置",
     "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
 }
-_EMBEDDINGS = ("embeddings", "embeddings without LayerNorm", *_TABLES)
+_TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
+_TABLE_LABELS = {
+    "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
+    "position embeddings": rf"(?:the )?position(?:al)?{_TABLE}|位置嵌入(?:矩阵|表)?",
+    "token type embeddings": rf"(?:the )?(?:segment|token.?type){_TABLE}|句子嵌入",
+}
 _PLAIN_LABELS = {
     "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
     r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
@@ -553,10 +579,7 @@ def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None
     return _explained(whole, explained, model) if explained else None
 
 
-_CONDITIONS = re.compile(r"without|no |matrices|weight|tables? of|with LayerNorm", re.I)
-
-
-def _right(part: Counted, side: Side, context: Context, model: Model, sure: bool) -> Judged:
+def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
     """The verdict on a right count; under a condition if the words do not say what is left out."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
@@ -585,13 +608,17 @@ def _of_part(name: str, model: Model) -> int:
     return next((part.right for part in parts_of(counted(model), MiscountSizes.of(model.config), [name])), 0)
 
 
+_IS_RIGHT = {
+    1: N_("{right} is right for {part}: {first}."),
+    2: N_("{right} is right for {part}: {first}; {second}."),
+    3: N_("{right} is right for {part}: {first}; {second}; {third}."),
+}
+
+
 def _explained(part: Counted, explanation: Explanation, model: Model) -> Judged:
     described = part_in_words(part, model)
     made = list(mistakes(explanation, model.config))
-    message = {
-        1: N_("{right} is right for {part}: {first}."),
-        2: N_("{right} is right for {part}: {first}; {second}."),
-    }.get(len(made), N_("{right} is right for {part}: {first}; {second}; {third}."))
+    message = _IS_RIGHT[min(len(made), 3)]
     values = {
         "right": f"{part.right:,}",
         "part": described,
@@ -605,7 +632,7 @@ def _explained(part: Counted, explanation: Explanation, model: Model) -> Judged:
 _TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|共|bert", re.I)
 
 
-def _as_total(side: Side, context: Context, model: Model) -> Judged | None:
+def _as_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a total that is right by another class or convention, or as it was published."""
     if side.value < 10**6:
         return None
@@ -626,7 +653,7 @@ def _as_total(side: Side, context: Context, model: Model) -> Judged | None:
     return None
 
 
-def _other_total(side: Side, context: Context, model: Model) -> Judged | None:
+def _other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number of parameters of a named model that no way of counting gives."""
     beside = " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
@@ -659,7 +686,7 @@ def _total_is(model: Model) -> Judged:
     return Judged("wrong", Fraction(right), None, (reason,))
 
 
-def _slip(side: Side, context: Context, model: Model) -> Judged | None:
+def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a count with a digit that is mistyped."""
     if side.reach or side.value.denominator != 1 or side.value < _LEAST_WITHOUT_WORDS or side.is_calculation:
         return None
@@ -672,7 +699,43 @@ def _slip(side: Side, context: Context, model: Model) -> Judged | None:
     return None
 
 
-def _any_part(side: Side, model: Model) -> Counted | None:
+_CLEAN = {**_TABLE_LABELS, **_PLAIN_LABELS, "pooler": r"(?:the )?pooler(?: layer)?|池化层"}
+_LEAST_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
+
+
+def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number whose label means one part alone, if it is clearly another number."""
+    scope = context.scope(model.config.num_hidden_layers)
+    for name in context.names[:2]:
+        label = _LAYERS.sub(" ", name).strip(" ,，:：")
+        meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
+        if not meant or line.value is None or _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
+            continue
+        parts = [part for part in _scoped_by_name(meant[0], model) if not scope or part.layers == scope]
+        nearest = _nearest(parts, line.value)
+        if nearest is None or not nearest.right:
+            continue
+        apart = abs(line.value - nearest.right)
+        ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
+        if apart > 2 * line.rough and apart * _LEAST_APART > nearest.right and ratio < _MOST_APART:
+            message = N_("{right} is right for {part}.")
+            described = part_in_words(nearest, model)
+            reason = Problem("", None, message, {"right": f"{nearest.right:,}", "part": described})
+            return Judged("wrong", Fraction(nearest.right), described, (reason,), nearest)
+    return None
+
+
+def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:
+    return min(parts, key=lambda part: float(abs(part.right - value)), default=None)
+
+
+def _scoped_by_name(name: str, model: Model) -> Iterator[Counted]:
+    sizes = MiscountSizes.of(model.config)
+    parts = parts_of(counted(model), sizes, [name])
+    return (part for part in parts if part.heads == "all" and part.layers != "others")
+
+
+def _any_part(side: ChainSide, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
     if side.reach or side.value < _LEAST:
         return None
@@ -694,12 +757,36 @@ def _heads(model: Model) -> tuple[Counted, ...]:
     return tuple(heads)
 
 
+def is_total(context: Context) -> bool:
+    """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
+    names = (*context.names, *context.headings[:1])
+    return any(re.search(PARTS[_WHOLE][1], name, re.I) for name in names) and not any(
+        _names_part_but_whole(name) for name in context.names
+    )
+
+
+def searched(value: int, model: Model) -> Judged | None:
+    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family."""
+    typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed)
+    if diagnosis.known or not diagnosis.confident:
+        return None
+    likeliest = diagnosis.miscounted[0]
+    known = likeliest.known_count
+    if known.mix or not known.right <= 2 * value <= 4 * known.right:
+        return None
+    made = list(mistakes(likeliest.explanation, model.config))[:3]
+    values = {"right": f"{known.right:,}", "part": known_in_words(known)}
+    values |= dict(zip(("first", "second", "third"), made, strict=False))
+    return Judged("wrong", Fraction(known.right), None, (Problem("", None, _IS_RIGHT[len(made)], values),))
+
+
 # --- other units ---
 
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 
 
-def _share(side: Side, model: Model) -> Judged:
+def _share(side: ChainSide, model: Model) -> Judged:
     """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
         return NO_CLAIM
@@ -714,7 +801,7 @@ def _share(side: Side, model: Model) -> Judged:
 _DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
 
 
-def _bytes(side: Side, context: Context, model: Model) -> Judged:
+def _bytes(side: ChainSide, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights, in MB or in MiB."""
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
@@ -734,7 +821,7 @@ def _bytes(side: Side, context: Context, model: Model) -> Judged:
     return UNKNOWN
 
 
-def _flops(side: Side, model: Model) -> Judged:
+def _flops(side: ChainSide, model: Model) -> Judged:
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
     for cost in flops_of(model, typed):
         message = N_("It is right for a batch of {batch} x {length} tokens.")

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from bertcalc.config import letters
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
-from bertcalc.proofreading.calculations import Entry, Side, find
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
+from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, judge
-from bertcalc.proofreading.report import Claim, Proofread, in_words
+from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, is_total, judge, searched
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -25,6 +25,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
+_MOST_SEARCHES = 3  # searches of a text, each of which takes a second
 _LEAST_OF_OTHERS = 10**6  # smaller numbers are some part of some other model by chance
 _LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 
@@ -44,7 +45,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     about = subject.read(plain.text, model)
     names = letters(about.model.config) if about.model else {}
     entries = find(plain.text, names)[:MOST_CLAIMS]
-    findings = _Findings(plain.text, about, entries)
+    findings = _Verdicts(plain.text, about, entries)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
         for finding in findings.all()
@@ -59,29 +60,30 @@ _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many nu
 class _Finding(NamedTuple):
     """A number of the text, the model that it is about, and its verdict."""
 
-    entry: Entry
+    entry: WrittenNumber
     model: Model | None
     judged: Judged
     carried: bool = False
 
 
-def _claim(finding: _Finding, text: str, start: int, end: int) -> Claim:
+def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
     judged, stated = finding.judged, finding.entry.stated
     right = judged.right_value if judged.verdict in ("wrong", "conditional") else None
-    return Claim(
+    return CheckedClaim(
         start, end, text[start:end], stated.value, judged.verdict or "unknown", right, judged.counts, judged.reasons,
         stated.unit, finding.carried,
     )  # fmt: skip
 
 
-class _Findings:
+class _Verdicts:
     """The verdicts on the numbers of a text, in its order; each may depend on those before it."""
 
-    def __init__(self, text: str, about: subject.Subject, entries: Sequence[Entry]) -> None:
+    def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber]) -> None:
         self._about = about
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
+        self._searches = 0
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(entry)
@@ -89,7 +91,7 @@ class _Findings:
     def all(self) -> Iterator[_Finding]:
         yield from self._findings
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
         model = self._about.at(entry.start, entry.line)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
@@ -105,6 +107,7 @@ class _Findings:
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
             finding = next(filter(None, others), None) or self._rounded(finding) or finding
+            finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
         self._findings.append(finding)
         is_result = entry.computes or judged.counted is not None
         if (
@@ -115,13 +118,24 @@ class _Findings:
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
-    def _is_too_much(self, entry: Entry, context: Context) -> bool:
+    def _searched(self, finding: _Finding, context: Context) -> Judged | None:
+        """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
+        value, model = finding.entry.best.value, finding.model
+        total = finding.judged.verdict == "unknown" and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
+        if not total or model is None or self._about.assumed or self._searches >= _MOST_SEARCHES:
+            return None
+        if not is_total(context) or finding.entry.best.unit not in (None, "parameters"):
+            return None
+        self._searches += 1
+        return searched(int(value), model)
+
+    def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether the text has more different numbers than can be judged in a few seconds."""
         if entry.best.value >= _LEAST_CARRIED:
             self._judged.add((context.names, entry.best.value))
         return len(self._judged) > MOST_JUDGED
 
-    def _of_others(self, entry: Entry, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+    def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict by another model that the text names, if the number is right for that one only."""
         if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
             return None
@@ -149,7 +163,7 @@ class _Findings:
                     return self._because(finding, side, used, corrected)
         return None
 
-    def _used(self, side: Side) -> dict[Fraction, int]:
+    def _used(self, side: ChainSide) -> dict[Fraction, int]:
         """The earlier numbers that a calculation contains, by value."""
         if not side.is_calculation:
             return {}
@@ -159,7 +173,7 @@ class _Findings:
             if operand.value in self._by_value and operand.value >= _LEAST_CARRIED
         }
 
-    def _widen(self, side: Side, used: Mapping[Fraction, int], finding: _Finding) -> None:
+    def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: _Finding) -> None:
         """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
         parts = {value: self._findings[index].judged.counted for value, index in used.items()}
         if finding.model is None or not any(
@@ -173,7 +187,7 @@ class _Findings:
                 index = used[value]
                 self._findings[index] = self._findings[index]._replace(judged=widened)
 
-    def _corrected(self, side: Side, used: Mapping[Fraction, int]) -> Fraction | None:
+    def _corrected(self, side: ChainSide, used: Mapping[Fraction, int]) -> Fraction | None:
         """The value of a calculation with the right values of earlier numbers."""
         right = {}
         for value, index in used.items():
@@ -191,7 +205,9 @@ class _Findings:
         except InputError:
             return None
 
-    def _because(self, finding: _Finding, side: Side, used: Mapping[Fraction, int], corrected: Fraction) -> _Finding:
+    def _because(
+        self, finding: _Finding, side: ChainSide, used: Mapping[Fraction, int], corrected: Fraction
+    ) -> _Finding:
         judged = finding.judged
         wrong_ones = [value for value, index in used.items() if self._findings[index].judged.verdict == "wrong"]
         message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")

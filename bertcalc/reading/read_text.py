@@ -13,6 +13,7 @@ from collections.abc import Callable
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
+from bertcalc.reading.config_text import looks_like_config
 from bertcalc.reading.explained import is_hand_count, number_in, read_article, read_hand_count, read_number
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
 from bertcalc.reading.listing import listed, read_listing
@@ -29,7 +30,6 @@ from bertcalc.text.problem import wrong
 _LONGEST_CALCULATION = 300
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 12  # of an article
-_CONFIG = re.compile(r"\s*[A-Za-z0-9]{1,40}Config\s?[{(]")
 _NOTHING = N_(
     "This is nothing that bertcalc reads: paste a number, a calculation, a config.json, the output of print(model), "
     "a listing of tensors, a summary, or an article."
@@ -83,7 +83,7 @@ def kind_of(text: str, model: Model) -> Kind:
     """Recognize what a text is. Raises InputError if it is nothing of these kinds."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
         return "number" if _is_plain(text) else "calculation"
-    kind = json_kind(text) or ("config" if _CONFIG.match(text) else None) or table_kind(text) or _structure(text)
+    kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
     if kind:
         return kind
     if is_hand_count(text, model):

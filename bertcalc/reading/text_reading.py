@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from bertcalc.config import letters
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Tensor
-from bertcalc.proofreading.report import Proofread
+from bertcalc.proofreading.claims import Proofread
 from bertcalc.reading.recognition import UnmatchedPart, with_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem

@@ -430,3 +430,17 @@ def test_a_size_of_the_model_is_no_term(line: str) -> None:
 def test_names_of_sizes_in_papers_are_no_terms(line: str) -> None:
     [verdict] = check(build(BertConfig()), BertConfig(), read(line, BertConfig())).verdicts
     assert (verdict.kind, verdict.is_right) == ("size", True)
+
+
+def test_a_tiny_model_gives_no_cause_by_chance() -> None:
+    tiny = BertConfig(
+        vocab_size=10, hidden_size=2, num_hidden_layers=2, num_attention_heads=1, intermediate_size=4,
+        max_position_embeddings=4,
+    )  # fmt: skip
+    [verdict] = check(build(tiny), tiny, read("attention = 16", tiny)).verdicts
+    assert verdict.explanation is None
+
+
+def test_a_part_that_is_named_is_judged_by_its_number_first() -> None:
+    [verdict] = check(build(BertConfig()), BertConfig(), read("QKV+O = L*4*(H*H+H)", BertConfig())).verdicts
+    assert verdict.is_right

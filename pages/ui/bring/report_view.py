@@ -4,8 +4,8 @@ import streamlit as st
 
 from bertcalc.explore.model_refs import item_of
 from bertcalc.model.model import Model
+from bertcalc.proofreading.claims import MARKS, WORDS, CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.report import MARKS, WORDS, Claim, Proofread, in_words
 from bertcalc.text import N_, code, shorten
 from pages.ui.checkpoints import matching
 from pages.ui.shell.controls import Switch, sentence
@@ -61,9 +61,9 @@ def _checked_against(model: Model, text: str) -> Proofread:
     return report
 
 
-def _right(claim: Claim) -> str:
+def _right(claim: CheckedClaim) -> str:
     return "" if claim.right_value is None else in_words(claim.right_value, claim.unit)
 
 
-def _reason(claim: Claim) -> str:
+def _reason(claim: CheckedClaim) -> str:
     return " ".join(sentence(reason) for reason in claim.reasons or ((claim.counts,) if claim.counts else ()))

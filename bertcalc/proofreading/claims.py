@@ -21,7 +21,7 @@ WORDS: dict[Verdict, str] = {
 }
 
 
-class Claim(NamedTuple):
+class CheckedClaim(NamedTuple):
     """A number or a calculation of a text, and whether it is right.
 
     ``start`` and ``end`` are positions in the text; ``value`` is in the unit ``unit``, parameters if it is None. For a
@@ -57,17 +57,17 @@ class Proofread(NamedTuple):
     """
 
     text: str
-    claims: tuple[Claim, ...]
+    claims: tuple[CheckedClaim, ...]
     model: Model | None
     preset: str
     assumed: bool
 
-    def of(self, verdict: Verdict) -> tuple[Claim, ...]:
+    def of(self, verdict: Verdict) -> tuple[CheckedClaim, ...]:
         """The claims with a verdict."""
         return tuple(claim for claim in self.claims if claim.verdict == verdict)
 
     @property
-    def first_error(self) -> Claim | None:
+    def first_error(self) -> CheckedClaim | None:
         """The first wrong claim."""
         return next(iter(self.of("wrong")), None)
 
@@ -127,7 +127,7 @@ class Proofread(NamedTuple):
                 pieces.append(f"[^proof{len(notes)}]")
         return "".join(pieces).rstrip("\n") + "\n\n" + "".join(f"{note}\n" for note in notes)
 
-    def _pieces(self) -> Iterator[tuple[Claim | None, str]]:
+    def _pieces(self) -> Iterator[tuple[CheckedClaim | None, str]]:
         """The text in pieces: those between claims, and each claim's."""
         last = 0
         for claim in self.claims:
@@ -146,7 +146,7 @@ _STYLE = (
 )
 
 
-def _mark(claim: Claim, piece: str) -> str:
+def _mark(claim: CheckedClaim, piece: str) -> str:
     title = html.escape(f"{MARKS[claim.verdict]} {claim.reason or WORDS[claim.verdict]}", quote=True)
     return f'<mark class="{claim.verdict}" title="{title}">{html.escape(piece)}</mark>'
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import Explanation
-from bertcalc.diagnosis.known_counts import KnownCount
+from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
 from bertcalc.diagnosis.miscounts import MISCOUNTS
 from bertcalc.model.model import Model
@@ -63,7 +63,13 @@ def known_in_words(known: KnownCount) -> Problem:
         )
     else:
         message = "{architecture}"
-    return Problem.of(message, architecture=model.architecture)
+    counted = Problem.of(message, architecture=model.architecture)
+    if not known.convention:
+        return counted
+    labels = known.convention == "labels"
+    count = model.config.num_labels if labels else known.buffers
+    convention = Problem("", None, CONVENTIONS[known.convention], {"count": count, "rank": known.rank})
+    return Problem("", None, "{known}, {convention}", {"known": counted, "convention": convention})
 
 
 def mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:

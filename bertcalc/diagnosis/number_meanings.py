@@ -1,0 +1,278 @@
+"""What a number that somebody typed may mean, in sentences: the counts, mistakes, files and costs that give it.
+
+>>> from bertcalc import BertConfig
+>>> print(meanings_of(Model(BertConfig()), "85,054,464"))
+85,054,464 is the count of all 12 layers.
+>>> print(meanings_of(Model(BertConfig()), "897,024"))
+897,024 is the count of LoRA adapters of rank 8 on every module called dense.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from bertcalc.config import letters
+from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, diagnose
+from bertcalc.diagnosis.explain import Explanation
+from bertcalc.diagnosis.file_sizes import buffers, file_sizes
+from bertcalc.diagnosis.known_counts import (
+    PUBLISHED_CONFIGS,
+    READINGS,
+    KnownCount,
+    every_count,
+    known_counts,
+    other_labels,
+)
+from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_words
+from bertcalc.diagnosis.tensor_filter import selector
+from bertcalc.families import build, family_of
+from bertcalc.model.model import Model
+from bertcalc.text import N_
+from bertcalc.text.amounts import Typed, amount
+from bertcalc.text.arguments import checked
+from bertcalc.text.digits import scaled
+from bertcalc.text.problem import InputError, Problem
+
+_MOST = 6  # sentences
+_LEAST_FILE = 10**6  # bytes; a smaller number without a unit is no file
+
+
+class Meanings(NamedTuple):
+    """What a number may mean, the likeliest first; ``str`` gives one sentence per line."""
+
+    text: str
+    sentences: tuple[Problem, ...]
+    diagnosis: Diagnosis
+
+    def __str__(self) -> str:
+        nothing = Problem.of(N_("Nothing simple gives {number}."), number=self.text)
+        return "\n".join(map(str, self.sentences or (nothing,)))
+
+
+@checked
+def meanings_of(model: Model, text: str) -> Meanings:
+    """Find out what a number means: "453,634,720 bytes", "110M", "178.79 GMACs", "which vocabulary gives 1e8?".
+
+    Raises InputError if the text has no number.
+    """
+    written = _number_in(text)
+    number = amount(written, None, letters(model.config))
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
+    if field := _asked(text):
+        return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
+    sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
+    return Meanings(written, tuple(key.problem for key in sentences)[:_MOST], diagnosis)
+
+
+class _Key:
+    """A sentence that equals another one with the same words."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def __hash__(self) -> int:
+        return hash(str(self.problem))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and str(self.problem) == str(other.problem)
+
+
+_FIELDS = {
+    "vocab_size": r"vocab|词表|词汇",
+    "num_hidden_layers": r"layers|层数|多少层",
+    "intermediate_size": r"intermediate|中间",
+    "max_position_embeddings": r"positions?|位置",
+    "num_labels": r"labels|classes|标签|类别",
+}
+_QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
+_NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:\s?[^\W\d_]{1,12})?")
+
+
+def _asked(text: str) -> str:
+    """The field that a question asks for; empty if the text is a number."""
+    if not _QUESTION.search(text):
+        return ""
+    return next((field for field, pattern in _FIELDS.items() if re.search(pattern, text, re.I)), "")
+
+
+def _number_in(text: str) -> str:
+    """The number in a question, or the whole text."""
+    match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
+    return match[0].strip(" ,.") if match else text.strip()
+
+
+def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    exact = int(number.value) if number.low == number.high else None
+    if number.unit == "bytes" and exact is not None:
+        yield from file_sizes(model, exact)
+        yield from buffers(model, exact)
+    if exact is not None and number.unit in (None, "parameters"):
+        yield from _one_label(model, exact, written)
+    plain = any(match.reading.key == "parameters" for match in diagnosis.matches)
+    if number.unit in (None, "parameters") and not plain:
+        yield from _twice(model, number, written)
+    if exact is not None and number.unit in (None, "parameters") and not (diagnosis.matches or diagnosis.parts):
+        yield from _adapters(model, exact, written)
+    yield from _of_diagnosis(model, written, diagnosis)
+    if exact is not None and number.unit is None and exact > _LEAST_FILE and not diagnosis.known:
+        yield from file_sizes(model, exact, pickled=False)
+        yield from buffers(model, exact)
+
+
+def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    for match in diagnosis.matches:
+        for known in match.known_counts[:2]:
+            yield _read_as(written, match.reading.key, known_in_words(known))
+    for part in diagnosis.parts:
+        if not part.added:
+            yield _read_as(written, part.reading.key, part_in_words(part.counted, model))
+    for claim in diagnosis.claims:
+        message = N_("{number} is published for {preset} ({source}).")
+        yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
+    for elsewhere in diagnosis.elsewhere:
+        yield _of_another(written, elsewhere)
+    for slip in diagnosis.slips:
+        yield Problem.of(N_("{number} is one digit from {meant}."), number=written, meant=slip.meant)
+    for miscounted in diagnosis.miscounted:
+        yield _explained(written, miscounted.known_count, miscounted.explanation)
+    for cost in diagnosis.flops:
+        message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
+        rule = cost.rule or N_("PyTorch's count, with scores and context, as DeepSpeed's today")
+        operations = scaled(cost.operations, cost.unit)
+        values = {"batch": cost.batch_size, "length": cost.sequence_length, "phase": cost.phase, "rule": rule}
+        yield Problem.of(message, number=written, operations=operations, **values)
+
+
+def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
+    values = {"number": written, "preset": elsewhere.preset}
+    if elsewhere.counted is None:
+        return Problem("", None, N_("{number} is the count of another model: {preset}."), values)
+    part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
+    message = N_("{number} is the count of a part of another model, {preset}: {part}.")
+    return Problem("", None, message, {**values, "part": part})
+
+
+def _read_as(written: str, key: str, counted: Problem) -> Problem:
+    if key == "parameters":
+        return Problem("", None, N_("{number} is the count of {known}."), {"number": written, "known": counted})
+    values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0])}
+    return Problem("", None, N_("{number} is the count of {known}, given in {reading}."), values)
+
+
+def _explained(written: str, known: KnownCount, explanation: Explanation) -> Problem:
+    made = list(mistakes(explanation, known.model.config))[:3]
+    message = {
+        1: N_("{number} instead of {right} for {known}: {first}."),
+        2: N_("{number} instead of {right} for {known}: {first}; {second}."),
+    }.get(len(made), N_("{number} instead of {right} for {known}: {first}; {second}; {third}."))
+    values = {"number": written, "right": f"{known.right:,}", "known": known_in_words(known)}
+    return Problem("", None, message, {**values, **dict(zip(("first", "second", "third"), made, strict=False))})
+
+
+def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
+    """Classifiers with one label, as every cross-encoder has: their count is also that of a multiple-choice head."""
+    for known in other_labels(model.config, exact):
+        if known.model.config.num_labels == 1 and known.model.cls.task == "sequence-classification":
+            message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
+            yield Problem.of(message, number=written, architecture=known.model.architecture)
+
+
+def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
+    """Twice a count, such as 220 million for BERT-base."""
+    reach = number.reach(rounded=True)
+    for known in every_count(model.config, known_counts):
+        exact = number.low == number.high == 2 * known.total
+        rounded = reach and number.value > 20 * reach and abs(number.value - 2 * known.total) <= reach
+        if not known.buffers and (exact or (rounded and known.model == model)):
+            message = N_("{number} is twice the count of {known}.")
+            yield Problem("", None, message, {"number": written, "known": known_in_words(known)})
+
+
+# What adapters are put on, and the ranks that people use.
+_RANKS = (1, 2, 4, 6, 8, 12, 16, 32, 64, 128, 256)
+_TARGETS = {
+    N_("query and value"): "query and value, matrix",
+    N_("query, key and value"): "qkv, matrix",
+    N_("query, key, value and output"): "attention block, attention, matrix",
+    N_("query"): "query, matrix",
+    N_("feed-forward"): "feed-forward, matrix",
+    N_("attention and feed-forward"): "attention + feed-forward, matrix",
+    N_("every module called dense"): "output + first + down + pooler, matrix",
+    N_("every Linear"): "attention + feed-forward + pooler + map + transform, matrix",
+}
+
+
+@lru_cache(maxsize=16)
+def _adapted(model: Model) -> tuple[tuple[int, str, int], ...]:
+    """The counts of adapters on a model, with their targets and ranks."""
+    counts: list[tuple[int, str, int]] = []
+    tensors = list(model.tensors())
+    for targets, chosen in _TARGETS.items():
+        sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(selector(chosen), tensors))
+        counts += [(rank * sides, targets, rank) for rank in _RANKS if sides]
+    return tuple(counts)
+
+
+def _adapters(model: Model, exact: int, written: str) -> Iterator[Problem]:
+    """LoRA adapters of a common rank on common targets: alone, with a trained head, or with the whole model."""
+    for cls in family_of(model.config).classes:
+        try:
+            adapted = model.changed(architecture=cls.name)
+        except InputError:
+            continue
+        head = sum(tensor.num_parameters() for tensor in adapted.tensors() if tensor.place.component == "head")
+        pooler = sum(tensor.num_parameters() for tensor in adapted.tensors() if tensor.place.component == "pooler")
+        whole = adapted.num_parameters()
+        for count, targets, rank in _adapted(adapted):
+            values = {"number": written, "rank": rank, "targets": Problem.of(targets), "architecture": cls.name}
+            if exact == count:
+                yield Problem("", None, _ALONE, values)
+            elif head and exact == count + head:
+                yield Problem("", None, _WITH_HEAD, values)
+            elif head and pooler and exact == count + head + pooler:
+                yield Problem("", None, _WITH_POOLER, values)
+            elif exact in (whole + count, whole + count + head):
+                yield Problem("", None, _WITH_MODEL, values)
+
+
+_ALONE = N_("{number} is the count of LoRA adapters of rank {rank} on {targets}.")
+_WITH_HEAD = N_("{number} is the count of LoRA adapters of rank {rank} on {targets}, with the head of {architecture}.")
+_WITH_POOLER = N_(
+    "{number} is the count of LoRA adapters of rank {rank} on {targets}, with pooler and head of {architecture}."
+)
+_WITH_MODEL = N_("{number} is the count of {architecture} with LoRA adapters of rank {rank} on {targets}.")
+
+
+def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
+    """The value of a field at which the model has a number of parameters; the nearest one if there is none."""
+    config = model.config
+    present = getattr(config, field, None)
+    if not isinstance(present, int) or not type(config).has(field):
+        return
+    counts = [_count(model, field, value) for value in (present, present + 1)]
+    if None in counts or counts[0] == counts[1]:
+        yield Problem.of(N_("The number of parameters does not depend on {field}."), field=field)
+        return
+    first, second = (count or 0 for count in counts)
+    value = present + Fraction(number.value - first) / (second - first)
+    nearest = max(1, round(value))
+    right = _count(model, field, nearest)
+    message = (
+        N_("With {field} = {value}, {architecture} has {count} parameters.")
+        if right == number.value
+        else N_("No {field} gives {number}: with {value}, {architecture} has {count} parameters.")
+    )
+    values = {"field": field, "value": nearest, "count": right, "number": written}
+    yield Problem.of(message, architecture=model.architecture, **values)
+
+
+def _count(model: Model, field: str, value: int) -> int | None:
+    config = model.config
+    try:
+        changed = replace(config, **{type(config).own_name(field): value})  # type: ignore[arg-type]
+        return model.changed(config=changed).num_parameters()
+    except InputError:
+        return None

@@ -1,0 +1,60 @@
+"""What a typed number means, in sentences; the oracles are real files, real adapters and published figures."""
+
+import pytest
+
+import bertcalc
+from bertcalc import InputError
+
+BERT = bertcalc.load("bert-base-uncased")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("85,054,464", "85,054,464 is the count of all 12 layers."),
+        # Sizes of the real files on the Hub: model.safetensors and pytorch_model.bin of bert-base-uncased.
+        ("440,449,768 bytes", "A safetensors file of BertForPreTraining, decoder tied in float32"),
+        ("440473133 bytes", "Near the size of a PyTorch file (.bin) of BertForPreTraining, decoder tied in float32"),
+        ("1,610,612,736 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
+        ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
+        ("109,483,009", "109,483,009 is the count of BertForSequenceClassification with one label"),
+        ("220 million", "220 million is twice the count of BertModel with pooler."),
+        ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128, BertModel has 102,267,648 parameters."),
+        ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
+        (
+            "108,495,360",
+            "instead of 109,482,240 for BertModel with pooler: the LayerNorm of the embeddings is left out",
+        ),
+        ("123,456,789", "Nothing simple gives 123,456,789."),
+    ],
+)
+def test_a_text_is_explained_in_sentences(text: str, sentence: str) -> None:
+    assert sentence in str(BERT.explain(text))
+
+
+def test_macs_of_deepspeed_today_have_scores_and_context() -> None:
+    # Printed by DeepSpeed's profiler for 16 sequences of 128 tokens.
+    text = str(bertcalc.load("bert-base-cased").explain("178.79 GMACs"))
+    assert "a batch of 16 x 128 tokens" in text
+    assert "DeepSpeed" in text
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [  # printed by peft for BertModel and BertForSequenceClassification
+        (897_024, "rank 8 on every module called dense"),
+        (887_042, "rank 8 on query and value, with pooler and head of BertForSequenceClassification"),
+        (2 * 8 * 768 * 3 * 12, "rank 8 on query, key and value"),
+    ],
+)
+def test_adapters_on_other_targets_are_recognized(number: int, words: str) -> None:
+    assert words in str(BERT.explain(f"{number:,}"))
+
+
+def test_a_text_without_a_number_is_refused() -> None:
+    with pytest.raises(InputError, match="not a valid amount"):
+        BERT.explain("hello")
+
+
+def test_a_number_is_explained_as_before() -> None:
+    assert [cause.miscount for [cause] in [BERT.explain(108_891_648)[0]]] == ["pooler"]
