@@ -76,6 +76,15 @@ class Proofread(NamedTuple):
         """The right number of parameters of the text's model."""
         return self.model.num_parameters() if self.model else None
 
+    def tally(self) -> Problem:
+        """The number of claims with each verdict, as a sentence."""
+        counts = {verdict: len(self.of(verdict)) for verdict in MARKS}
+        message = N_(
+            "Claims: {all}. Right: {right}, wrong: {wrong}, right under a condition: {conditional}, "
+            "not recognized: {unknown}."
+        )
+        return Problem.of(message, all=len(self.claims), **counts)
+
     def summary(self) -> Iterator[Problem]:
         """What was proofread and found, as sentences."""
         if self.model is None:
@@ -85,12 +94,7 @@ class Proofread(NamedTuple):
         else:
             message = N_("The model is assumed to be {name}.") if self.assumed else N_("The text is about {name}.")
             yield Problem.of(message, name=self.preset or self.model.architecture)
-        counts = {verdict: len(self.of(verdict)) for verdict in MARKS}
-        message = N_(
-            "Claims: {all}. Right: {right}, wrong: {wrong}, right under a condition: {conditional}, "
-            "not recognized: {unknown}."
-        )
-        yield Problem.of(message, all=len(self.claims), **counts)
+        yield self.tally()
         if first := self.first_error:
             message = N_('The first error is "{text}": {reason}')
             yield Problem.of(message, text=shorten(first.text), reason=first.reasons[0])

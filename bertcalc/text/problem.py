@@ -23,8 +23,9 @@ class Problem(NamedTuple):
     def of(
         cls, message: str, field: str = "", value: object = None, /, *remedies: dict[str, Any], **values: object
     ) -> "Problem":
-        """Make a problem with values as text; integers get thousands separators."""
-        return cls(field, value, message, {name: written(word) for name, word in values.items()}, remedies)
+        """Make a problem with values as text; integers get thousands separators. A problem as a value stays one."""
+        words = {name: word if isinstance(word, Problem) else written(word) for name, word in values.items()}
+        return cls(field, value, message, words, remedies)
 
     def __str__(self) -> str:
         return self.message.format(**self.values)

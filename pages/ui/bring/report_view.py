@@ -33,7 +33,8 @@ def show(report: Proofread, present: Model, text: str) -> None:
         if report.model is not None:
             matching.offer(report.model, item_of(report.model))
     for part in report.summary():
-        st.markdown(sentence(part))
+        if part != report.tally():  # which the figures show
+            st.markdown(sentence(part))
     titles = (_("In the text"), _("Verdict"), _("Right"), _("What it counts, or why it is wrong"))
     rows = [
         (code(shorten(claim.text)), f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}", _right(claim), _reason(claim))
