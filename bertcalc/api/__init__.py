@@ -88,7 +88,8 @@ class Model(core.Model):
     @overload
     def explain(self, number: str) -> Meanings: ...
 
-    def explain(self, number: int | str) -> list[Explanation] | Meanings:
+    @checked
+    def explain(self, number: Any) -> list[Explanation] | Meanings:
         """What a number may mean.
 
         For a number of parameters, the shortest sets of mistakes that lead to it, the likeliest first. For a text, such
