@@ -483,7 +483,9 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     """The verdict; explained for the part that the name means alone, if it is right or explained for another."""
     alone = _alone(name)
     part = verdict.counted
-    if not alone or not part or part.part in alone or part.part not in PARTS:
+    if not alone or not part or part.part not in PARTS or part.part == alone[0]:
+        return verdict
+    if part.part in alone and (verdict.is_right or not verdict.explanation):
         return verdict
     if verdict.is_right and part.part in ("embeddings", "embeddings without LayerNorm"):
         return verdict._replace(explanation=None)

@@ -184,19 +184,14 @@ class _Verdicts:
 
     def _multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12."""
-        if (
-            judged.verdict not in ("wrong", "unknown")
-            or model is None
-            or _is_arithmetic(_Finding(entry, model, judged))
-        ):
+        if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
-        for side in entry.sides:
-            for index in self._used(side).values():
-                earlier = self._findings[index].judged
-                if earlier.counted and earlier.verdict == "right":
-                    if right := times_layers(earlier.counted, entry.best.value, model):
-                        return right
-        return None
+        if _is_arithmetic(_Finding(entry, model, judged)):
+            return None
+        used = [index for side in entry.sides for index in self._used(side).values()]
+        earlier = [self._findings[index].judged for index in used]
+        right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
+        return next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: _Finding) -> None:
         """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
