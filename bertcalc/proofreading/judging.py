@@ -537,6 +537,8 @@ def _names_part(name: str, model: Model) -> bool:
 @lru_cache(maxsize=8192)
 def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
     tensor = re.search(r"(?:[A-Za-z_][\w*]*\.)+(?:[0-9]+\.)?(?:\w+\.)*(?:weight|bias)\b", name)
+    if not tensor and re.fullmatch(r"\W*[A-Za-z]+\W*", name):
+        name = f"the {name}"  # a word of the text, not the path of a module such as attention
     return judge_line(line._replace(name=tensor[0] if tensor else name), model, model.config)
 
 
