@@ -41,6 +41,7 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError, Problem
 
 _WHOLE = "the whole model"
+WHOLE = (_WHOLE, "the model without its head")
 _BITS = 9.0
 _LEAST = 1000  # smaller numbers without a calculation are no claims
 _LEAST_WITHOUT_WORDS = 10_000
@@ -232,13 +233,13 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
         if elsewhere := _published(side):
             return elsewhere
+        is_named = part and "query, key and value" in part.part and _QUERY_KEY_VALUE.search(context.line)
+        if part and is_named and len(verdict.explanation) > 1:
+            return _right_as(part, model)
         judged = _explained(verdict.counted, verdict.explanation, model)
         return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
-        described = part_in_words(part, model)
-        message = N_("It is right as the count of {part}.")
-        reason = Problem("", None, message, {"part": described})
-        return Judged("conditional", Fraction(part.right), described, (reason,), part)
+        return _right_as(part, model)
     if sure and (judged := _other_total(side, context, model) or _slip(side, context, model)):
         return judged
     if sure and (judged := _contradicted(line, context, model)):
@@ -293,6 +294,15 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
                 counts = Problem("", None, message, {"part": part_in_words(part, model)})
                 return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
     return None
+
+
+_QUERY_KEY_VALUE = re.compile(r"\bQ\b.{0,5}\bK\b.{0,8}\bV\b|query.{0,8}key", re.I)
+
+
+def _right_as(part: Counted, model: Model) -> Judged:
+    described = part_in_words(part, model)
+    reason = Problem("", None, N_("It is right as the count of {part}."), {"part": described})
+    return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
@@ -473,7 +483,9 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     """The verdict; explained for the part that the name means alone, if it is right or explained for another."""
     alone = _alone(name)
     part = verdict.counted
-    if not alone or not part or part.part in alone or part.part not in PARTS:
+    if not alone or not part or part.part not in PARTS or part.part == alone[0]:
+        return verdict
+    if part.part in alone and (verdict.is_right or not verdict.explanation):
         return verdict
     if verdict.is_right and part.part in ("embeddings", "embeddings without LayerNorm"):
         return verdict._replace(explanation=None)
@@ -525,6 +537,8 @@ def _names_part(name: str, model: Model) -> bool:
 @lru_cache(maxsize=8192)
 def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
     tensor = re.search(r"(?:[A-Za-z_][\w*]*\.)+(?:[0-9]+\.)?(?:\w+\.)*(?:weight|bias)\b", name)
+    if not tensor and re.fullmatch(r"\W*[A-Za-z]+\W*", name):
+        name = f"the {name}"  # a word of the text, not the path of a module such as attention
     return judge_line(line._replace(name=tensor[0] if tensor else name), model, model.config)
 
 
@@ -570,6 +584,14 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
     among = search(part.tensors, sizes, _BITS)
     found = [combination for value in among.near(*line.bounds, _BITS) for combination in among.combinations(value)[:1]]
     return causes(part.tensors, sizes, min(found).miscounts) if found else None
+
+
+def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
+    """The verdict on a right count of one layer that is multiplied by the number of layers."""
+    whole = _all_of(part, model)
+    if part.layers != "one" or whole.layers != "all" or whole.right != value:
+        return None
+    return Judged("right", counts=part_in_words(whole, model), counted=whole)
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
@@ -638,6 +660,8 @@ def _as_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
     for known in every_count(model.config, known_counts):
+        if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
+            continue
         exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
         if exactly and (named_total or not side.reach):
             message = N_("It is the count of {known}.")

@@ -16,7 +16,16 @@ from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.judging import Judged, divided_count, in_all_layers, is_total, judge, searched
+from bertcalc.proofreading.judging import (
+    WHOLE,
+    Judged,
+    divided_count,
+    in_all_layers,
+    is_total,
+    judge,
+    searched,
+    times_layers,
+)
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -102,7 +111,7 @@ class _Verdicts:
             return
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
-        judged = divided_count(entry, self._by_value.keys()) or judged
+        judged = divided_count(entry, self._by_value.keys()) or self._multiplied(entry, judged, model) or judged
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
@@ -173,6 +182,17 @@ class _Verdicts:
             if operand.value in self._by_value and operand.value >= _LEAST_CARRIED
         }
 
+    def _multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12."""
+        if judged.verdict not in ("wrong", "unknown") or model is None:
+            return None
+        if _is_arithmetic(_Finding(entry, model, judged)):
+            return None
+        used = [index for side in entry.sides for index in self._used(side).values()]
+        earlier = [self._findings[index].judged for index in used]
+        right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
+        return next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
+
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: _Finding) -> None:
         """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
         parts = {value: self._findings[index].judged.counted for value, index in used.items()}
@@ -215,7 +235,8 @@ class _Verdicts:
             message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
-        right = judged.right_value if judged.verdict == "wrong" and judged.right_value else corrected
+        is_whole = judged.counted is None or judged.counted.part in WHOLE
+        right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
 
     def _repeated(self, finding: _Finding) -> _Finding | None:

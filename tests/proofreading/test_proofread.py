@@ -116,6 +116,11 @@ def test_a_table_carries_a_wrong_row_into_its_total() -> None:
     assert "52,776,192" in report.claims[-1].reason
 
 
+def test_a_right_layer_times_the_number_of_layers_is_right() -> None:
+    text = "BERT-base的FFN层参数：768*3072*2+3072+768=4722432，共12层：4722432*12=56669184"
+    assert verdicts(text) == ["right", "right"]
+
+
 @pytest.mark.parametrize(
     "text",
     [
