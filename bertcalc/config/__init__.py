@@ -102,6 +102,7 @@ class Config(metaclass=_WithSharedNames):
     """
 
     attribute_map: ClassVar[Mapping[str, str]] = {}
+    only_here: ClassVar[tuple[str, ...]] = ()  # shared names that transformers does not read for the family
     undeclared: ClassVar[tuple[str, ...]] = ()  # fields that transformers reads but does not declare
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this

@@ -48,6 +48,7 @@ class DistilBertConfig(Config):
         "hidden_dropout_prob": "dropout",
         "attention_probs_dropout_prob": "attention_dropout",
     }
+    only_here: ClassVar = ("intermediate_size", "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob")
 
 
 _EPS = 1e-12

@@ -56,6 +56,7 @@ class EuroBertConfig(Config):
         # ModernBERT's field of this name has other valid values.
         "score_pooling": "classifier_pooling",
     }
+    only_here: ClassVar = ("layer_norm_eps", "attention_probs_dropout_prob", "score_pooling")
     heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
     turns_pairs: ClassVar = True
     shaping: ClassVar = (

@@ -69,6 +69,10 @@ class GPT2Config(Config):
         "choice_token": "summary_type",
         "choice_activation": "summary_activation",
     }
+    only_here: ClassVar = (
+        *("intermediate_size", "hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_eps"),
+        *("choice_token", "choice_activation"),
+    )
     shaping: ClassVar = (
         *Config.shaping,
         *("use_cache", "choice_token", "summary_use_proj", "choice_activation", "summary_first_dropout"),

@@ -130,15 +130,14 @@ def read(text: str) -> Described:
         family = candidates[0] if candidates else next(iter(FAMILIES.values()))
     kind = family.config
     defaults = {**vars(kind.default())}
-    read_fields = {*defaults, *map(kind.shared_name, defaults), *FIVE.lacks}
+    read_fields = {*defaults, *map(kind.shared_name, defaults), *FIVE.lacks} - {*kind.only_here}
     if content and not content.keys() & {*read_fields, *_OTHERS}:
         message = N_("This is not a model's config.json: it has {keys}, but neither model_type nor a size.")
         raise wrong(message, keys=_named(content))
     # Both names are accepted, as in transformers; the shared name takes precedence.
     defaults |= kind.if_missing(content)
-    values = {
-        name: content.get(kind.shared_name(name), content.get(name, default)) for name, default in defaults.items()
-    }
+    under = {key: value for key, value in content.items() if key not in kind.only_here}
+    values = {name: under.get(kind.shared_name(name), under.get(name, default)) for name, default in defaults.items()}
     values |= kind.converted(content)
     labels = content.get("id2label")
     named = len(labels) if isinstance(labels, dict) else kind.default().num_labels
@@ -163,7 +162,7 @@ def read(text: str) -> Described:
         content = {key: value for key, value in content.items() if key != _CHUNK}
     wanted = {kind.own_name(field): field for field in (*_SIZES, *OWN_DIMENSIONS) if kind.has(field)}
     wanted = {name: field for name, field in wanted.items() if name not in kind.undeclared}
-    if missing := [name for name, field in wanted.items() if not content.keys() & {name, field}]:
+    if missing := [name for name, field in wanted.items() if not under.keys() & {name, field}]:
         assumed = ", ".join(f"{field} = {getattr(config, field):,}" for field in missing)
         remarks.append(Problem.of(_DEFAULTS, missing[0], fields=assumed))
     unread = {
@@ -192,7 +191,7 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
     meant = {key: near for key in unknown[:_NAMED] if (near := near_field(kind, key))}
-    meant = {key: near for key, near in meant.items() if not content.keys() & {near, kind.own_name(near)}}
+    meant = {key: near for key, near in meant.items() if not content.keys() & {near, kind.own_name(near)} - {key}}
     for key, near in meant.items():
         message = N_("{key} is unknown: did you mean {field}?")
         yield Problem.of(message, key, keys[key], {near: keys[key]}, key=shorten(key), field=kind.own_name(near))

@@ -68,6 +68,7 @@ class ModernBertConfig(Config):
         "layer_norm_eps": "norm_eps",
         "attention_probs_dropout_prob": "attention_dropout",
     }
+    only_here: ClassVar = ("hidden_act", "layer_norm_eps", "attention_probs_dropout_prob")
     turns_pairs: ClassVar = True
     undeclared: ClassVar = ("global_attn_every_n_layers",)
     shaping: ClassVar = (

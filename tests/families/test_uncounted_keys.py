@@ -239,3 +239,18 @@ def test_other_layer_types_are_refused(kinds: Any) -> None:
     """Instead of memory that is not theirs."""
     with pytest.raises(InputError, match=r"^layer_types "):
         read(json.dumps({"model_type": "modernbert", "num_hidden_layers": 4, "layer_types": kinds}))
+
+
+@FAMILY
+def test_a_shared_name_that_transformers_does_not_read_is_not_read(family: Family) -> None:
+    """DistilBERT's feed-forward is hidden_dim in a file; transformers ignores an intermediate_size."""
+    kind, real_kind = family.config, getattr(transformers, family.config.__name__)
+    names = {name for name, own in kind.attribute_map.items() if real_kind.attribute_map.get(name) != own}
+    assert {*kind.only_here} == names
+    if "intermediate_size" in names:
+        content = {"model_type": family.name, "intermediate_size": 7}
+        described = read(json.dumps(content))
+        with torch.device("meta"):
+            model = getattr(transformers, family.base.name)(real_kind(intermediate_size=7))
+        assert Model(described.config).num_parameters() == sum(tensor.numel() for tensor in model.parameters())
+        assert f"did you mean {kind.own_name('intermediate_size')}?" in " ".join(map(str, described.remarks))
