@@ -13,6 +13,7 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.config import Config
 from bertcalc.families import FAMILIES, class_of
+from bertcalc.families.config_files.size_names import names_read
 from bertcalc.families.hf_json import read, write
 from bertcalc.families.uncounted_keys import EMPTY, NEUTRAL, OF_MEMORY, is_neutral
 from bertcalc.forward.call import Call
@@ -241,3 +242,14 @@ def test_other_layer_types_are_refused(kinds: Any) -> None:
     """Instead of memory that is not theirs."""
     with pytest.raises(InputError, match=r"^layer_types "):
         read(json.dumps({"model_type": "modernbert", "num_hidden_layers": 4, "layer_types": kinds}))
+
+
+@FAMILY
+def test_a_shared_name_that_transformers_does_not_read_is_not_read(family: Family) -> None:
+    """DistilBERT's feed-forward is hidden_dim in a file; transformers ignores an intermediate_size."""
+    kind, real_kind = family.config, getattr(transformers, family.config.__name__)
+    names = {name for name, own in kind.attribute_map.items() if real_kind.attribute_map.get(name) != own}
+    assert not names & names_read(kind)
+    if "intermediate_size" in names:
+        with pytest.raises(InputError, match=f"did you mean {kind.own_name('intermediate_size')}?"):
+            read(json.dumps({"model_type": family.name, "intermediate_size": 7}))
