@@ -1,8 +1,8 @@
 """Read the JSON files that come with models: configurations, headers and indices of safetensors, adapters, others.
 
->>> reading = read_json_file('{"max_length": 20, "transformers_version": "5.23.0", "_from_model_config": true}')
->>> reading.kind, str(reading.sentence)
-('other-file', 'Read as: a generation_config.json, which describes no model.')
+>>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
+Read as: a JSON file, which describes no model.
+This is the config.json of a pooling of sentence-transformers, which has no parameters.
 """
 
 from collections.abc import Mapping
@@ -10,31 +10,16 @@ from typing import Any
 
 from bertcalc.checkpoints import safetensors
 from bertcalc.families import hf_json
+from bertcalc.families.config_files import other_files
 from bertcalc.families.presets import PRESETS, preset_named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Linear, Tensor
 from bertcalc.reading.listing import Listing, of_tensors
+from bertcalc.reading.plain_lines import LARGEST
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.strict_json import read_json
-
-_LARGEST = 1_000_000
-# Files that describe no model, by keys that only they have.
-_OTHERS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("generation_config.json", frozenset({"_from_model_config"})),
-    ("tokenizer_config.json", frozenset({"tokenizer_class"})),
-    ("tokenizer_config.json", frozenset({"added_tokens_decoder"})),
-    ("tokenizer.json", frozenset({"added_tokens", "pre_tokenizer"})),
-    ("special_tokens_map.json", frozenset({"mask_token", "unk_token"})),
-    ("1_Pooling/config.json", frozenset({"pooling_mode_mean_tokens"})),
-    ("config_sentence_transformers.json", frozenset({"prompts", "default_prompt_name"})),
-    ("sentence_bert_config.json", frozenset({"max_seq_length", "do_lower_case"})),
-    ("trainer_state.json", frozenset({"global_step", "log_history"})),
-    ("preprocessor_config.json", frozenset({"feature_extractor_type"})),
-)
-_OF_DENSE = {"in_features", "out_features", "activation_function"}
-_SIZES = {"hidden_size", "vocab_size", "num_hidden_layers", "model_type", "architectures", "n_embd", "dim", "d_model"}
 
 
 def json_kind(text: str) -> Kind | None:
@@ -49,7 +34,7 @@ def _content(text: str) -> Any:
     if text.lstrip("\ufeff \t\r\n")[:1] not in ("{", "["):
         return None
     try:
-        content = read_json(text, _LARGEST)
+        content = read_json(text, LARGEST)
     except InputError:
         return None
     is_list_of_modules = isinstance(content, list) and all(isinstance(entry, dict) for entry in content) and content
@@ -66,20 +51,14 @@ def _kind(content: Mapping[str, Any]) -> Kind:
         return "adapter-config"
     if content.keys() >= {"cells", "nbformat"}:
         return "article"
-    if not content.keys() & _SIZES and (_other(content) or content.keys() >= _OF_DENSE):
-        return "other-file"
-    return "config"
-
-
-def _other(content: Mapping[str, Any]) -> str:
-    return next((name for name, keys in _OTHERS if content.keys() >= keys), "")
+    return "other-file" if other_files.explained(content) else "config"
 
 
 def read_json_file(text: str) -> TextReading:
     """Read a JSON file of any kind. Raises InputError."""
-    content = read_json(text, _LARGEST)
+    content = read_json(text, LARGEST)
     if isinstance(content, list):
-        return _of_modules(content)
+        return _other_file(content, text)
     kind = _kind(content)
     readers = {
         "safetensors-index": _index,
@@ -175,26 +154,12 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
     return tuple(tensors), None
 
 
-def _other_file(content: Mapping[str, Any], _text: str) -> TextReading:
-    if content.keys() >= _OF_DENSE:
-        return _dense(content)
-    sentence = Problem.of(N_("Read as: a {file}, which describes no model."), file=_other(content))
-    return TextReading("other-file", sentence)
-
-
-def _dense(content: Mapping[str, Any]) -> TextReading:
-    """sentence-transformers' 2_Dense/config.json: one Linear layer, which counts with its model."""
-    sentence = Problem.of(N_("Read as: the Dense layer of a sentence-transformers model."))
-    sizes = content["in_features"], content["out_features"]
-    if not all(type(size) is int and 0 < size < 2**31 for size in sizes):
-        return TextReading("other-file", sentence)
-    layer = Linear(*sizes, bias=content.get("bias") is not False)
-    return TextReading("other-file", sentence, None, layer, tuple(layer.tensors()), layer.num_parameters())
-
-
-def _of_modules(content: list[Any]) -> TextReading:
-    kinds = [entry["type"].rpartition(".")[2] for entry in content if isinstance(entry.get("type"), str)]
-    if not kinds:
-        return TextReading("other-file", Problem.of(N_("Read as: a JSON file, which describes no model.")))
-    message = N_("Read as: the modules.json of a sentence-transformers model: {kinds}.")
-    return TextReading("other-file", Problem.of(message, kinds=", ".join(map(shorten, kinds[:8]))))
+def _other_file(content: Any, _text: str) -> TextReading:
+    """A file beside a config.json. A Dense layer of sentence-transformers has tensors, which count with its model."""
+    sentence = Problem.of(N_("Read as: a JSON file, which describes no model."))
+    notes = tuple(filter(None, (other_files.explained(content),)))
+    layer = other_files.dense_layer(content) if isinstance(content, dict) else None
+    if layer is None:
+        return TextReading("other-file", sentence, notes=notes)
+    tensors = tuple(layer.tensors())
+    return TextReading("other-file", sentence, None, layer, tensors, layer.num_parameters(), notes=notes)

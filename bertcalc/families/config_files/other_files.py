@@ -18,7 +18,7 @@ from bertcalc.text.problem import Problem
 
 
 class _FileKind(NamedTuple):
-    """A file of no model: what it is, and what recognises its content."""
+    """A file of no model: what it is, and what recognizes its content."""
 
     message: str
     matches: Callable[[Mapping[str, Any]], bool]
@@ -48,14 +48,17 @@ def _all(*keys: str) -> Callable[[Mapping[str, Any]], bool]:
     return lambda content: content.keys() >= {*keys}
 
 
-def _is_dense(content: Mapping[str, Any]) -> bool:
-    sizes: list[Any] = [content.get("in_features"), content.get("out_features")]
-    return all(is_int(size) and 0 < size < 10**9 for size in sizes)
+def dense_layer(content: Mapping[str, Any]) -> Linear | None:
+    """The layer that the config.json of a Dense layer of sentence-transformers describes; None for other files."""
+    inputs: Any = content.get("in_features")
+    outputs: Any = content.get("out_features")
+    if not all(is_int(size) and 0 < size < 10**9 for size in (inputs, outputs)):
+        return None
+    return Linear(inputs, outputs, bias=content.get("bias") is not False)
 
 
 def _parameters(content: Mapping[str, Any]) -> dict[str, object]:
-    layer = Linear(content["in_features"], content["out_features"], bias=content.get("bias") is not False)
-    return {"count": layer.num_parameters()}
+    return {"count": layer.num_parameters()} if (layer := dense_layer(content)) else {}
 
 
 def _adapter(content: Mapping[str, Any]) -> dict[str, object]:
@@ -103,7 +106,7 @@ _FILES = (
             "This is the config.json of a Dense layer of sentence-transformers: it adds {count} parameters to the "
             "model in front of it."
         ),
-        _is_dense,
+        lambda content: dense_layer(content) is not None,
         _parameters,
     ),
     _FileKind(
