@@ -15,61 +15,64 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount
 from bertcalc.diagnosis.layer_parts import PARTS, Counted
-from bertcalc.diagnosis.miscounts import MISCOUNTS
+from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount
 from bertcalc.model.model import Model
-from bertcalc.text import N_, shorten
+from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 _WHOLE = "the whole model"
 
 
 def part_in_words(part: Counted, model: Model) -> Problem:
-    """A part with its layers."""
-    name: object = Problem.of(part.part) if part.part in PARTS else shorten(part.part)
+    """A part of a model with its layers, which may be all."""
+    layers = model.config.num_hidden_layers
+    if part.layers != "all" or layers == 1 or not _is_of_layers(part):
+        return part_in_layers(part)
+    if part.part == "layers":
+        return Problem.of(N_("all {layers} layers"), layers=layers)
+    return Problem.of(N_("{part} of all {layers} layers"), part=part_in_layers(part), layers=layers)
+
+
+def part_in_layers(part: Counted) -> Problem:
+    """A part with its layers, unless all are counted; a tensor or module has its name, or the text that was typed."""
+    name = Problem.of(part.part) if part.part in PARTS else Problem.of("{part}", part=part.part)
     if part.heads == "one":
-        name = Problem("", None, N_("{part} of one head"), {"part": name})
+        name = Problem.of(N_("{part} of one head"), part=name)
     if part.layers == "all":
-        layers = model.config.num_hidden_layers
-        if (
-            any(tensor.copies > 1 for tensor in part.tensors)
-            and layers > 1
-            and part.part != _WHOLE
-            and _only_layers(part)
-        ):
-            if part.part == "layers":
-                return Problem.of(N_("all {layers} layers"), layers=layers)
-            return Problem("", None, N_("{part} of all {layers} layers"), {"part": name, "layers": f"{layers:,}"})
-        return name if isinstance(name, Problem) else Problem("", None, "{part}", {"part": name})
+        return name
     if part.part == "layers":
         return Problem.of(N_("one layer") if part.layers == "one" else N_("all layers but one"))
     message = N_("{part} of one layer") if part.layers == "one" else N_("{part} of all layers but one")
-    return Problem("", None, message, {"part": name})
+    return Problem.of(message, part=name)
 
 
-def _only_layers(part: Counted) -> bool:
-    return all(tensor.place.component == "encoder" for tensor in part.tensors if tensor.num_parameters())
+def _is_of_layers(part: Counted) -> bool:
+    """Whether all tensors of a part are those of layers, which do not share them."""
+    tensors = [tensor for tensor in part.tensors if tensor.num_parameters()]
+    in_layers = all(tensor.place.component == "encoder" for tensor in tensors)
+    return in_layers and part.part != _WHOLE and any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def known_in_words(known: KnownCount) -> Problem:
-    """A known count: its class, with or without a pooler, tied or untied."""
-    model = known.model
+    """A known count: its class, with or without a pooler, tied or untied, and the convention by which it is counted."""
+    model, message = known.model, "{architecture}"
     if model.cls.task == "base" and model.cls.pooler:
         message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
     elif known.has_decoder:
-        message = (
-            N_("{architecture}, decoder tied")
-            if model.config.tie_word_embeddings
-            else N_("{architecture}, decoder untied")
-        )
-    else:
-        message = "{architecture}"
-    counted = Problem.of(message, architecture=model.architecture)
-    if not known.convention:
-        return counted
-    labels = known.convention == "labels"
-    count = model.config.num_labels if labels else known.buffers
-    convention = Problem("", None, CONVENTIONS[known.convention], {"count": count, "rank": known.rank})
-    return Problem("", None, "{known}, {convention}", {"known": counted, "convention": convention})
+        tied, untied = N_("{architecture}, decoder tied"), N_("{architecture}, decoder untied")
+        message = tied if model.config.tie_word_embeddings else untied
+    words = Problem.of(message, architecture=model.architecture)
+    for convention in _conventions(known):
+        words = Problem.of(N_("{known}, {convention}"), known=words, convention=convention)
+    return words
+
+
+def _conventions(known: KnownCount) -> Iterator[Problem]:
+    if known.convention:
+        count = known.model.config.num_labels if known.convention == "labels" else known.buffers
+        yield Problem.of(CONVENTIONS[known.convention], count=count, rank=known.rank)
+    if known.buffers and known.convention in ("", "pooler"):
+        yield Problem.of(N_("with {count} position_ids, a buffer in files of older releases"), count=known.buffers)
 
 
 def mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
@@ -79,7 +82,12 @@ def mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
         if miscount is None:
             yield Problem.of(N_("another size: {name}"), name=cause.miscount)
             continue
-        yield Problem("", None, miscount.description, dict(miscount.values))
+        yield miscount_in_words(miscount)
         if cause.miscount.endswith("once"):
             message = N_("one layer instead of {layers}: × {layers}")
             yield Problem.of(message, layers=config.num_hidden_layers)
+
+
+def miscount_in_words(miscount: Miscount) -> Problem:
+    """The description of a miscount."""
+    return Problem.of(miscount.description, **miscount.values)

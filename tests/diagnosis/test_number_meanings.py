@@ -19,6 +19,7 @@ BERT = bertcalc.load("bert-base-uncased")
         ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
         ("109,483,009", "109,483,009 is the count of BertForSequenceClassification with one label"),
         ("220 million", "220 million is twice the count of BertModel with pooler."),
+        ("109,482,752", "BertModel with pooler, with 512 position_ids, a buffer in files of older releases."),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128, BertModel has 102,267,648 parameters."),
         ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
         (

@@ -51,9 +51,9 @@ def test_an_empty_field_is_no_wrong_number() -> None:
 
 def test_what_rounds_to_110_million() -> None:
     rows = cells(open_app("explain.py"))
-    assert ["109,514,298", "`BertForMaskedLM` · decoder tied  \n`BertLMHeadModel` · decoder tied"] in rows
-    assert ["110,106,428", "`BertForPreTraining` · decoder tied"] in rows
-    assert ["**109,482,240**", "`BertModel` · with pooler"] in rows
+    assert ["109,514,298", "BertForMaskedLM, decoder tied  \nBertLMHeadModel, decoder tied"] in rows
+    assert ["110,106,428", "BertForPreTraining, decoder tied"] in rows
+    assert ["**109,482,240**", "BertModel with pooler"] in rows
 
 
 @pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))
@@ -75,7 +75,7 @@ def test_a_miscount_is_said_with_its_formula_and_comes_out() -> None:
 def test_sizes_of_another_model_are_said_with_their_letters() -> None:
     app = open_app("explain.py", preset="bert-large-uncased", number="157.759.488")  # 12 layers of 3,072, no pooler
     assert cells(app)[:4] == [
-        ["right: `BertModel` · with pooler", "", "335,141,888"],
+        ["right: BertModel with pooler", "", "335,141,888"],
         ["`num_hidden_layers`, `intermediate_size` of bert-base-uncased", r"$L = 12$, $I = 3{,}072$", "−176,332,800"],
         [
             "the pooler is left out",
@@ -225,7 +225,7 @@ def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() 
 def test_a_slip_is_said_first() -> None:
     app = open_app("explain.py", number="109,482,241")
     assert app.info[0].value.startswith("Probably a typo")
-    assert "109,482,240 (`BertModel` · with pooler)" in app.info[0].value
+    assert "109,482,240 (BertModel with pooler)" in app.info[0].value
 
 
 @pytest.mark.parametrize(
@@ -295,7 +295,7 @@ def test_a_number_that_was_published_is_said_to_be_no_count() -> None:
 
 def test_a_model_that_never_has_a_pooler_is_not_said_to_have_none() -> None:
     rows = cells(open_app("explain.py", preset="distilbert-base-uncased", number="66,362,880"))
-    assert "`DistilBertModel`" in [row[1] for row in rows]
+    assert "DistilBertModel" in [row[1] for row in rows]
 
 
 def test_a_published_model_that_rounds_to_the_number_is_named_and_can_be_taken() -> None:

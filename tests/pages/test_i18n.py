@@ -1,5 +1,6 @@
 """The catalogue: every message of the source is in it, nothing else is, and placeholders are the same."""
 
+import ast
 import re
 import tomllib
 from functools import cache
@@ -44,6 +45,22 @@ def test_nothing_is_missing_and_nothing_is_stale(language: str) -> None:
     messages = in_catalogue(language)
     assert {message.id for message in messages if message.id} == in_source()
     assert not messages.obsolete
+
+
+def test_what_an_f_string_translates_is_in_the_catalogue() -> None:
+    """``make messages`` does not look into f-strings."""
+    calls = [
+        call
+        for folder in ("bertcalc", "pages")
+        for path in (ROOT / folder).rglob("*.py")
+        for joined in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(joined, ast.JoinedStr)
+        for call in ast.walk(joined)
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "_"
+    ]
+    messages = {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
+    assert messages
+    assert messages <= in_source()
 
 
 def test_the_texts_of_the_lecture_are_messages() -> None:

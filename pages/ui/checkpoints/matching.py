@@ -108,7 +108,8 @@ def show_verdict(brought: Brought) -> None:
 
 
 def _described(model: Model) -> str:
-    return model.architecture if model.add_pooling_layer else f"{model.architecture} ({_('without pooler')})"
+    name = model.architecture
+    return name if model.add_pooling_layer else _("{architecture} without pooler").format(architecture=name)
 
 
 def show_groups(matching: Matching) -> None:

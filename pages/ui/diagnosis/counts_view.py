@@ -9,6 +9,7 @@ from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
+from bertcalc.diagnosis.part_words import known_in_words, part_in_words
 from bertcalc.diagnosis.typos import Slip
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
@@ -18,8 +19,8 @@ from bertcalc.model.steps import batch_problems
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, size
-from pages.ui.diagnosis.cause_words import describe, own_count
 from pages.ui.session.present_model import take_preset
+from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.batch import linked_batch
@@ -42,7 +43,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
             else:
                 st.success(_meaning(reading), icon=":material/check_circle:")
             counts = [f"**{match.total:,}**" if match.total == present else f"{match.total:,}" for match in group]
-            names = ["  \n".join(map(describe, match.known_counts)) for match in group]
+            names = ["  \n".join(sentence(known_in_words(known)) for known in match.known_counts) for match in group]
             show_table({_("Parameters"): counts, _("Which count it is"): names}, _("Known counts"))
 
 
@@ -73,7 +74,6 @@ def show_peaks(model: Model, number: Typed) -> bool:
 def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     """Show the parts of the present model with this count, with formulas."""
     reading = parts[0].reading
-    layers = model.config.num_hidden_layers
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
         st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=meaning))
@@ -89,7 +89,7 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
         letters, numbers = (
             " + ".join(formula.latex(*config) for formula in formulas) for config in ((), (model.config,))
         )
-        names = " + ".join(own_count(count, layers) for count in counts)
+        names = " + ".join(sentence(part_in_words(count, model)) for count in counts)
         rows.append((names, f"${letters} = {numbers}$", f"{part.right:,}"))
     titles = (_("What is counted"), _("Formula"), _("Parameters"))
     show_rows(titles, rows, _("Parts of the model with this count"))
@@ -150,7 +150,7 @@ def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
         st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known_count:
         message = _("Exactly the count of another published model: {preset}, {model}")
-        st.success(message.format(preset=first.preset, model=describe(first.known_count)), icon=icon)
+        st.success(message.format(preset=first.preset, model=sentence(known_in_words(first.known_count))), icon=icon)
     else:
         message = _("Exactly a part of another published model: {part} of {preset}")
         st.success(message.format(preset=first.preset, part=_part_of(first)), icon=icon)
@@ -161,7 +161,7 @@ def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
 
 def _part_of(origin: Elsewhere) -> str:
     assert origin.counted
-    return own_count(origin.counted, PUBLISHED_CONFIGS[origin.preset].num_hidden_layers)
+    return sentence(part_in_words(origin.counted, build(PUBLISHED_CONFIGS[origin.preset])))
 
 
 def offer_presets(presets: Sequence[str]) -> None:
@@ -183,7 +183,7 @@ def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> Non
 
 
 def _slip(model: Model, slip: Slip) -> str:
-    name = describe(slip.known_count)
+    name = sentence(known_in_words(slip.known_count))
     if slip.preset and slip.known_count.model.config != model.config:
         name = f"{slip.preset} {name}"
     return _("{count:,} ({name})").format(count=slip.meant, name=name)

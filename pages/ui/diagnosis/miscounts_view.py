@@ -7,13 +7,14 @@ import streamlit as st
 from bertcalc.diagnosis.diagnose import Diagnosis, Miscounted, told_apart
 from bertcalc.diagnosis.known_counts import READINGS, HandCount
 from bertcalc.diagnosis.miscounts import HABITS
+from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, latex_fraction, signed_count
-from pages.ui.diagnosis.cause_words import causes, describe
+from pages.ui.diagnosis.cause_words import causes
 from pages.ui.diagnosis.counts_view import offer_presets
-from pages.ui.shell.controls import Fold
+from pages.ui.shell.controls import Fold, sentence
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.widgets.tables import show_rows, show_table
 
@@ -113,7 +114,8 @@ def _show_sums(explanations: Sequence[Miscounted], number: Typed) -> None:
     The last line is the number, with its conversion if it is not a number of parameters.
     """
     first = explanations[0]
-    rows = [(_("right: {model}").format(model=describe(first.known_count)), "", f"{first.known_count.right:,}")]
+    known = first.known_count
+    rows = [(_("right: {model}").format(model=sentence(known_in_words(known))), "", f"{known.right:,}")]
     for rank, miscounted in enumerate(explanations, 1):
         mark = (
             f"**{rank}.**"

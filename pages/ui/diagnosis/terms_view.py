@@ -9,12 +9,13 @@ import streamlit as st
 from bertcalc.diagnosis import count_lines
 from bertcalc.diagnosis.hand_count import Gap, LineVerdict, TermsReport, check
 from bertcalc.diagnosis.known_counts import KnownCount
+from bertcalc.diagnosis.part_words import known_in_words, part_in_layers
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.digits import signed_count
-from pages.ui.diagnosis.cause_words import causes, describe, part_in_layers
+from pages.ui.diagnosis.cause_words import causes
 from pages.ui.session.present_model import take_preset
 from pages.ui.shell.controls import Reason, Text, sentence, set_values
 from pages.ui.shell.i18n import _, in_a_row, listed, with_colon
@@ -155,14 +156,14 @@ def _verdict(verdict: LineVerdict) -> str:
     if verdict.kind == "no parameters":
         return _(":material/check_circle: no parameters") if verdict.is_right else _(":material/cancel: should be 0")
     if verdict.counted and verdict.is_right:
-        parts = [part_in_layers(counted) for counted in (verdict.counted, *verdict.also[:_MOST_ALSO])]
-        ellipsis = " ..." if len(verdict.also) > _MOST_ALSO else ""
-        return f":material/check_circle: {_(' or ').join(parts)}{ellipsis}"
+        parts = [sentence(part_in_layers(counted)) for counted in (verdict.counted, *verdict.also[:_MOST_ALSO])]
+        words = _(" or ").join(parts) + (" ..." if len(verdict.also) > _MOST_ALSO else "")
+        return f":material/check_circle: {words}"
     if verdict.counted and verdict.line.means(verdict.counted.right):  # another shape with as many elements
-        return f":material/cancel: {part_in_layers(verdict.counted)}"
+        return f":material/cancel: {sentence(part_in_layers(verdict.counted))}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
-        return f":material/cancel: {with_colon(part_in_layers(verdict.counted), should)}"
+        return f":material/cancel: {with_colon(sentence(part_in_layers(verdict.counted)), should)}"
     return ":material/cancel:" if verdict.line.problem and verdict.line.value is not None else ":material/help:"
 
 
@@ -219,7 +220,7 @@ def show_corrections(model: Model, report: TermsReport) -> None:
         )
         return
     first = (_("the sum of the terms"), f"{int(report.typed):,}")
-    last = (f"**{describe(KnownCount(model, report.right))}**", f"**{report.right:,}**")
+    last = (f"**{sentence(known_in_words(KnownCount(model, report.right)))}**", f"**{report.right:,}**")
     title = _("From this sum to the right one")
     show_rows((title, _("Parameters")), [first, *((text, signed_count(amount)) for text, amount in rows), last], title)
 

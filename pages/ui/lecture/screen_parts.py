@@ -10,6 +10,7 @@ from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.diagnosis.known_counts import known_counts, readings
+from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.discover.comparable import explain
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.model_refs import ModelRef, item_of
@@ -32,8 +33,8 @@ from pages.ui.compare.differences import show_parts as show_differences
 from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
-from pages.ui.diagnosis.cause_words import describe
 from pages.ui.diagnosis.terms_view import show_in_short
+from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import colors
@@ -140,7 +141,7 @@ def _rounding(choice: Choice, number: str) -> None:
     verdicts = {True: _("✓ yes"), False: _("✗ no")}
     rows = [
         (
-            describe(count),
+            sentence(known_in_words(count)),
             f"**{count.total:,}**",
             *(verdicts[reading.means(count.total)] for reading in (exactly, roughly)),
         )

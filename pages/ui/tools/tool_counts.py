@@ -7,12 +7,12 @@ from itertools import accumulate
 from bertcalc.charts.colors import INK
 from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
-from bertcalc.diagnosis.other_tools import TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
+from bertcalc.diagnosis.other_tools import REASONS, TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
+from bertcalc.diagnosis.part_words import miscount_in_words
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, signed_count
-from pages.ui.diagnosis.cause_words import miscount_in_words
-from pages.ui.shell.controls import Select
+from pages.ui.shell.controls import Select, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.formulas import colored_equation
@@ -41,7 +41,7 @@ def show_counts(model: Model) -> None:
 def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
     """The reason for most of the difference, and the number of other reasons."""
     most = max(reasons, key=lambda correction: correction.amount * missing)
-    reason = miscount_in_words(most.miscount)
+    reason = sentence(miscount_in_words(REASONS[most.miscount]))
     rest = unbroken(_("{count} more").format(count=len(reasons) - 1))
     return reason if len(reasons) == 1 else _("{reason}; {more}").format(reason=reason, more=rest)
 
@@ -68,7 +68,7 @@ def show_corrections(model: Model, tool: Tool) -> None:
     for (miscount, formula), amount, sum_now in zip(added.items(), amounts, so_far, strict=True):
         in_numbers = f"${formula.latex(config, padded_vocab_size=padded_vocab_size(config))}$"
         figures = (signed_count(amount), f"{sum_now:,}")
-        rows.append((miscount_in_words(miscount), f"${formula.latex()}$", in_numbers, *figures))
+        rows.append((sentence(miscount_in_words(REASONS[miscount])), f"${formula.latex()}$", in_numbers, *figures))
     total = bold(f"{model.num_parameters():,}")
     rows.append((bold(_("{architecture} has").format(architecture=model.architecture)), "", "", "", total))
     titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
