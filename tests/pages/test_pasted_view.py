@@ -51,11 +51,11 @@ def test_the_print_of_a_real_model_is_counted_and_can_be_used_everywhere() -> No
 def test_a_head_of_ones_own_is_named_with_its_parameters() -> None:
     with torch.device("meta"):
         real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_labels=7))
-    text = str(real).replace("out_features=7", "out_features=9")
-    assert text != str(real)
-    app = paste(text.replace("BertForTokenClassification", "MyTagger"))
-    assert not app.exception
-    assert not app.error
+    app = paste(str(real).replace("BertForTokenClassification", "MyTagger").replace("(classifier)", "(tags)"))
+    assert figures(app)["Parameters in the text"] == f"{real.num_parameters():,}"
+    [table] = app.table
+    rows = [[str(cell) for cell in row] for row in table.value.to_numpy().tolist()]
+    assert rows == [["`tags`", "Linear", "1", f"{7 * (96 + 1):,}"]]
 
 
 def test_a_wrong_number_of_an_article_is_marked_in_its_place() -> None:
@@ -69,9 +69,9 @@ def test_a_wrong_number_of_an_article_is_marked_in_its_place() -> None:
 def test_an_article_can_be_checked_against_the_model_in_the_sidebar() -> None:
     text = "Our model has 109,482,240 parameters in total, and the pooler has 590,592 of them, as we counted by hand."
     app = paste(text, preset="bert-large-uncased")
-    assert figures(app)["✗ wrong"] == "0"
+    assert figures(app)["✓ right"] == "2"
     app = app.toggle(key="against_sidebar").set_value(True).run()
-    assert figures(app)["✗ wrong"] != "0"
+    assert figures(app)["✓ right"] == "0"
 
 
 def test_the_kind_can_be_changed() -> None:
@@ -88,6 +88,13 @@ def test_what_is_nothing_is_said_and_the_last_reading_stays() -> None:
     app = paste("{", app)
     assert app.error
     assert figures(app) == before
+
+
+def test_below_what_is_nothing_the_last_number_is_explained() -> None:
+    before = paste("109,489,000")
+    after = paste("{", before)
+    assert len(after.error) == 1
+    assert [link.proto.query_string for link in after.get("page_link")] == ["number=109%2C489%2C000"]
 
 
 def test_the_link_of_a_number_leads_to_its_own_page() -> None:

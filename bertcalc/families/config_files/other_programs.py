@@ -26,7 +26,7 @@ class _OtherProgram(NamedTuple):
     message: str
 
 
-def _given(value: Any) -> bool:
+def _is_set(value: Any) -> bool:
     return value is not None and value is not False and value != 0
 
 
@@ -67,14 +67,14 @@ _MULTIQUERY = N_(
 )
 _EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_every_n_layers", "num_experts_per_tok")
 _PROGRAMS = (
-    _OtherProgram(_given, ("alibi_starting_size",), _MOSAIC),
+    _OtherProgram(_is_set, ("alibi_starting_size",), _MOSAIC),
     _OtherProgram(lambda value: value == "alibi", ("position_embedding_type",), _JINA),
-    _OtherProgram(lambda value: _given(value) and value != "original", ("feed_forward_type",), _JINA),
-    _OtherProgram(_given, ("use_relative_position", "max_relative_position"), _NEZHA),
+    _OtherProgram(lambda value: _is_set(value) and value != "original", ("feed_forward_type",), _JINA),
+    _OtherProgram(_is_set, ("use_relative_position", "max_relative_position"), _NEZHA),
     _OtherProgram(_several, _EXPERT_KEYS, _EXPERTS),
-    _OtherProgram(_given, ("glyph_embedding_dim", "pinyin_map_len"), _GLYPHS),
-    _OtherProgram(_given, ("lora_adaptations",), _LORA),
-    _OtherProgram(_given, ("attention_window", "attention_dilation"), _LONGFORMER),
+    _OtherProgram(_is_set, ("glyph_embedding_dim", "pinyin_map_len"), _GLYPHS),
+    _OtherProgram(_is_set, ("lora_adaptations",), _LORA),
+    _OtherProgram(_is_set, ("attention_window", "attention_dilation"), _LONGFORMER),
     _OtherProgram(lambda value: value == "multiquery", ("attention_head_type",), _MULTIQUERY),
     _OtherProgram(lambda value: value == "nezha", ("model_type",), _NEZHA),
 )

@@ -54,29 +54,26 @@ _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
 # Keys of types that have all of BERT's sizes as well (LayoutLM, BigBird, LXMERT ...), but other tensors.
 _ELSEWHERE = frozenset(
     (
-        *(
-            "adapter_reduction_factor",
-            "afn",
-            "rotary_dim",
-            "dff",
-            "multi_query",
-            "approx_mode",
-            "attention_type",
-            "attention_window",
-            "bbox_scale",
-        ),
+        *("adapter_reduction_factor", "afn", "approx_mode", "attention_type", "attention_window", "bbox_scale", "dff"),
         *("block_per_row", "channel_shrink_ratio", "classifier_activation", "concat_input", "conv_kernel_size"),
         *("conv_window", "coordinate_size", "default_language", "dim_bbox", "enable_pronunciation", "enable_shape"),
         *("entity_emb_size", "entity_vocab_size", "has_relative_attention_bias", "hash_code_len", "head_dim"),
         *("head_ratio", "image_size", "initializer_factor", "input_embedding_size", "input_size"),
         *("intermediate_groups", "intra_bottleneck_size", "key_query_shared_bottleneck", "l_layers", "languages"),
         *("max_2d_position_embeddings", "max_grid_col_position_embeddings", "max_rel_2d_pos", "max_rel_pos"),
-        *("max_xpath_tag_unit_embeddings", "modality_type_vocab_size", "num_channels", "num_feedforward_networks"),
-        *("num_hash", "num_landmarks", "num_object_labels", "num_random_blocks", "output_embedding_size"),
-        *("patch_size", "pooler_hidden_size", "project_dim", "projection_dim", "pronunciation_vocab_size"),
-        *("q_groups", "qkv_bias", "quant_mode", "question_token_id", "r_layers", "rope_parameters", "rope_scaling"),
-        *("rope_theta", "rotary_value", "segment_means_seq_len", "shape_vocab_size", "true_hidden_size"),
-        *("use_bottleneck", "visual_embedding_dim", "visual_feat_dim", "x_layers"),
+        *("max_xpath_tag_unit_embeddings", "modality_type_vocab_size", "multi_query", "num_channels"),
+        *("num_feedforward_networks", "num_hash", "num_landmarks", "num_object_labels", "num_random_blocks"),
+        *("output_embedding_size", "patch_size", "pooler_hidden_size", "project_dim", "projection_dim"),
+        *("pronunciation_vocab_size", "q_groups", "qkv_bias", "quant_mode", "question_token_id", "r_layers"),
+        *("rope_parameters", "rope_scaling", "rope_theta", "rotary_dim", "rotary_value", "segment_means_seq_len"),
+        *(
+            "shape_vocab_size",
+            "true_hidden_size",
+            "use_bottleneck",
+            "visual_embedding_dim",
+            "visual_feat_dim",
+            "x_layers",
+        ),
     )
 )
 _OLDEST = ("bert", "gpt2")  # whose files of 2019 name no type, and whose keys other types have as well
@@ -145,7 +142,7 @@ def _plain(name: Any) -> str:
 
 
 def _of_class(name: str) -> Family | None:
-    """The family of a class, also of one with a head of somebody's own, such as BertForSentiment."""
+    """The family of a class, including classes with a custom head, such as BertForSentiment."""
     name = name.removeprefix("TF").removeprefix("Flax")
     if name in CLASSES:
         return CLASSES[name]

@@ -1,4 +1,4 @@
-"""The box that takes anything: what a text is read as, its model, its counts and what differs."""
+"""The box for any text: what it is read as, its model, its counts and its differences from the model."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -6,7 +6,6 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.checkpoints.local_files import chosen
-from bertcalc.diagnosis import count_lines
 from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model
@@ -44,7 +43,7 @@ class _Read(NamedTuple):
 
 
 def show(model: Model) -> None:
-    """Draw the box, and what the text in it is; numbers are explained against ``model``."""
+    """Draw the box, and what its text is read as; numbers are explained against ``model``."""
     text, kind = _show_box()
     if not text.strip():
         return
@@ -53,14 +52,14 @@ def show(model: Model) -> None:
         st.error(sentence(problem))
     if answer.problems and is_of_another_type(answer.problems):
         show_config_link(text)
-    reading = answer.reading or st.session_state.get("text read last")
-    if reading is None:
+    last: _Read | None = answer if answer.reading else st.session_state.get("text read last")
+    if last is None or last.reading is None:
         return
     if answer.problems:
         st.caption(_("What follows belongs to the last text that could be read."))
-    st.session_state["text read last"] = reading
-    st.markdown(f"**{sentence(reading.sentence)}**")
-    _show_reading(reading, model, text)
+    st.session_state["text read last"] = last
+    st.markdown(f"**{sentence(last.reading.sentence)}**")
+    _show_reading(last.reading, model, last.asked[0])
 
 
 def _show_box() -> tuple[str, str]:
@@ -130,9 +129,6 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
 
 
 def _show_hand_count(model: Model, text: str) -> None:
-    if problem := count_lines.problem(text):
-        st.error(sentence(problem))
-        return
     report = terms_view.report_on(model, text)
     terms_view.show_verdicts(model, report)
     terms_view.show_corrections(model, report)
