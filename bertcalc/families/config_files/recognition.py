@@ -10,15 +10,16 @@ electra, convbert, mobilebert, roformer, squeezebert. Add the model_type.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.config import OTHER_NAMES, Config, near_field
 from bertcalc.families import CLASSES, FAMILIES
+from bertcalc.families.config_files.key_remarks import named
 from bertcalc.families.config_files.size_names import names_read
 from bertcalc.families.uncounted_keys import EMPTY, NEUTRAL, OF_MEMORY
 from bertcalc.model.family import Family
-from bertcalc.text import N_, shorten
+from bertcalc.text import N_
 from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import InputError, Problem
 
@@ -77,7 +78,7 @@ _ELSEWHERE = frozenset(
     )
 )
 _OLDEST = ("bert", "gpt2")  # whose files of 2019 name no type, and whose keys other types have as well
-_NAMED = 4
+_NAMED = 4  # the most unknown keys to list
 
 RECOGNIZED = N_("This file names no model_type: it is read as {family}, recognized by {keys}.")
 LIKE_BERT = N_(
@@ -188,7 +189,7 @@ def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     if unknown:
         message = N_("This file names no model_type, and these are no keys of {family}: {keys}. Add the model_type.")
-        raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=_named(unknown)))
+        raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=named(unknown, _NAMED)))
 
 
 def _is_foreign(kind: type[Config], key: str) -> bool:
@@ -198,11 +199,6 @@ def _is_foreign(kind: type[Config], key: str) -> bool:
 
 def _default() -> Family:
     return next(iter(FAMILIES.values()))
-
-
-def _named(keys: Iterable[str]) -> str:
-    short = [shorten(key) for key in keys]
-    return ", ".join(short[:_NAMED]) + (" ..." if short[_NAMED:] else "")
 
 
 def _family_names() -> str:

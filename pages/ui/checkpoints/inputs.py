@@ -17,7 +17,8 @@ from bertcalc.checkpoints.local_files import INDEX_SUFFIX, SUFFIX, chosen, weigh
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config import Config
 from bertcalc.families import CLASSES, counterpart, family_of
-from bertcalc.families.hf_json import LARGEST, MISSPELLED, Described, is_of_another_type, read, read_object, text_of
+from bertcalc.families.config_files.key_remarks import MISSPELLED
+from bertcalc.families.hf_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
 from bertcalc.hub import hub_workers, reader
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
