@@ -10,9 +10,10 @@
 import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, product
 from math import prod
 
+from bertcalc.config import Config
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, KnownCount, known_counts
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families import family_of
@@ -90,23 +91,25 @@ def _published() -> tuple[KnownCount, ...]:
 
 def buffers(model: Model, size: int) -> Iterator[Problem]:
     """The buffers of one operation that have exactly this many bytes, the smallest batch first."""
-    config = model.config
-    heads, hidden = config.num_attention_heads, config.hidden_size
-    found = []
-    for length in _LENGTHS:
-        for width in (4, 2):
-            scores, states = heads * length * length * width, length * hidden * width
-            inner, logits = length * config.intermediate_size * width, length * config.vocab_size * width
-            for bytes_of_one, message, values in (
-                (scores, _SCORES, {"heads": heads, "length": length}),
-                (states, _STATES, {"length": length, "hidden": hidden}),
-                (inner, _INNER, {"length": length, "hidden": config.intermediate_size}),
-                (logits, _LOGITS, {"length": length, "hidden": config.vocab_size}),
-            ):
-                batch, rest = divmod(size, bytes_of_one)
-                if not rest and batch in _BATCH_SIZES:
-                    found.append((batch, Problem.of(message, batch=batch, width=width, **values)))
-    yield from (meaning for _batch, meaning in sorted(found, key=lambda entry: entry[0]))
+    by_batch: list[tuple[int, Problem]] = []
+    for length, width in product(_LENGTHS, (4, 2)):
+        for elements, message, values in _buffers_of_one(model.config, length):
+            batch, rest = divmod(size, elements * width)
+            if not rest and batch in _BATCH_SIZES:
+                by_batch.append((batch, Problem.of(message, batch=batch, width=width, length=length, **values)))
+    yield from (buffer for _batch, buffer in sorted(by_batch, key=lambda entry: entry[0]))
+
+
+def _buffers_of_one(config: Config, length: int) -> Iterator[tuple[int, str, dict[str, int]]]:
+    """The elements of each buffer for one sequence, the message about it, and the message's other values."""
+    heads = config.num_attention_heads
+    yield heads * length * length, _SCORES, {"heads": heads}
+    for columns, message in (
+        (config.hidden_size, _STATES),
+        (config.intermediate_size, _INNER),
+        (config.vocab_size, _LOGITS),
+    ):
+        yield length * columns, message, {"hidden": columns}
 
 
 _SCORES = N_("The attention scores of one layer: {batch} x {heads} heads x {length} x {length} x {width} bytes.")

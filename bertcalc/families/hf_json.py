@@ -154,24 +154,32 @@ def read(text: str) -> Described:
         raise wrong(message, keys=key_remarks.named(content))
     family, recognition = recognized(content)
     kind = family.config
-    known = names_read(kind) | {*FIVE.lacks}
     content, renamed = _with_vocabulary(content)
     values = _values(kind, content)
-    kept = list(_without_count(kind, values))
-    labels = content.get("id2label")
-    refusals = [*(_not_counted(kind, problem) for problem in problems(kind, values)), *kind.refused(content)]
-    if labels is not None and not _is_labels(labels):
-        message = N_("id2label {value} is not possible: it must map numbers to names.")
-        refusals.append(named_problem("id2label", labels, message))
-    converted = {key for key, value in content.items() if kind.converted({key: value})}
-    unread = {key: value for key, value in content.items() if key not in {*known, *_OTHERS, *converted}}
-    _raise([*refusals, *key_remarks.misnamed(kind, unread, content, values), *_factorized(kind, unread, values)])
+    replaced = list(_without_count(kind, values))
+    read_keys = {*names_read(kind), *FIVE.lacks, *_OTHERS}
+    unread = {key: value for key, value in content.items() if key not in read_keys and not kind.converted({key: value})}
+    _raise(_refusals(kind, content, unread, values))
     config = kind(**values)
     architecture, remarks = _architecture(content.get("architectures"), family)
     if architecture and (problem := class_of(architecture).unbuilt(config)):
         raise InputError(problem)
-    remarks = [*filter(None, (recognition,)), *other_programs.guess(content), *renamed, *remarks, *kept]
+    remarks = [*filter(None, (recognition,)), *other_programs.guess(content), *renamed, *remarks, *replaced]
     return Described(config, architecture, [*remarks, *key_remarks.remarks(config, content, unread, values)])
+
+
+def _refusals(
+    kind: type[Config], content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """The problems with the values of a file, and with keys that are not read although they change the model."""
+    yield from (_not_counted(kind, problem) for problem in problems(kind, values))
+    yield from kind.refused(content)
+    labels = content.get("id2label")
+    if labels is not None and not _is_labels(labels):
+        message = N_("id2label {value} is not possible: it must map numbers to names.")
+        yield named_problem("id2label", labels, message)
+    yield from key_remarks.misnamed(kind, unread, content, values)
+    yield from _factorized(kind, unread, values)
 
 
 @cache

@@ -266,9 +266,9 @@ class _Inspector:
     def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
         """Whether a configuration is bad at another value of two fields, too, if both have it."""
         pair = (condition.field, str(condition.other))
-        sizes = [times * max(values[name] for name in pair) for times in (2, 3)]
-        equal = [dict.fromkeys(pair, size) for size in sizes]
-        allowed = [both for both in equal if self._meets({**values, **both})]
+        largest = max(values[name] for name in pair)
+        equal = [dict.fromkeys(pair, times * largest) for times in (2, 3)]
+        allowed = [sizes for sizes in equal if self._meets({**values, **sizes})]
         return not self.agrees(self.lab.build({**self._changed(values), **(allowed or equal)[0]}))
 
     def _meets(self, values: Values) -> bool:

@@ -14,5 +14,4 @@ SIZE_NAMES = frozenset(
 
 def names_read(kind: type[Config]) -> frozenset[str]:
     """The keys that transformers reads as fields of a family: their own names, and the mapped shared names."""
-    own = vars(kind.default()).keys()
-    return frozenset(own) | {name for name in MAPPED if kind.has(name)}
+    return frozenset(vars(kind.default())) | {name for name in MAPPED if kind.has(name)}
