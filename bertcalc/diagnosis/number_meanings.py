@@ -1,4 +1,4 @@
-"""What a number that somebody typed may mean, in sentences: the counts, mistakes, files and costs that give it.
+"""The meanings of a typed number in sentences: the counts, mistakes, files and costs that give it.
 
 >>> from bertcalc import BertConfig
 >>> print(meanings_of(Model(BertConfig()), "85,054,464"))

@@ -1,1 +1,1 @@
-"""Read what people have: printed models, listings, summaries, files, numbers and texts."""
+"""Recognize and read pasted texts: printed models, listings, summaries, files, numbers and articles."""

@@ -1,4 +1,4 @@
-"""A text of each kind to try: made by bertcalc from its own definitions, the article with two mistakes."""
+"""Examples of texts to paste, generated from bertcalc's definitions; the article has two mistakes."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Read any text that people have: recognize what it is, and read it as that.
+"""Recognize the kind of a pasted text, and read it as that kind.
 
 >>> read("Linear(in_features=768, out_features=2, bias=True)").num_parameters
 1538

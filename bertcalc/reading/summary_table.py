@@ -31,7 +31,6 @@ from bertcalc.text import N_
 from bertcalc.text.problem import Problem, wrong
 
 SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
-_HEADER = re.compile(r"Layer \(type(?P<torchinfo>[ :(\w)]*:depth-idx\)|:depth-idx\))?")
 _OF_TORCHINFO = re.compile(
     r"[│|├└─ ]{0,200}(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?"
     r": (?P<depth>[0-9]{1,3})-[0-9]{1,6}(?P<rest> .*|)"
@@ -242,13 +241,12 @@ def _class(kind: str) -> str | None:
 def _with_count(architecture: str, count: int) -> Model | None:
     """The preset that has this count as this class, with or without the pooler."""
     family = CLASSES[architecture]
-    for preset in PRESETS.values():
-        if isinstance(preset.config, family.config) and type(preset.config) is family.config:
-            for pooler in (True, False):
-                with suppress(ConfigError):
-                    model = Model(preset.config, architecture, pooler)
-                    if _has(model, count):
-                        return model
+    configs = [preset.config for preset in PRESETS.values() if type(preset.config) is family.config]
+    for config, pooler in product(configs, (True, False)):
+        with suppress(ConfigError):
+            model = Model(config, architecture, pooler)
+            if _has(model, count):
+                return model
     return None
 
 
@@ -313,9 +311,9 @@ def _with_units(default: Model, values: dict[str, Any], pooler: bool, count: int
     """The model with some sizes and the intermediate_size that gives a count, which grows by the same for each unit."""
 
     def model(units: int) -> Model:
-        own = default.config.under_own_names({**values, "intermediate_size": units})
-        return Model(replace(default.config, **own), default.architecture, pooler)
+        fields = default.config.under_own_names({**values, "intermediate_size": units})
+        return Model(replace(default.config, **fields), default.architecture, pooler)
 
-    one, each = model(1), model(2).num_parameters() - model(1).num_parameters()
-    units, rest = divmod(count - one.num_parameters(), each)
+    smallest, larger = (model(units).num_parameters() for units in (1, 2))
+    units, rest = divmod(count - smallest, larger - smallest)
     return model(units + 1) if not rest and units >= 0 else None

@@ -90,7 +90,7 @@ class TextReading:
         return self.model is not None and not (self.missing or self.additional or self.reshaped)
 
     def sentences(self) -> list[Problem]:
-        """Everything that is to say about the text, each sentence with its values, so that it can be translated."""
+        """All sentences about the text, each with its values, so that it can be translated."""
         return [self.sentence, *self._of_count(), *self._of_differences(), *self._of_conditions(), *self.notes]
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""Files that people have instead of a plain config.json: of other programs, without a model type, or of no model."""
+"""Unusual config.json files: without a model type, of other programs, of no model; remarks on their keys."""

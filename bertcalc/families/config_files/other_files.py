@@ -1,4 +1,4 @@
-"""JSON files that lie beside a config.json and describe no model: recognized by their keys, and explained.
+"""JSON files beside a config.json that describe no model: recognized by their keys, and explained.
 
 >>> print(explained({"word_embedding_dimension": 384}))
 This is the config.json of a pooling of sentence-transformers, which has no parameters.
@@ -18,7 +18,7 @@ from bertcalc.text.problem import Problem
 
 
 class _FileKind(NamedTuple):
-    """A file of no model: what it is, and what recognizes its content."""
+    """A kind of file that describes no model: the message about it, and how to recognize its content."""
 
     message: str
     matches: Callable[[Mapping[str, Any]], bool]

@@ -1,4 +1,4 @@
-"""Configurations of programs that transformers does not have, which name a type that it has, or one of their own.
+"""Configurations of programs that transformers lacks, although their model type is often one of its types.
 
 A repository with its own program describes it with auto_map. Its model type is often bert, although positions,
 feed-forwards or embeddings differ from BERT's. Such a program is not run here, and its models are refused by name.
@@ -113,7 +113,7 @@ GUESS = N_(
 
 
 def guess(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The remark on a configuration whose repository has its own program for the model."""
+    """The remark on a configuration whose repository has a program for the model."""
     programs = content.get("auto_map")
     if isinstance(programs, Mapping):
         named = [name for key, name in programs.items() if str(key).startswith(("AutoModel", "AutoConfig"))]
