@@ -18,10 +18,10 @@ class ReadModule(Module):
         return self.arguments
 
 
-Layers = tuple[int, int, Module]  # the number of the first layer, how many equal ones there are, and one of them
+LayerRun = tuple[int, int, Module]  # equal layers: the number of the first, how many there are, and one of them
 
 
-def folded(kind: str, layers: Iterable[Layers]) -> ModuleList:
+def folded(kind: str, layers: Iterable[LayerRun]) -> ModuleList:
     """A list of layers in which the longest run of equal ones is a single layer named ``*``, with copies.
 
     >>> str(folded("ModuleList", [(0, 1, Module("A")), (1, 1, Module("A")), (2, 1, Module("B"))])).splitlines()
@@ -41,7 +41,7 @@ def folded(kind: str, layers: Iterable[Layers]) -> ModuleList:
     return tree
 
 
-def _run(layers: list[Layers]) -> Layers:
+def _run(layers: list[LayerRun]) -> LayerRun:
     start, _copies, layer = layers[0]
     return start, sum(copies for _start, copies, _layer in layers), layer
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Shape
-from bertcalc.model.read_modules import Layers, ReadModule, folded
+from bertcalc.model.read_modules import LayerRun, ReadModule, folded
 from bertcalc.reading.leaf_modules import tensors_of
 from bertcalc.reading.plain_lines import is_fence, plain_lines
 
@@ -235,7 +235,7 @@ class _Reader:
         module.known = bool(closed.children or closed.parameters) or closed.kind in ("ModuleList", "Sequential")
         return module
 
-    def _without_gaps(self, layers: Sequence[Layers], path: str) -> Iterator[Layers]:
+    def _without_gaps(self, layers: Sequence[LayerRun], path: str) -> Iterator[LayerRun]:
         """The layers with those that were left out between two equal ones, as their numbers show."""
         end = 0
         before: Module | None = None

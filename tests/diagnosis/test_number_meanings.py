@@ -57,5 +57,5 @@ def test_a_text_without_a_number_is_refused() -> None:
         BERT.explain("hello")
 
 
-def test_a_number_is_explained_as_before() -> None:
+def test_an_integer_is_explained_by_its_mistakes() -> None:
     assert [cause.miscount for [cause] in [BERT.explain(108_891_648)[0]]] == ["pooler"]
