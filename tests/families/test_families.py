@@ -65,6 +65,9 @@ SAID = {
     ("bertcalc/model/registry.py", "BertConfig"),  # the same
     ("bertcalc/api/live_model.py", "BertModel"),  # the same
     ("bertcalc/reading/printed_model.py", "BertModel"),  # the same
+    ("bertcalc/reading/listing.py", "word_embeddings"),  # the same
+    ("bertcalc/reading/examples.py", "BertForSequenceClassification"),  # a text to try
+    ("bertcalc/reading/printed_tree.py", "out_proj"),  # of torch.nn.MultiheadAttention
     ("bertcalc/forward/meanings.py", "predictions"),  # the word
     ("bertcalc/config/fields.py", "layer_norm"),  # a value that a file may have
     *(
