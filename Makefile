@@ -37,9 +37,7 @@ lint: $(VENV)/dev
 
 # Add the source's new messages to the catalogues and remove stale ones; translating them is left to you.
 messages: $(VENV)/dev
-	$(VENV)/bin/python -m babel.messages.frontend -q extract -F babel.cfg -k N_ -k in_context:1c,2 --no-location --sort-output -o $(VENV)/messages.pot app.py bertcalc pages
-	$(foreach po,$(wildcard pages/ui/locale/*.po),$(VENV)/bin/pybabel -q update -l $(basename $(notdir $(po))) \
-		-i $(VENV)/messages.pot -o $(po) --ignore-obsolete --no-fuzzy-matching --omit-header -w 110 &&) true
+	$(VENV)/bin/python -m pages.ui.locale.update
 
 # Pin every installed package, for all systems and Python from 3.11 on. Versions in the files stay as long as they fit;
 # delete the files first to get the newest ones.

@@ -40,6 +40,7 @@ _OURS = (
     "'<style>",
     '"<style>',
     "tree_html(",
+    "'<pre>{report.html()}",  # which escapes the text
     '"""<div class="on-paper">',
     '\'<div class="squares"',
     '\'<div class="heads"',
@@ -54,7 +55,7 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
         for argument in _html(node)
         if not ast.unparse(argument).startswith("Path(__file__)")
     ]
-    assert len(shown) == 8
+    assert len(shown) == 9
     assert all(text.lstrip("f").startswith(_OURS) for text in shown)
 
 

@@ -100,6 +100,7 @@ class Model(core.Model):
             from bertcalc.diagnosis.number_meanings import meanings_of
 
             return meanings_of(self, number)
+        single_model("explain()", self)
         return self._mistakes(number)
 
     @checked

@@ -23,7 +23,7 @@ from bertcalc.config import Config, problems, uncounted
 from bertcalc.config.fields import field_named, is_int
 from bertcalc.families import CLASSES, FAMILIES, class_of, counterpart
 from bertcalc.families.config_files import key_remarks, other_files, other_programs
-from bertcalc.families.config_files.recognition import (
+from bertcalc.families.config_files.keys_of_families import (
     GUESSED,
     LIKE_BERT,
     OLD_VOCABULARY,
@@ -31,7 +31,7 @@ from bertcalc.families.config_files.recognition import (
     listed,
     recognized,
 )
-from bertcalc.families.config_files.recognition import problem as named_problem
+from bertcalc.families.config_files.keys_of_families import problem as named_problem
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model

@@ -86,6 +86,8 @@ class _TextPrinter(_NamedPrinter):
     def _print_Pow(self, power: Any, rational: bool = False) -> str:
         if power.exp.is_Integer and power.exp > 0:
             return f"{self.parenthesize(power.base, PRECEDENCE['Pow'])}{superscript(int(power.exp))}"
+        if power.exp.is_Integer and power.exp < -1:
+            return f"1/{self._print(power.base**-power.exp)}"
         return str(super()._print_Pow(power, rational))
 
     def _print_floor(self, function: Any) -> str:

@@ -3,6 +3,8 @@
 import html
 from collections.abc import Iterator
 from fractions import Fraction
+from pathlib import Path
+from string import Template
 from typing import Literal, NamedTuple
 
 from bertcalc.model.model import Model
@@ -12,6 +14,7 @@ from bertcalc.text.digits import brief, size
 from bertcalc.text.problem import Problem
 
 Verdict = Literal["right", "wrong", "conditional", "unknown"]
+_PAGE = Path(__file__).parent / "page.html"
 MARKS: dict[Verdict, str] = {"right": "✓", "wrong": "✗", "conditional": "~", "unknown": "?"}
 WORDS: dict[Verdict, str] = {
     "right": N_("right"),
@@ -114,9 +117,12 @@ class Proofread(NamedTuple):
 
     def page(self) -> str:
         """A page to hand back: the summary, the marked text, and a list of the claims with their reasons."""
-        summary = "".join(f"<p>{html.escape(str(part))}</p>" for part in self.summary())
-        claims = "".join(f"<li>{html.escape(str(claim))}</li>" for claim in self.claims)
-        return f"<!doctype html><meta charset=utf-8>{_STYLE}{summary}<pre>{self.html()}</pre><ol>{claims}</ol>"
+        parts = {
+            "summary": "\n".join(f"<p>{html.escape(str(part))}</p>" for part in self.summary()),
+            "text": self.html(),
+            "claims": "\n".join(f"<li>{html.escape(str(claim))}</li>" for claim in self.claims),
+        }
+        return Template(_PAGE.read_text(encoding="utf-8")).substitute(parts)
 
     def markdown(self) -> str:
         """The text with a sign after every claim, and a footnote for each that is not simply right."""
@@ -141,13 +147,6 @@ class Proofread(NamedTuple):
             yield claim, self.text[claim.start : claim.end]
             last = claim.end
         yield None, self.text[last:]
-
-
-_STYLE = (
-    "<title>Proofread</title><style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto}"
-    "pre{white-space:pre-wrap}.right{background:#cde8f6}.wrong{background:#f9d3c0;text-decoration:underline wavy}"
-    ".conditional{background:#f6ecb8}.unknown{background:#e6e6e6}</style>"
-)
 
 
 def _mark(claim: CheckedClaim, piece: str) -> str:

@@ -1,9 +1,9 @@
 """Mark text for translation, and quote untrusted text."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, BinaryIO, TypeVar
+from typing import TypeVar
 
 Message = TypeVar("Message", bound=str)
 Translate = Callable[[str], str]  # translates a marked message
@@ -12,27 +12,6 @@ Translate = Callable[[str], str]  # translates a marked message
 def N_(message: Message) -> Message:
     """Mark a message for the translation catalogue where it is defined."""
     return message
-
-
-def extract(
-    file: BinaryIO, keywords: Collection[str], comment_tags: Collection[str], options: Mapping[str, str]
-) -> Iterator[tuple[int, None, str, list[str]]]:
-    """Extract the texts of a TOML file for the catalogue (a Babel extraction method); babel.cfg lists the keys."""
-
-    import tomllib  # slow to import, and only the catalogue needs it
-
-    def texts(value: Any, key: str) -> Iterator[str]:
-        match value:
-            case dict():
-                for name, part in value.items():
-                    yield from texts(part, name)
-            case list():
-                for part in value:
-                    yield from texts(part, key)
-            case str() if key in options["keys"].split():
-                yield value
-
-    return ((1, None, text, []) for text in texts(tomllib.load(file), ""))
 
 
 # Characters that are printable according to Unicode, but blank.

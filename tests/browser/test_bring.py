@@ -36,7 +36,8 @@ def test_a_pasted_config_is_taken_with_the_keyboard_and_is_the_model_of_every_pa
     page.get_by_role("button", name="Use this model").focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**num_labels=3**")
-    expect_query(page, {"preset": "bert-base-chinese", "architecture": "BertForTokenClassification", "num_labels": "3"})
+    taken = {"preset": "bert-base-chinese", "architecture": "BertForTokenClassification", "num_labels": "3"}
+    expect_query(page, {"bring": "config", **taken})
     page.get_by_role("link", name="Parameters").click()
     ready(page)
     expect(total(page)).to_have_text("101,679,363")

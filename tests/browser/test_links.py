@@ -1,7 +1,7 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
 import re
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 
 from playwright.sync_api import BrowserContext, Page, expect
 
@@ -89,9 +89,7 @@ def said(page: Page, link: dict[str, str]) -> list[str]:
 def go(page: Page, path: str) -> None:
     """Go to a page by the navigation."""
     [(section, name)] = [(section, of[path].title) for section, of in SECTIONS.items() if path in of]
-    if not SECTIONS[section][path].is_listed:
-        page.goto(urljoin(page.url, f"/{path}"))
-    elif section:
+    if section:
         open_page(page, section, name)
     else:
         page.get_by_role("link", name=name, exact=True).click()
@@ -104,7 +102,10 @@ def test_the_link_of_every_page_shows_the_same_after_all_others(look: Look) -> N
         page = look(f"{path}?{urlencode(MODEL | own)}")
         before[path] = said(page, MODEL | own)
         assert shown in before[path][0]
+    listed = {path for entries in SECTIONS.values() for path, entry in entries.items() if entry.is_listed}
     for path, (own, _shown) in LINKS.items():
+        if path not in listed:
+            continue
         go(page, path)
         assert said(page, MODEL | own) == before[path]
 

@@ -12,7 +12,7 @@ from transformers.initialization import no_init_weights
 
 from bertcalc.config import OTHER_NAMES
 from bertcalc.families import FAMILIES, family_of
-from bertcalc.families.config_files.recognition import LIKE_BERT, OLD_VOCABULARY, RECOGNIZED
+from bertcalc.families.config_files.keys_of_families import LIKE_BERT, OLD_VOCABULARY, RECOGNIZED
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.families.hf_json import read
 from bertcalc.families.uncounted_keys import NEUTRAL

@@ -53,6 +53,8 @@ DATA = {
         "bertcalc/families/published.toml",
         "bertcalc/diagnosis/known_counts.toml",
     ),
+    *("bertcalc/proofreading/subject.py", "bertcalc/proofreading/judging.py"),  # names and words in write-ups
+    "bertcalc/reading/tensorflow_names.py",  # names in checkpoints of TensorFlow
     *("bertcalc/explore/compare.toml", "pages/lectures/same-layers.toml", "pages/lectures/why-110-million.toml"),
 }
 # Names in other files that no behaviour depends on.
@@ -62,6 +64,10 @@ SAID = {
     ("bertcalc/text/arguments.py", "BertConfig"),  # an example in messages
     ("bertcalc/model/registry.py", "BertConfig"),  # the same
     ("bertcalc/api/live_model.py", "BertModel"),  # the same
+    ("bertcalc/reading/printed_model.py", "BertModel"),  # the same
+    ("bertcalc/reading/listing.py", "word_embeddings"),  # the same
+    ("bertcalc/reading/examples.py", "BertForSequenceClassification"),  # a text to try
+    ("bertcalc/reading/printed_tree.py", "out_proj"),  # of torch.nn.MultiheadAttention
     ("bertcalc/forward/meanings.py", "predictions"),  # the word
     ("bertcalc/config/fields.py", "layer_norm"),  # a value that a file may have
     *(

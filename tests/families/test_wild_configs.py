@@ -12,7 +12,7 @@ import transformers
 
 from bertcalc import BertConfig
 from bertcalc.families import FAMILIES
-from bertcalc.families.config_files.recognition import OLD_VOCABULARY
+from bertcalc.families.config_files.keys_of_families import OLD_VOCABULARY
 from bertcalc.families.hf_json import read
 from bertcalc.families.hf_json import read_object as object_of
 from bertcalc.model.model import Model

@@ -461,14 +461,14 @@ def test_what_is_said_to_a_wrong_shape() -> None:
     for text, said in (
         ("12 × 4", "The dimensions are right, but in the wrong order."),
         ("4", "It has 2 dimensions, not 1."),
-        ("4 × 13", "Correct dimensions: 1 of 2."),
+        ("4 × 13", "1 of 2 dimensions are correct."),
     ):
         [sentence] = check(shape, text).remarks
         assert sentence.message.format(**sentence.values) == said
     twice = exercise(0, "medium", "step")
     assert twice.right == (4, 10, 50, 50)
     [sentence] = check(twice, "4 × 10 × 10 × 50").remarks
-    assert sentence.message.format(**sentence.values) == "Correct dimensions: 3 of 4."
+    assert sentence.message.format(**sentence.values) == "3 of 4 dimensions are correct."
 
 
 def test_what_is_said_to_wrong_fields() -> None:

@@ -12,7 +12,7 @@ from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.families import FAMILIES
 from bertcalc.families.config_files import other_programs
-from bertcalc.families.config_files.recognition import of_remote_type
+from bertcalc.families.config_files.keys_of_families import of_remote_type
 from bertcalc.families.hf_json import read_object
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong

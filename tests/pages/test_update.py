@@ -1,0 +1,72 @@
+"""Updating the catalogues: long messages have ids, with which an edited one keeps its translation."""
+
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+from babel.messages.catalog import Catalog
+
+from pages.ui.locale import update
+from pages.ui.locale.update import LONG, extract_python, extracted
+from tests.pages.test_i18n import OTHERS, in_catalogue
+
+LONG_TEXT = "The attention of one layer has four matrices of the hidden size squared. " * 2
+EDITED = LONG_TEXT.replace("four", "4")
+
+
+def catalog_of(*texts: str, scope: str = "show") -> Catalog:
+    """The catalog of a page whose function has these messages."""
+    calls = "\n".join(f"    _({text!r})" for text in texts)
+    catalog = Catalog(locale="zh")
+    for _line, _function, text, comments in extract_python(
+        BytesIO(f"def {scope}():\n{calls}\n".encode()), {"_": None}, (), {}
+    ):
+        catalog.add(text, auto_comments=comments)
+    return catalog
+
+
+def translated(catalog: Catalog, **texts: str) -> Catalog:
+    for message in catalog:
+        if message.id:
+            message.string = texts.get(message.id, "译文")
+    return catalog
+
+
+def strings(catalog: Catalog) -> dict[str, str]:
+    return {str(message.id): str(message.string or "") for message in catalog if message.id}
+
+
+def test_an_edited_long_message_keeps_its_translation() -> None:
+    catalog = translated(catalog_of(LONG_TEXT, "Short"))
+    update.update(catalog, catalog_of(EDITED, "Brief"))
+    assert strings(catalog) == {EDITED: "译文", "Brief": ""}
+
+
+def test_a_message_that_moves_keeps_its_translation_and_gives_it_to_no_other() -> None:
+    catalog = translated(catalog_of(LONG_TEXT))
+    update.update(catalog, catalog_of(EDITED, LONG_TEXT))
+    assert strings(catalog) == {EDITED: "", LONG_TEXT: "译文"}
+    update.update(catalog, catalog_of(LONG_TEXT, scope="draw"))
+    assert strings(catalog) == {LONG_TEXT: "译文"}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_long_message_has_an_id_of_its_own(language: str) -> None:
+    ids = [tuple(message.auto_comments) for message in in_catalogue(language) if len(str(message.id)) >= LONG]
+    assert all(ids)
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_catalogue_is_up_to_date(language: str) -> None:
+    """Also its comments: ``make messages`` changes nothing."""
+    source = {message.id: message.auto_comments for message in extracted() if message.id}
+    assert {message.id: message.auto_comments for message in in_catalogue(language) if message.id} == source
+
+
+def test_make_messages_changes_no_file_that_is_up_to_date(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = {}
+    monkeypatch.setattr(Path, "write_bytes", lambda path, data: written.update({path: data}))
+    update.main()
+    assert written == {path: path.read_bytes() for path in written}
+    assert written
