@@ -8,7 +8,7 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -126,37 +126,50 @@ _MOST_TOKENS, _DEEPEST = 60, 8  # of one calculation
 _LONGEST_LINE = 4000
 
 
-def find(text: str, letters: Mapping[str, int]) -> list[WrittenNumber]:
-    """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations."""
+def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> list[WrittenNumber]:
+    """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations.
+
+    Those that the text itself gives are ``bound``.
+    """
     entries: list[WrittenNumber] = []
     start = 0
     for number, line in enumerate(text.split("\n")):
         for first in range(0, len(line), _LONGEST_LINE):
-            entries += _of_line(line[first : first + _LONGEST_LINE], start + first, number, letters)
+            entries += _of_line(line[first : first + _LONGEST_LINE], start + first, number, letters, bound)
         start += len(line) + 1
     return entries
 
 
-def _of_line(line: str, offset: int, number: int, letters: Mapping[str, int]) -> Iterator[WrittenNumber]:
+def _of_line(
+    line: str, offset: int, number: int, letters: Mapping[str, int], bound: Collection[str]
+) -> Iterator[WrittenNumber]:
     if not any(map(str.isdigit, line)) and "=" not in line:
         return
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
-    chains = list(_chains(tokens, letters))
+    chains = list(_chains(tokens, letters, bound))
     cells = _cells(line)
     weighty = [sides for sides in chains if not _is_minor(sides)]
     before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
     after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
+    named = ""
     for sides in chains:
         before = line[before_at.get(id(sides), 0) : sides[0].start]
+        named = before if not _COMPARED.fullmatch(before) else f"{named}{before}"
         after = line[sides[-1].end : after_at.get(id(sides), len(line))]
         column = line.count("|", 0, sides[0].start)
         placed = tuple([_placed(side, offset) for side in sides])
-        yield WrittenNumber(placed, before.strip(), after.strip(), number, cells, column)
+        yield WrittenNumber(placed, named.strip(), after.strip(), number, cells, column)
+
+
+# What stands between two numbers of the same thing: 85,054,464 -> 42,527,232.
+_COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)\s*")
 
 
 def _is_minor(sides: Sequence[ChainSide]) -> bool:
     """Whether a number is so small that the words before it may be about the next one: 12 layers."""
     only = sides[0]
+    if len(sides) == 1 and re.fullmatch(r"[0-9.]{1,5} ?B", only.text):
+        return True  # the name of a model: 7B
     return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
 
 
@@ -188,7 +201,9 @@ def _token(match: re.Match[str]) -> _Token:
 _typed = lru_cache(maxsize=4096)(typed)
 
 
-def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tuple[ChainSide, ...]]:
+def _chains(
+    tokens: Sequence[_Token], letters: Mapping[str, int], bound: Collection[str]
+) -> Iterator[tuple[ChainSide, ...]]:
     index = 0
     while index < len(tokens):
         side, end = _side(tokens, index, letters)
@@ -196,7 +211,7 @@ def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tu
             index = max(end, index + 1)
             continue
         sides = [side]
-        while end + 1 < len(tokens) and tokens[end].kind == "equals":
+        while end + 1 < len(tokens) and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters)):
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
             following, after = _side(tokens, end + 1, letters)
@@ -205,23 +220,74 @@ def _chains(tokens: Sequence[_Token], letters: Mapping[str, int]) -> Iterator[tu
             sides.append(following)
             end = after
         index = end
-        yield from _worthwhile(sides)
+        yield from _worthwhile(sides, bound)
 
 
-def _worthwhile(sides: Sequence[ChainSide]) -> Iterator[tuple[ChainSide, ...]]:
+def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mapping[str, int]) -> bool:
+    """Whether a calculation fills a cell of a table and its result the next one: | 2*768*3072 | 4,718,592 |."""
+    if tokens[end].kind != "bar" or not first or tokens[first - 1].kind != "bar":
+        return False
+    side, after = _side(tokens, end + 1, letters)
+    if side is None or side.is_calculation or side.is_shape or side.letters or after >= len(tokens):
+        return False
+    computed, _after = _side(tokens, first, letters)
+    if computed is None or not computed.is_calculation or tokens[after].kind != "bar":
+        return False
+    if side.unit == "bytes":  # only a count that is called megabytes; other sizes are another column
+        return abs(computed.value / 1024**2 - side.value / 10**6) * 10**6 <= max(side.reach, side.rough)
+    return abs(computed.value - side.value) <= max(side.reach, side.rough) or not _may_be_apart(computed, side)
+
+
+def _may_be_apart(computed: ChainSide, side: ChainSide) -> bool:
+    """Whether a cell may be something else than the result of the one before: sizes, of one layer, or in bytes."""
+    if side.unit not in (None, "parameters") or computed.value < _LEAST_IN_CELLS or side.value < _LEAST_IN_CELLS:
+        return True
+    ratio = max(computed.value, side.value) / min(computed.value, side.value)
+    return len(computed.operands) < 3 or computed.letters or ratio.denominator == 1
+
+
+_LEAST_IN_CELLS = 10_000  # smaller numbers in a table are sizes
+
+
+def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[tuple[ChainSide, ...]]:
     """The chain, without letters that disagree with its numbers; nothing if it is a range or a single digit."""
     numeric = [side for side in sides if not side.letters]
-    if not numeric and len(sides) > 1 and len({_letters_in(side) for side in sides}) > 1:
+    if not numeric and len({side.value for side in sides}) > 1 and not _are_sums(sides):
         sides = sides[:1]  # a definition
     kept = [
         side
         for side in sides
-        if not side.letters or not numeric or any(abs(side.value - other.value) <= other.reach for other in numeric)
+        if not side.letters
+        or not numeric
+        or any(abs(side.value - other.value) <= other.reach for other in numeric)
+        or _is_bound(side, numeric, bound)
     ]
     if len(kept) == 1 and kept[0].is_calculation and _is_range(kept[0]):
         return
     if kept:
         yield tuple(kept)
+
+
+def _are_sums(sides: Sequence[ChainSide]) -> bool:
+    """Whether all sides are sums in the same letters, which have to agree: 12d² + 13d + 2d = 12d² + 15d."""
+    return len({_letters_in(side) for side in sides}) == 1 and all("+" in side.text for side in sides)
+
+
+def _is_bound(side: ChainSide, numeric: Sequence[ChainSide], bound: Collection[str]) -> bool:
+    """Whether a formula in letters is certainly about the number beside it.
+
+    It is if the text gives all its letters, or if it has those of a whole model: 12·L·d² + 2·V·d ≈ 124M.
+    """
+    low, high = sorted((side.value, numeric[0].value))
+    letters = _letters_in(side)
+    if len(numeric) > 1 or low < _LEAST_OF_BOUND or high >= _MOST_APART * low or (high / low).denominator == 1:
+        return False
+    is_whole = {"V", "H", "L"} <= letters and low >= _LEAST_OF_WHOLE and high / low > _LEAST_APART
+    return is_whole or (letters <= set(bound) and abs(high - low) > numeric[0].rough)
+
+
+_LEAST_OF_BOUND, _LEAST_OF_WHOLE = 10**4, 10**6
+_LEAST_APART, _MOST_APART = Fraction(51, 50), 3
 
 
 def _letters_in(side: ChainSide) -> frozenset[str]:
@@ -299,6 +365,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             continue  # a noun before the terms in parentheses: embedding(768*2)
         elif not complete and index == first and token.kind in ("name", "word") and _opens_sum(tokens, index + 1):
             first = index = index + 1
+            start = tokens[first].start if _INTRODUCES.search(token.text) else start
             continue
         elif complete and token.kind == "operator":
             if _SUPERSCRIPT.fullmatch(token.text):
@@ -330,7 +397,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         return None, best.after
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
-    if text.startswith("(") and len(inside) == 1 and not re.search(r"[-+*^]", text):
+    if tokens[first].text == "(" and len(inside) == 1 and not re.search(r"[-+*^]", text):
         return None, first + 1  # a number in parentheses is read alone
     if best.pieces == 1 and len(inside) == 1:
         only = amounts[0]
@@ -378,6 +445,10 @@ def _evaluated(
     return ChainSide(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
 
 
+# A word that ends so is no noun of the first term: 参数量为(768*64+64)*3
+_INTRODUCES = re.compile("(?:为|是|有|等于|约|共|即|参数量?|数量?)$")
+
+
 def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
     """Whether an operator other than a dash follows or precedes."""
     beside = (*tokens[max(0, index - 1) : index], *tokens[index + 1 : index + 2])
@@ -411,7 +482,8 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
             return True
     if first < 2 or tokens[first - 1].kind != "operator" or tokens[first - 1].text in ("-", "−"):
         return False
-    return tokens[first - 2].kind in ("name", "word", "number") or tokens[first - 2].text == ")"
+    cut = tokens[first - 2]
+    return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
 
 
 def _heading(tokens: Sequence[_Token], index: int) -> int:

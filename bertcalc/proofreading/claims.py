@@ -8,6 +8,7 @@ from string import Template
 from typing import Literal, NamedTuple
 
 from bertcalc.model.model import Model
+from bertcalc.proofreading.relatives import renamed
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Unit
 from bertcalc.text.digits import brief, size
@@ -102,11 +103,9 @@ class Proofread(NamedTuple):
             message = N_('The first error is "{text}": {reason}')
             yield Problem.of(message, text=shorten(first.text), reason=first.reasons[0])
         if self.model is not None:
-            yield Problem.of(
-                N_("{architecture} has {count} parameters."),
-                architecture=self.model.architecture,
-                count=self.model.num_parameters(),
-            )
+            message = N_("{architecture} has {count} parameters.")
+            count = self.model.num_parameters()
+            yield renamed(Problem.of(message, architecture=self.model.architecture, count=count), self.model)
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.summary()), *map(str, self.claims)])

@@ -16,7 +16,7 @@ from bertcalc.proofreading.calculations import WrittenNumber
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
-_CLAUSE = re.compile(r"[,，、;；。|]|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
+_CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})(?:\*\*|__)\s*[:：]?\s*$")
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
 _ONE = (
@@ -29,6 +29,11 @@ _ALL = (
 )
 
 
+# Chinese text and Latin words touch each other, so that the end of a word is not seen: 12层MHA共
+_BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[㐀-鿿])")
+_TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
+
+
 class Context(NamedTuple):
     """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
 
@@ -38,12 +43,31 @@ class Context(NamedTuple):
 
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
-        beside = " | ".join(self.names)
+        beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         if re.search(_ONE, beside, re.I):
             return "one"
         if layers > 1 and re.search(_ALL.format(layers=layers), beside, re.I):
             return "all"
         return "one" if self.headings and re.search(_ONE, self.headings[0], re.I) else ""
+
+
+# Query, key and value are one thing, although commas stand between them.
+_TRIPLE = re.compile(
+    r"(?<![A-Za-z])Q[,、] ?K[,、]? ?(?:and|&|和|与|[,、] ?)? ?V(?![A-Za-z])"
+    r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])",
+    re.I,
+)
+
+
+def _as_one(text: str) -> str:
+    return _TRIPLE.sub(lambda match: "QKV" if len(match[0]) < 12 else "query-key-value", text)
+
+
+# A short first sentence that is a heading: Feed forward. The first layer maps ...
+_RUN_IN = re.compile(r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?([^\W\d](?:[\w-]{1,20} ?){1,4})[.:：。]\s?(?=\w)")
+
+
+_WORD = re.compile(r"[^\W\d_]")
 
 
 class Surroundings:
@@ -59,7 +83,7 @@ class Surroundings:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
-                stack.append((level, (heading[1] or heading[2]).strip()[:_MOST_HEADING]))
+                stack.append((level, _UP.sub(" ", (heading[1] or heading[2]).strip()[:_MOST_HEADING])))
             if line.count("|") < 2:
                 header = ()
             elif not header and not re.search(r"[0-9]{3}", line):
@@ -76,43 +100,66 @@ class Surroundings:
         return self._lines[number]
 
     def _names(self, entry: WrittenNumber) -> Iterator[str]:
-        before = entry.before[-400:]
-        sentence = _SENTENCE.split(before)[-1]
+        before = _as_one(entry.before[-400:])
+        sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
             yield from self._row(entry)
         if re.search(r"[^\W\d_]", clause):
             yield _trimmed(clause[-_MOST_BEFORE:])
-        after = _CLAUSE.split(entry.after[:200].strip(" *`)）"))[0]
+        after = _CLAUSE.split(_as_one(entry.after[:200]).strip(" *`)）"))[0]
         if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:
             yield _trimmed(sentence[-_MOST_BEFORE:])
         if not re.search(r"[^\W\d_]{2}", before) and entry.line:
             yield from self._above(entry.line)
+        if (label := _RUN_IN.match(self._lines[entry.line][:80])) and entry.start:
+            yield _trimmed(label[1])
 
     def _row(self, entry: WrittenNumber) -> Iterator[str]:
         """The first cell with words in a row, alone and with the header of the number's column."""
         labels = [cell for cell in entry.cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)]
         if not labels:
             return
-        label = _trimmed(labels[0][:_MOST_BEFORE])
+        label = _trimmed(_as_one(labels[0][:_MOST_BEFORE]))
         yield label
 
     def _above(self, line: int) -> Iterator[str]:
-        """The last line with words, if it introduces this one."""
+        """The last line with words, if it introduces this one; the heading if it is directly above."""
         for number in range(line - 1, max(-1, line - 3), -1):
             text = self._lines[number].strip()
-            if text and not _HEADING.match(text[:200]):
+            if heading := _HEADING.match(text[:200]):
+                yield _trimmed((heading[1] or heading[2])[-_MOST_BEFORE:])
+                return
+            if text:
                 if re.search(r"[:：]\s*$", text) or not re.search(r"[0-9]", text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
 
 
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
-_FORMULA = re.compile(r"(?<![A-Za-z])[A-Za-z0-9]{1,3}(?:\s?[*+/^×]\s?\(?[A-Za-z0-9.,]{1,12}\)?){1,12}(?![A-Za-z])")
+_FORMULA = re.compile(
+    r"(?<![A-Za-z])\(?[A-Za-z0-9]{1,3}[²³]?\)?(?:\s?[*+/^×·⋅]\s?\(?[A-Za-z0-9.,]{1,12}[²³]?\)?){1,12}(?![A-Za-z])"
+)
+
+
+# The size of the embeddings is no part of a model, and neither is a decoder that is tied or not.
+_SIZE = re.compile(
+    r"(?:embed(?:ding)?|嵌入|词向量)[ _-]?(?:size|dim\w*|width|大小|维度|维数)"
+    r"|\bposition-?wise\b"
+    r"|(?:\b(?:with|lm_head|decoder|head|output|weights?) (?:is |are )?)?(?:\bnot |\bun-?)?\b(?:un)?tied\b",
+    re.I,
+)
+
+
+# Up and down are also the matrices of a feed-forward.
+_UP = re.compile(r"\b(?:scal|add|sum|set|end|mak|round|siz|cut)\w{0,5}\s(?:\w{1,6}\s)?(?:up|down)\b", re.I)
+_EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
 def _trimmed(text: str) -> str:
-    text = _FORMULA.sub(" ", text)
-    return re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)
+    text = _TOUCHING.sub(" ", text)
+    text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
+    text = re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)
+    return " ".join(text.split())

@@ -12,6 +12,7 @@
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
@@ -32,6 +33,7 @@ from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
+from bertcalc.model.modules import Tensor
 from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import Verdict, in_words
@@ -82,8 +84,10 @@ def judge(
 
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
+    if entry.stated.unit == "bytes" and (judged := _keys_and_values(entry.stated, context, model)):
+        return judged
     if side.unit == "bytes":
-        return _bytes(side, model)
+        return _bytes(side, context, model, single=bool(_SINGLE.search(entry.after[:40])))
     if side.unit in ("FLOPs", "MACs"):
         return _flops(side, model)
     if side.value < 1:
@@ -96,7 +100,7 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
 
 def _arithmetic(entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
     """Whether the sides of a chain agree; None for a single side."""
-    sides = [side for side in entry.sides if not side.letters]
+    sides = entry.sides
     if len(sides) < 2:
         return None
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
@@ -175,6 +179,8 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
     """A wrong calculation; if its stated result is right for what it is called, the right value is that."""
     if model is None or entry.stated.unit == "bytes":
         return judged
+    if is_total(context) and not entry.computes:
+        return judged._replace(right_value=Fraction(model.num_parameters()))
     stated = entry.stated
     meant = _meant(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
     value = judged.right_value or Fraction(0)
@@ -234,8 +240,11 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if elsewhere := _published(side):
             return elsewhere
         is_named = part and "query, key and value" in part.part and _QUERY_KEY_VALUE.search(context.line)
-        if part and is_named and len(verdict.explanation) > 1:
+        is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
+        if part and (is_far or (is_named and len(verdict.explanation) > 1)):
             return _right_as(part, model)
+        if any(_INSTEAD.search(name) for name in context.names) or _is_shape(entry):
+            return UNKNOWN
         judged = _explained(verdict.counted, verdict.explanation, model)
         return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
@@ -255,12 +264,23 @@ _DIFFERENCE = re.compile(
     r"remov|fewer|less|smaller|differen|sav(?:e|ing)|reduc|more than|additional|减少|节省|相差|差值|少了|多了|增加",
     re.I,
 )
+# A matrix of 768 x 64: its sizes, which count nothing.
+_SHAPE = re.compile(r"[0-9]+\*[0-9]+")
+
+
+def _is_shape(entry: WrittenNumber) -> bool:
+    """Whether a product of two sizes without a result may be only a shape."""
+    return len(entry.sides) == 1 and bool(_SHAPE.fullmatch(re.sub("[x×·⋅]", "*", entry.best.text)))
+
+
+# Words before a number that the text itself does not claim.
+_INSTEAD = re.compile(r"\b(?:instead of|rather than|if (?:you|we|one|it|they))\b|而不是|而非|如果|假如|若是", re.I)
 _WITHOUT = re.compile(
     r"(?:without|no|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
-    r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置|matrices",
+    r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置",
     re.I,
 )
-_MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|\bW_?\w?\b|权重|矩阵", re.I)
+_MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-Za-z0-9])?\b)(?<!We)|权重|矩阵", re.I)
 
 
 def _is_said(verdict: LineVerdict, context: Context, model: Model) -> bool:
@@ -277,23 +297,29 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    said = said or any(_MATRICES.search(name) for name in context.names[:2])
+    said = said or any(_MATRICES.search(name) for name in (*context.names[:2], *context.headings[:1]))
     if not said:
         return None
     names = (*context.names, *context.headings[:1])
     for part in parts_of(counted(model), MiscountSizes.of(model.config)):
         beside = any(re.search(PARTS[part.part][1], name, re.I) for name in names)
-        for tensors in (
-            [tensor for tensor in part.tensors if not is_bias(tensor)],
-            [tensor for tensor in part.tensors if not tensor.name.endswith(("bias", "bias)"))],
-            [tensor for tensor in part.tensors if len(tensor.shape) == 2],
-        ):
+        for tensors in _with_and_without_biases(part)[1:]:
             right = total(tensors)
             if beside and part.heads == "all" and right >= _LEAST and line.means(right):
                 message = N_("{part} without biases")
                 counts = Problem("", None, message, {"part": part_in_words(part, model)})
                 return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
     return None
+
+
+def _with_and_without_biases(part: Counted) -> tuple[list[Tensor], ...]:
+    """The tensors of a part: all, without biases, without beta as well, and matrices only."""
+    return (
+        list(part.tensors),
+        [tensor for tensor in part.tensors if not is_bias(tensor)],
+        [tensor for tensor in part.tensors if not tensor.name.endswith(("bias", "bias)"))],
+        [tensor for tensor in part.tensors if len(tensor.shape) == 2],
+    )
 
 
 _QUERY_KEY_VALUE = re.compile(r"\bQ\b.{0,5}\bK\b.{0,8}\bV\b|query.{0,8}key", re.I)
@@ -327,9 +353,49 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     apart = all("bias" in cause.miscount for cause in explanation) and (
         re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
     )
+    last = any(_OUTPUT_LAYER.search(name) for name in context.names[:2])  # the pooler, or of the attention, or a head
+    near = judged.right_value and abs(entry.best.value - judged.right_value) <= judged.right_value * _ALMOST
+    last = last or bool(near and _ABOUT.search(entry.before))
+    own_size = len(explanation) == 1 and bool(size and vocabulary)
     return (
-        judged._replace(verdict="conditional") if apart or (len(explanation) == 1 and size and vocabulary) else judged
+        judged._replace(verdict="conditional")
+        if apart or last or own_size or _says_why(explanation, context)
+        else judged
     )
+
+
+# What a sentence says is not counted, by the words in the names of the mistakes.
+_NOT_COUNTED = re.compile(
+    r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|不含|不计|不算|不包括|未计|忽略)"
+    r"(.{0,60})",
+    re.I,
+)
+_LEFT_OUT = {
+    "position": r"position|\bwpe\b|位置",
+    "bias": r"bias|偏置",
+    "norm": r"norm|\bln\b|归一",
+    "type": r"segment|type|类型|段",
+    "pooler": r"pool|池化",
+}
+
+
+def _says_why(explanation: Explanation, context: Context) -> bool:
+    """Whether the line itself says that all of what is missing is not counted."""
+    said = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
+    patterns = [
+        next(
+            (pattern for word, pattern in _LEFT_OUT.items() if word in cause.miscount.lower() and cause.amount < 0),
+            r"(?!)",
+        )
+        for cause in explanation
+    ]
+    return bool(said) and all(re.search(pattern, said, re.I) for pattern in patterns)
+
+
+# An approximation that is called one, and that is right to one part in 500.
+_FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part has exactly this count
+_ABOUT, _ALMOST = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I), Fraction(1, 500)
+_OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
 
 
 def _contains(line: str, value: Fraction | None) -> bool:
@@ -364,7 +430,8 @@ _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
     """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
     side = entry.best
-    if entry.computes or published is None or side.unit or not _is_vocabulary(context):
+    own = _OWN.search(" ".join(context.names[:2]))
+    if entry.computes or published is None or side.unit or own or not _is_vocabulary(context):
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
@@ -474,6 +541,8 @@ _TABLE_LABELS = {
 _PLAIN_LABELS = {
     "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
     r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
+    "query, key and value": r"(?:the )?(?:qkv|query-key-value)(?: (?:projections?|linear layers?|layers?))?"
+    r"|qkv ?(?:线性层|投影|三个线性层)",
     "feed-forward": r"(?:the )?(?:position.?wise )?(?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?"
     r"|前馈(?:神经)?(?:网络)?(?:层)?",
 }
@@ -497,16 +566,28 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     return verdict
 
 
+# Words around the name of a part that say nothing about which part it is: "So the feed forward has".
+_AROUND_LABEL = re.compile(
+    r"(?:[\W_]|\b(?:of|in|per|for|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
+    r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
+    re.I,
+)
+_ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
+
+
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> tuple[str, ...]:
     """The parts that a name means and no others; none if it is not so particular."""
     tables = [part for part, pattern in _TABLES.items() if re.search(pattern, name, re.I)]
     if re.search(r"emb|嵌入|table", name, re.I) and len(tables) == 1 and not re.search("norm|归一", name, re.I):
         return tuple(tables)
-    label = re.sub(r"\W+$|^\W+|\b(?:of|in|per|for)$", "", name.strip()).strip(" ,，:：")
+    label = " ".join(_AROUND_LABEL.sub("", name.strip()).split())
+    if _ALL_NORMS.search(name) and not re.search(r"layers|blocks|encoder|each|per|每|编码|的层|各层", name, re.I):
+        return ("all LayerNorms",)
     plain = [part for part, pattern in _PLAIN_LABELS.items() if re.fullmatch(pattern, label, re.I)]
     if plain:
-        return (plain[0], f"{plain[0]} with LayerNorm")
+        return tuple(part for part in (plain[0], f"{plain[0]} with LayerNorm") if part in PARTS)
     return tuple(part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I))
 
 
@@ -681,8 +762,10 @@ def _other_total(side: ChainSide, context: Context, model: Model) -> Judged | No
     """The verdict on a number of parameters of a named model that no way of counting gives."""
     beside = " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
-    about = re.search(r"param|参数|total|总", beside, re.I) and plain
-    if not about or side.value < 10**6 or _names_part_but_whole(beside):
+    about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
+    if not about or side.value < 10**6 or _names_part_but_whole(beside) or side.unit not in (None, "parameters"):
+        return None
+    if _OWN.search(" ".join((*context.names, *context.headings[:1], context.line))):
         return None
     right = model.num_parameters()
     if not Fraction(1, 2) * right <= side.value <= 2 * right:
@@ -696,6 +779,19 @@ def _other_total(side: ChainSide, context: Context, model: Model) -> Judged | No
     return _total_is(model) if abs(right - side.value) > right / 20 else None
 
 
+_OWN = re.compile(r"keras|\b(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
+_NAME = re.compile(
+    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|small|medium|(?:xx?)?large|xl)(?: model)?"
+    r"|(?:the )?(?:distil|ro|al|deberta|xlm-ro)?bert[\w-]{0,20}|gpt-?2[\w-]{0,10}",
+    re.I,
+)
+
+
+def is_name(names: Collection[str]) -> bool:
+    """Whether words are only the name of a model: BERT-base; base."""
+    return any(_NAME.fullmatch(re.sub(r"^[\W_]+|[\W_]+$|的?参数量?$", "", name)) for name in names)
+
+
 def _names_part_but_whole(name: str) -> bool:
     return any(
         re.search(pattern, name, re.I)
@@ -704,9 +800,17 @@ def _names_part_but_whole(name: str) -> bool:
     )
 
 
+_TOTAL_IS = N_("{architecture} has {count} parameters.")
+
+
+def is_total_of_model(judged: Judged) -> bool:
+    """Whether a verdict says no more than how many parameters the model has."""
+    return bool(judged.reasons) and judged.reasons[0].message == _TOTAL_IS
+
+
 def _total_is(model: Model) -> Judged:
     right = model.num_parameters()
-    reason = Problem.of(N_("{architecture} has {count} parameters."), architecture=model.architecture, count=right)
+    reason = Problem.of(_TOTAL_IS, architecture=model.architecture, count=right)
     return Judged("wrong", Fraction(right), None, (reason,))
 
 
@@ -731,8 +835,7 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
     """The verdict on a number whose label means one part alone, if it is clearly another number."""
     scope = context.scope(model.config.num_hidden_layers)
     for name in context.names[:2]:
-        label = _LAYERS.sub(" ", name).strip(" ,，:：")
-        meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
+        meant = _meant_alone(name)
         if not meant or line.value is None or _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             continue
         parts = [part for part in _scoped_by_name(meant[0], model) if not scope or part.layers == scope]
@@ -741,12 +844,25 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
             continue
         apart = abs(line.value - nearest.right)
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
-        if apart > 2 * line.rough and apart * _LEAST_APART > nearest.right and ratio < _MOST_APART:
+        exact = not line.rough and line.value >= _LEAST_EXACT
+        if apart > 2 * line.rough and (exact or apart * _LEAST_APART > nearest.right) and ratio < _MOST_APART:
             message = N_("{right} is right for {part}.")
             described = part_in_words(nearest, model)
             reason = Problem("", None, message, {"right": f"{nearest.right:,}", "part": described})
             return Judged("wrong", Fraction(nearest.right), described, (reason,), nearest)
     return None
+
+
+_LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
+_ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
+
+
+def _meant_alone(name: str) -> list[str]:
+    """The part that a label means, if it is nothing else."""
+    label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
+    meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
+    whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
+    return meant or (["layers"] if whole else [])
 
 
 def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:
@@ -784,14 +900,21 @@ def _heads(model: Model) -> tuple[Counted, ...]:
 def is_total(context: Context) -> bool:
     """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
     names = (*context.names, *context.headings[:1])
-    return any(re.search(PARTS[_WHOLE][1], name, re.I) for name in names) and not any(
-        _names_part_but_whole(name) for name in context.names
-    )
+    whole = any(re.search(PARTS[_WHOLE][1], name, re.I) for name in names) or is_name(context.names[:1])
+    if _OWN.search(" ".join(names)):
+        return False
+    return whole and not any(_names_part_but_whole(name) for name in context.names)
 
 
-def searched(value: int, model: Model) -> Judged | None:
-    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family."""
+def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
+    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family.
+
+    ``untied`` is whether the text says that the decoder is not tied.
+    """
     typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
+    decoders = [cls.name for cls in model.family.classes if cls.task in ("causal-lm", "masked-lm")]
+    if untied and decoders:
+        model = model.changed(replace(model.config, tie_word_embeddings=False), decoders[0])
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed)
     if diagnosis.known or not diagnosis.confident:
         return None
@@ -825,8 +948,47 @@ def _share(side: ChainSide, model: Model) -> Judged:
 _DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
 
 
-def _bytes(side: ChainSide, model: Model) -> Judged:
-    """The verdict on a size in bytes: of the weights, in MB or in MiB."""
+_SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single precision|32[ -]bits?|单精度)", re.I)
+
+
+def _bytes(side: ChainSide, context: Context, model: Model, *, single: bool) -> Judged:
+    """The verdict on a size in bytes: of the weights, in MB or in MiB; ``single`` is whether it says float32."""
+    judged = _of_bytes(side, context, model)
+    if judged.verdict == "right" and judged.counts and single:
+        dtype = judged.counts.values.get("dtype")
+        if dtype != "float32" and (width := next((width for width, name in _DTYPES if name == dtype), 0)):
+            right = 4 * round(side.value / width) if is_total(context) is False else 4 * model.num_parameters()
+            message = N_("It is {counts}; in float32 it is {bytes}.")
+            values = {"counts": judged.counts, "bytes": in_words(Fraction(right), "bytes")}
+            return Judged("wrong", Fraction(right), judged.counts, (Problem("", None, message, values),))
+    return judged
+
+
+_CACHED = re.compile(r"\bKV\b|\bK/V\b|\bkeys? (?:and|&) values?|键值|KV ?缓存", re.I)
+_PER_TOKEN = re.compile(r"\btoken\b|词元|个token", re.I)
+
+
+def _keys_and_values(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of the keys and values that a decoder keeps for a token, in 16 bits."""
+    words = " ".join((*context.names, *context.headings[:1]))
+    if not _CACHED.search(words) or not _PER_TOKEN.search(words) or side.reach:
+        return None
+    config = model.config
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    layers = 1 if context.scope(config.num_hidden_layers) == "one" else config.num_hidden_layers
+    of_head = 2 * (config.hidden_size // config.num_attention_heads) * 2
+    right = of_head * heads * layers
+    counts = Problem.of(N_("keys and values of a token in 16 bits"))
+    if side.value == right:
+        return Judged("right", counts=counts)
+    if side.value != of_head and side.value * heads != right:
+        return None
+    message = N_("{right} is right for {part}: only one head is counted.")
+    reason = Problem("", None, message, {"right": in_words(Fraction(right), "bytes"), "part": counts})
+    return Judged("wrong", Fraction(right), counts, (reason,))
+
+
+def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
     binary = Fraction(1024**power, 1000**power)
@@ -842,7 +1004,55 @@ def _bytes(side: ChainSide, model: Model) -> Judged:
                         else N_("the bytes of {known} in {dtype}, in binary units")
                     )
                     return Judged("right", counts=Problem("", None, message, {"known": described, "dtype": dtype}))
-    return UNKNOWN
+    return _bytes_of_named(side, context, model) or _bytes_of_training(side, context, model) or UNKNOWN
+
+
+_TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)
+
+
+def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of training: 8 a parameter for Adam's moments, 12 or 16 with weights and gradients."""
+    if not _TRAINING.search(" ".join((*context.names, *context.headings[:1]))):
+        return None
+    for width in (8, 12, 16):
+        if abs(width * model.num_parameters() - side.value) <= side.reach:
+            reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
+            right = Fraction(width * model.num_parameters())
+            return Judged("conditional", right, reason, (reason,))
+    return None
+
+
+_TENTH = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
+
+
+def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of a part that differ from the right ones in the last digits only."""
+    digits = re.sub(r"\D", "", side.text)
+    if len(digits) < 4 or is_total(context) or re.search("file|checkpoint|文件|\\.(?:bin|pt)", context.line, re.I):
+        return None
+    named = [
+        (abs(4 * total(tensors) - side.value), 4 * total(tensors), part)
+        for part in _parts(model)
+        if part.part in PARTS and part.part not in WHOLE
+        and any(re.search(PARTS[part.part][1], name, re.I) for name in context.names)
+        for tensors in _with_and_without_biases(part)
+    ]  # fmt: skip
+    apart, right, part = min(named, key=lambda entry: entry[0], default=(Fraction(0), 0, None))
+    if part is None or right < 10**6 or not side.reach < apart < right * _TENTH:
+        return None
+    described = part_in_words(part, model)
+    reason = Problem(
+        "", None, N_("{right} is right for {part}."), {"right": _in_unit_of(right, side), "part": described}
+    )
+    return Judged("wrong", Fraction(right), described, (reason,), part)
+
+
+def _in_unit_of(right: int, side: ChainSide) -> str:
+    """A number of bytes in the unit of a size that somebody wrote, with as many decimals."""
+    number, unit = re.fullmatch(r"([0-9.,]+)(.*)", side.text.strip(), re.S).groups()  # type: ignore[union-attr]
+    places = len(number.partition(".")[2])
+    factor = side.value / Fraction(number.replace(",", "") or 1)
+    return f"{float(right / factor):,.{places}f}{unit}"
 
 
 def _flops(side: ChainSide, model: Model) -> Judged:

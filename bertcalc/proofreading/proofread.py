@@ -22,10 +22,12 @@ from bertcalc.proofreading.judging import (
     divided_count,
     in_all_layers,
     is_total,
+    is_total_of_model,
     judge,
     searched,
     times_layers,
 )
+from bertcalc.proofreading.relatives import renamed
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -53,8 +55,9 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     plain = plain_text.read(text)
     about = subject.read(plain.text, model)
     names = letters(about.model.config) if about.model else {}
-    entries = find(plain.text, names)[:MOST_CLAIMS]
-    findings = _Verdicts(plain.text, about, entries)
+    counted = subject.without_sizes(plain.text)
+    entries = find(counted, names, about.bound)[:MOST_CLAIMS]
+    findings = _Verdicts(counted, about, entries)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
         for finding in findings.all()
@@ -78,8 +81,10 @@ class _Finding(NamedTuple):
 def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
     judged, stated = finding.judged, finding.entry.stated
     right = judged.right_value if judged.verdict in ("wrong", "conditional") else None
+    counts = renamed(judged.counts, finding.model) if judged.counts else None
+    reasons = tuple(renamed(reason, finding.model) for reason in judged.reasons)
     return CheckedClaim(
-        start, end, text[start:end], stated.value, judged.verdict or "unknown", right, judged.counts, judged.reasons,
+        start, end, text[start:end], stated.value, judged.verdict or "unknown", right, counts, reasons,
         stated.unit, finding.carried,
     )  # fmt: skip
 
@@ -102,7 +107,7 @@ class _Verdicts:
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
-        model = self._about.at(entry.start, entry.line)
+        model = self._about.at(entry.start, entry.line, context.names, context.headings[:1])
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None
@@ -111,7 +116,12 @@ class _Verdicts:
             return
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
-        judged = divided_count(entry, self._by_value.keys()) or self._multiplied(entry, judged, model) or judged
+        judged = (
+            self._of_formula(entry, context, judged)
+            or divided_count(entry, self._by_value.keys())
+            or self._multiplied(entry, judged, model)
+            or judged
+        )
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
@@ -127,16 +137,35 @@ class _Verdicts:
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
+    def _of_formula(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
+        """The verdict on what the text says that the formula before it gives, if it gives something else."""
+        last = self._findings[-1].entry if self._findings else None
+        if last is None or not last.computes or entry.computes or entry.line - last.line > _MOST_LINES_APART:
+            return None
+        if not context.names or not _FORMULA_GIVES.search(context.names[0]) or judged.verdict == "wrong":
+            return None
+        value, stated = last.best.value, entry.best
+        apart = abs(value - stated.value)
+        if stated.unit not in (None, "parameters") or apart <= max(stated.reach, stated.rough) or not value:
+            return None
+        if not Fraction(1, 3) < stated.value / value < 3:
+            return None
+        message = N_("The calculation gives {value}, not {written}.")
+        reason = Problem("", None, message, {"value": in_words(value), "written": stated.text})
+        return Judged("wrong", value, reasons=(reason,))
+
     def _searched(self, finding: _Finding, context: Context) -> Judged | None:
         """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
         value, model = finding.entry.best.value, finding.model
-        total = finding.judged.verdict == "unknown" and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
+        open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
+        total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
         if not total or model is None or self._about.assumed or self._searches >= _MOST_SEARCHES:
             return None
         if not is_total(context) or finding.entry.best.unit not in (None, "parameters"):
             return None
         self._searches += 1
-        return searched(int(value), model)
+        untied = _UNTIED.search(" ".join((self._around.line(finding.entry.line), *context.headings[:1])))
+        return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether the text has more different numbers than can be judged in a few seconds."""
@@ -248,6 +277,8 @@ class _Verdicts:
         earlier = self._findings[index]
         if earlier.judged.verdict != "wrong" or earlier.entry.stated.unit == "bytes" or _is_arithmetic(earlier):
             return None
+        if finding.entry.cells and earlier.entry.cells and finding.entry.cells[:2] != earlier.entry.cells[:2]:
+            return None  # another row of a table is about something else
         reason = Problem.of(N_("It repeats an earlier error."))
         judged = earlier.judged._replace(reasons=(reason, *earlier.judged.reasons))
         return finding._replace(judged=judged, carried=True)
@@ -288,12 +319,17 @@ class _Verdicts:
         return self._because(finding, entry.best, used, corrected)
 
 
+_FORMULA_GIVES = re.compile(
+    r"\b(?:formula|calculation)\W{1,3}(?:yields|gives)|公式(?:给出|得到|得出|算出|的结果)", re.I
+)
+_MOST_LINES_APART = 3
+_UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 
 
 def _is_arithmetic(finding: _Finding) -> bool:
     """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
-    sides = [side for side in finding.entry.sides if not side.letters]
+    sides = finding.entry.sides
     first = finding.judged.reasons[:1]
     return (
         len(sides) > 1

@@ -10,15 +10,17 @@ True
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
+from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
+from bertcalc.proofreading.relatives import RELATIVES, SPELLINGS
 from bertcalc.text.problem import InputError
 
 # Short names that people use, besides the presets' own.
@@ -74,7 +76,7 @@ def _names() -> Mapping[str, str]:
         spelled = _spelled(preset)
         names.setdefault(spelled, preset)
         names.setdefault(re.sub(r" (?:uncased|discriminator|v[0-9.]+)$", "", spelled), preset)
-    return {**names, **_ALIASES}
+    return {**names, **_ALIASES, **SPELLINGS}
 
 
 @lru_cache(maxsize=1)
@@ -103,15 +105,57 @@ class Subject(NamedTuple):
     mentions: tuple[Mention, ...] = ()
     sizes: Mapping[str, int] = {}
     bert: bool = False  # whether it names BERT without a size
+    sentences: Sequence[int] = ()  # where each sentence but the first begins
+    continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
 
-    def at(self, start: int, line: int) -> Model | None:
-        """The model that a place in the text is about: the last one named on its line, or else the text's."""
+    def at(self, start: int, line: int, *words: Sequence[str]) -> Model | None:
+        """The model that a place in the text is about: the last one named on its line, or else the text's.
+
+        ``words`` are those around the place, the nearest first; they may name only the size, such as "large".
+        """
         index = bisect_right([mention.start for mention in self.mentions], start)
-        before = [mention for mention in self.mentions[max(0, index - 8) : index] if mention.line == line]
-        after = [mention for mention in self.mentions[index : index + 2] if mention.line == line]
-        for mention in (*reversed(before), *after[:1]):
+        before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
+        ends = bisect_right(self.sentences, start)
+        end = self.sentences[ends] if ends < len(self.sentences) else None
+        after = [
+            mention
+            for mention in self.mentions[index : index + 2]
+            if mention.line == line and (end is None or mention.start < end)
+        ]
+        for mention in (*self._nearest(before, start), *after[:1]):
             return self.of(mention.preset)
-        return self.model
+        return next(filter(None, map(self._of_size, words)), self.model)
+
+    def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
+        """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
+        sentence = bisect_right(self.sentences, start)
+        topic: list[Mention] = []
+        last = -1
+        for mention in before:
+            place = bisect_right(self.sentences, mention.start)
+            if place == sentence or not topic or (place != last and place not in self.continued):
+                topic = [mention]
+            last = place
+        return topic
+
+    def _of_size(self, words: Sequence[str]) -> Model | None:
+        """The model of a size that words name, if the text names only one of that size."""
+        sizes = set(
+            re.findall(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])", " ".join(words).lower())
+        )
+        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
+        fitting = [preset for preset in presets if sizes & set(re.split("[-_]", preset))]
+        return self.of(fitting[0]) if len(sizes) == 1 and len(fitting) == 1 else None
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The letters of the sizes that the text gives."""
+        config = self.model.config if self.model else None
+        return frozenset(
+            EVERY_LETTER[field]
+            for field, size in self.sizes.items()
+            if config and field in EVERY_LETTER and getattr(config, field, None) == size
+        )
 
     def is_named_on(self, line: int) -> bool:
         """Whether a line names a model."""
@@ -144,7 +188,7 @@ class Subject(NamedTuple):
 
 @lru_cache(maxsize=128)
 def _model(preset: str) -> Model:
-    return build(PRESETS[preset].config)
+    return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
 
 
 def read(text: str, model: Model | None = None) -> Subject:
@@ -158,13 +202,60 @@ def read(text: str, model: Model | None = None) -> Subject:
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes)
     preset = named.most_common(1)[0][0] if named else ""
+    sizes = _sizes(_without_lines_of_others(text, mentions, preset))
+    if preset in RELATIVES:
+        return Subject(
+            RELATIVES[preset].model, preset, False, mentions, sizes, bool(_BERT.search(text)), *_sentences(text)
+        )
     base = preset or _fitting(sizes, text)
+    if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
+        sizes.pop("vocab_size")
+    if preset and _literals(text)[_model(preset).num_parameters()]:
+        sizes = {}  # it is about the published model, whatever other sizes it gives
     config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)))
+    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)), *_sentences(text))
+
+
+_SENTENCE = re.compile(
+    r"(?:[。！？；;]|[.!?]\s|\n)(?P<goes_on>\s{0,3}(?:(?:Its?|This|These|They|The model)\b|它们?|其|该))?"
+)
+
+
+def _sentences(text: str) -> tuple[list[int], set[int]]:
+    """Where each sentence but the first begins, and which go on about the subject of the one before."""
+    ends = list(_SENTENCE.finditer(text))
+    return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
+
+
+def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
+    """The text without the lines that name only other models: their sizes are not those of this one."""
+    named: dict[int, set[str]] = {}
+    for mention in mentions:
+        named.setdefault(mention.line, set()).add(mention.preset)
+    lines = text.split("\n")
+    return "\n".join(line for number, line in enumerate(lines) if preset in named.get(number, {preset}))
 
 
 def _mentions(text: str) -> Iterator[Mention]:
+    """The models that a text names; "Llama" alone is the one that it names with a size, if there is only one."""
+    mentions = list(_every_mention(text))
+    relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
+    for mention in mentions:
+        bare = re.match("[a-z]+", text[mention.start : mention.start + 10], re.I)
+        meant = [name for name in relatives if bare and name.startswith(bare[0].lower())]
+        yield mention._replace(preset=meant[0]) if not mention.preset and len(meant) == 1 else mention
+
+
+_APART = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
+
+
+def without_sizes(text: str) -> str:
+    """A text in which the digits of models' names are no numbers: Mistral 7B. Its length is the same."""
+    return _mentioned().sub(lambda match: _APART.sub(lambda size: "x" * len(size[0]), match[0]), text)
+
+
+def _every_mention(text: str) -> Iterator[Mention]:
     lines = [match.start() for match in re.finditer("\n", text)]
     for match in _mentioned().finditer(text):
         if match["bert"]:
@@ -208,7 +299,9 @@ _PLAUSIBLE = {
 _NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
 _ASSIGNED = re.compile(
     r"(?<![A-Za-z_])(?:" + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items()) + ")"
-    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}" + _NUMBER,
+    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
+    + _NUMBER
+    + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
     re.I,
 )
 _LETTER = re.compile(rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·(])")
@@ -274,6 +367,11 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
         if len(others) == 1 and others[0] not in (32768,):
             kept["vocab_size"] = others[0]
     return kept
+
+
+def _is_rounded(size: int, vocabulary: int) -> bool:
+    """Whether a size is a vocabulary in whole thousands: 30,000 for 30,522."""
+    return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
 
 
 def _is_like_bert(config: Config, text: str) -> bool:

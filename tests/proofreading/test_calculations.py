@@ -56,3 +56,34 @@ def test_the_time_is_proportional_to_the_text(piece: str) -> None:
     before = perf_counter()
     find((piece * 100_000)[:100_000], LETTERS)
     assert perf_counter() - before < 30  # a few seconds; quadratic time would take minutes
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("12d^2 + 13d + 2d = 12d^2 + 14d", 2),  # sums in the same letters have to agree
+        ("| attention | 12*(768*64*3) + 768*768 | 2,362,368 |", 2),  # a cell and its result
+        ("| query | 768 * 768 | 590,592 |", 1),  # sizes, and a count with a bias
+        ("| attention | 4 * 768 * 768 | 28,311,552 |", 1),  # of one layer, and of all
+        ("150.37 MiB", 1),
+    ],
+)
+def test_what_is_one_chain(text: str, sides: int) -> None:
+    assert len(find(text, LETTERS)[0].sides) == sides
+
+
+def test_letters_that_the_text_gives_have_to_agree() -> None:
+    text = "4H² + 4H = 2,359,296"
+    assert [len(entry.sides) for entry in find(text, LETTERS)] == [1]
+    assert [len(entry.sides) for entry in find(text, LETTERS, {"H"})] == [2]
+
+
+def test_an_arrow_compares_what_the_words_before_it_name() -> None:
+    first, second = find("the layers: 85,054,464 -> 42,527,232", {})
+    assert first.before == "the layers:"
+    assert second.before.startswith("the layers:")
+
+
+def test_words_before_a_parenthesis_introduce_the_calculation() -> None:
+    entry = find("注意力的参数量为(768*64+64)*3 = 147648", {})[0]
+    assert entry.before == "注意力的参数量为"

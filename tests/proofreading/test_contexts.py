@@ -18,6 +18,12 @@ def context(text: str) -> Context:
         ("| Pooler | 768 x 768 | 590,592 |", "Pooler"),
         ("Pooler:\n590,592", "Pooler"),
         ("there are 590,592 in the pooler", "there are"),
+        ("## Pooler\n\n590,592", "Pooler"),
+        ("12层的Q、K、V：590,592", "12层的 QKV"),
+        ("Query, key and value have 590,592", "query-key-value have"),
+        ("the position-wise FFN: 590,592", "the FFN"),
+        ("attention: 4·H² + 4·H gives 590,592", "attention: gives"),
+        ("How large is the pooler? 590,592", "How large is the pooler"),
     ],
 )
 def test_the_nearest_words_come_first(text: str, name: str) -> None:
@@ -36,6 +42,7 @@ def test_headings_are_kept_innermost_first() -> None:
         ("one encoder layer has 590,592", "one"),
         ("每一层 590,592", "one"),
         ("attention: 590,592", ""),
+        ("12个encoder层共 590,592", "all"),
     ],
 )
 def test_words_say_which_layers_are_meant(text: str, scope: str) -> None:

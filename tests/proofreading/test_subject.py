@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertcalc.proofreading.subject import read
+from bertcalc.proofreading.subject import read, without_sizes
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_text_without_a_model_is_assumed_to_be_about_bert_base() -> None:
 
 
 def test_a_text_about_other_models_is_about_none() -> None:
-    assert read("Llama 2 7B has 32 layers.").model is None
+    assert read("ChatGLM-6B has 28 layers.").model is None
 
 
 def test_a_line_that_names_a_model_is_about_it() -> None:
@@ -42,3 +42,43 @@ def test_a_line_that_names_a_model_is_about_it() -> None:
     assert roberta.num_parameters() == 124_645_632
     assert bert is not None
     assert bert.num_parameters() == 109_482_240
+
+
+@pytest.mark.parametrize(
+    ("text", "count", "total"),
+    [
+        ("DistilBERT has 6 of the 12 layers of BERT-base. It has 66M.", "66M", 66_362_880),
+        ("DistilBERT is small. Its layers, unlike those of BERT-base: 85M", "85M", 109_482_240),
+        ("BERT-base and bert-large-uncased\n\nlarge: 335M", "335M", 335_141_888),
+    ],
+)
+def test_a_sentence_goes_on_about_its_subject(text: str, count: str, total: int) -> None:
+    start = text.index(count)
+    line = text.count("\n", 0, start)
+    model = read(text).at(start, line, [text.split("\n")[line]])
+    assert model is not None
+    assert model.num_parameters() == total
+
+
+def test_a_line_about_a_matrix_gives_no_size() -> None:
+    assert read("BERT-base 中间层：768 * 3072 + 3072").sizes == {}
+
+
+def test_a_vocabulary_in_thousands_is_that_of_the_named_model() -> None:
+    subject = read("BERT-base with V=30000")
+    assert subject.model is not None
+    assert subject.model.config.vocab_size == 30_522
+
+
+def test_letters_that_the_text_gives_are_bound() -> None:
+    assert read("BERT-base: H = 768, L = 12").bound == {"H", "L"}
+
+
+def test_sizes_in_names_are_no_numbers() -> None:
+    assert without_sizes("Llama 2 7B and GPT-2 have 7B") == "Llama x xB and GPT-2 have 7B"
+
+
+def test_sizes_on_a_line_about_another_model_are_not_this_ones() -> None:
+    subject = read("BERT-base has 12 layers. BERT-base!\nGPT-2 has a vocabulary of 50,257.")
+    assert subject.model is not None
+    assert subject.model.config.vocab_size == 30_522

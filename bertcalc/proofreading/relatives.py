@@ -1,0 +1,105 @@
+"""Published decoders that have the layers of a family counted here: Llama's are EuroBERT's, and GPT-3's are GPT-2's.
+
+>>> RELATIVES["llama-7b"].model.num_parameters()
+6738415616
+>>> str(renamed(Problem.of("{name} has {count}.", name="EuroBertForMaskedLM", count=7), RELATIVES["llama-7b"].model))
+'LlamaForCausalLM has 7.'
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property, lru_cache
+from typing import Any
+
+from bertcalc.config import Config
+from bertcalc.families.eurobert import EuroBertConfig
+from bertcalc.families.gpt2 import GPT2Config
+from bertcalc.model.model import Model
+from bertcalc.text.problem import Problem
+
+
+class Relative:
+    """A published model: its configuration, the class that counts it, and the names of its own classes."""
+
+    def __init__(self, config: Config, architecture: str, classes: Mapping[str, str]) -> None:
+        self.config = config
+        self.classes = classes
+        self._architecture = architecture
+
+    @cached_property
+    def model(self) -> Model:
+        return Model(self.config, self._architecture)
+
+
+def _llama(
+    hidden: int, layers: int, heads: int, shared: int, intermediate: int, vocabulary: int, prefix: str = "Llama"
+) -> Relative:
+    """A model of Llama's architecture, with a decoder of its own."""
+    config = EuroBertConfig(
+        vocab_size=vocabulary,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        num_key_value_heads=shared,
+        intermediate_size=intermediate,
+        tie_word_embeddings=False,
+        pad_token_id=None,
+    )
+    return Relative(config, "EuroBertForMaskedLM", {"EuroBertForMaskedLM": f"{prefix}ForCausalLM", "EuroBert": prefix})
+
+
+def _gpt3(hidden: int, layers: int, heads: int) -> Relative:
+    """A model of Brown et al. 2020, Table 2.1."""
+    config = GPT2Config(vocab_size=50257, n_embd=hidden, n_layer=layers, n_head=heads, n_positions=2048)
+    return Relative(config, "GPT2Model", {"GPT2": "GPT3"})
+
+
+# The sizes of the files that their makers published.
+RELATIVES: Mapping[str, Relative] = {
+    "llama-7b": _llama(4096, 32, 32, 32, 11008, 32000),
+    "llama-13b": _llama(5120, 40, 40, 40, 13824, 32000),
+    "llama-30b": _llama(6656, 60, 52, 52, 17920, 32000),
+    "llama-65b": _llama(8192, 80, 64, 64, 22016, 32000),
+    "llama-2-70b": _llama(8192, 80, 64, 8, 28672, 32000),
+    "llama-3-8b": _llama(4096, 32, 32, 8, 14336, 128256),
+    "llama-3-70b": _llama(8192, 80, 64, 8, 28672, 128256),
+    "llama-3-405b": _llama(16384, 126, 128, 8, 53248, 128256),
+    "mistral-7b": _llama(4096, 32, 32, 8, 14336, 32000, "Mistral"),
+    "tinyllama-1.1b": _llama(2048, 22, 32, 4, 5632, 32000),
+    "gpt-3-175b": _gpt3(12288, 96, 96),
+}
+# Other spellings, in lower case with spaces.
+SPELLINGS: Mapping[str, str] = {
+    "llama 2 7b": "llama-7b",
+    "llama 2 13b": "llama-13b",
+    "llama 33b": "llama-30b",
+    "llama 70b": "llama-2-70b",
+    "llama 8b": "llama-3-8b",
+    "llama 3.1 8b": "llama-3-8b",
+    "llama 3.1 70b": "llama-3-70b",
+    "llama 3.1 405b": "llama-3-405b",
+    "llama 405b": "llama-3-405b",
+    "tinyllama": "tinyllama-1.1b",
+    "gpt 3": "gpt-3-175b",
+    "gpt3": "gpt-3-175b",
+    **{name.replace("-", " "): name for name in RELATIVES},
+}
+
+
+@lru_cache(maxsize=64)
+def _relative(config: Config) -> Relative | None:
+    return next((relative for relative in RELATIVES.values() if relative.config == config), None)
+
+
+def renamed(problem: Problem, model: Model | None) -> Problem:
+    """A sentence about a relative with the names of its own classes."""
+    relative = _relative(model.config) if model else None
+    return problem if relative is None else _with_classes(problem, relative.classes)
+
+
+def _with_classes(value: Any, classes: Mapping[str, str]) -> Any:
+    if isinstance(value, Problem):
+        return value._replace(values={name: _with_classes(inner, classes) for name, inner in value.values.items()})
+    if isinstance(value, str):
+        return re.sub("|".join(map(re.escape, classes)), lambda match: classes[match[0]], value)
+    return value
