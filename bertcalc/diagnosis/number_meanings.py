@@ -30,7 +30,7 @@ from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_word
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import build, family_of
 from bertcalc.model.model import Model
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import scaled
@@ -48,8 +48,11 @@ class Meanings(NamedTuple):
     diagnosis: Diagnosis
 
     def __str__(self) -> str:
-        nothing = Problem.of(N_("Nothing simple gives {number}."), number=self.text)
-        return "\n".join(map(str, self.sentences or (nothing,)))
+        return "\n".join(map(str, self.all_sentences()))
+
+    def all_sentences(self) -> tuple[Problem, ...]:
+        """The sentences, or one that says that nothing simple gives the number."""
+        return self.sentences or (Problem.of(N_("Nothing simple gives {number}."), number=shorten(self.text)),)
 
 
 @checked
@@ -58,12 +61,15 @@ def meanings_of(model: Model, text: str) -> Meanings:
 
     Raises InputError if the text has no number.
     """
-    written = _number_in(text)
+    written = number_asked(text)
     number = amount(written, None, letters(model.config))
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
     if field := _asked(text):
         return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
     sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
+    if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
+        # With pickle, sizes are only near: without a unit they are the last resort.
+        sentences = dict.fromkeys(map(_Key, file_sizes(model, int(number.value), published=False)))
     return Meanings(written, tuple(key.problem for key in sentences)[:_MOST], diagnosis)
 
 
@@ -98,8 +104,12 @@ def _asked(text: str) -> str:
     return next((field for field, pattern in _FIELDS.items() if re.search(pattern, text, re.I)), "")
 
 
-def _number_in(text: str) -> str:
-    """The number in a question, or the whole text."""
+def number_asked(text: str) -> str:
+    """The number in a question, or the whole text.
+
+    >>> number_asked("which vocabulary gives 102,267,648?"), number_asked("12 * 7087872")
+    ('102,267,648', '12 * 7087872')
+    """
     match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
     return match[0].strip(" ,.") if match else text.strip()
 
@@ -147,12 +157,14 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
 
 
 def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
-    values = {"number": written, "preset": elsewhere.preset}
-    if elsewhere.counted is None:
+    another: Problem | str = elsewhere.preset
+    if elsewhere.counted is not None:
+        part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
+        another = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
+    values = {"number": written, "preset": another, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
+    if elsewhere.reading.key == "parameters":
         return Problem("", None, N_("{number} is the count of another model: {preset}."), values)
-    part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
-    message = N_("{number} is the count of a part of another model, {preset}: {part}.")
-    return Problem("", None, message, {**values, "part": part})
+    return Problem("", None, N_("{number} is the count of another model, {preset}, given in {reading}."), values)
 
 
 def _read_as(written: str, key: str, counted: Problem) -> Problem:

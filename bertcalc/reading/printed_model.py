@@ -51,7 +51,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     if recognition is None:
         count = tree.root.num_parameters()
         open_part = bool(tree.unknown()) or not tree.is_complete
-        unsure = _of_unsure(tree, tree.unsure(), count) or _of_shared(tree, count)
+        unsure = () if open_part else _of_unsure(tree, tree.unsure(), count) or _of_shared(tree, count)
         notes.append(Problem.of(_NOT_SHOWN))
         tensors = tuple(tree.root.tensors())
         return TextReading(

@@ -11,6 +11,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Shape
@@ -120,7 +121,7 @@ class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         starts = {_indent(line) for line in lines if _NAMED.match(line.lstrip())}
-        self._indented = len(starts) > 1
+        self._indented = len(starts) > 1 and not _is_reindented(lines)
         self._stack: list[_Open] = []
         self._begin("")
 
@@ -247,6 +248,19 @@ class _Reader:
                 yield end, start - end, before
             yield start, copies, layer
             end, before = start + copies, layer
+
+
+def _is_reindented(lines: Sequence[str]) -> bool:
+    """Whether an editor moved modules to the indentation of those around them; then only parentheses show the nesting.
+
+    A print that is cut off may have equal indentations as well, but not as many closing parentheses as opening ones.
+    """
+    printed = [line for line in lines if _MODULE.match(line.lstrip()) or _ENDS.fullmatch(line.strip())]
+    is_flat = any(
+        line.endswith("(") and _NAMED.match(following.lstrip()) and _indent(line) == _indent(following)
+        for line, following in pairwise(printed)
+    )
+    return is_flat and sum(line.count("(") for line in printed) == sum(line.count(")") for line in printed)
 
 
 def _of_attention(kind: str, children: Mapping[str, Module]) -> dict[str, Shape]:
