@@ -47,6 +47,30 @@ def config_from_text(text: str) -> dict[str, Any]:
         raise ConfigError(*error.problems) from None
 
 
+def config_in(text: str) -> str:
+    """The object with sizes of a model that stands among a few words, or in a code block; else the whole text.
+
+    >>> config_in('Our model: {"hidden_size": 128, "num_hidden_layers": 2}')
+    '{"hidden_size": 128, "num_hidden_layers": 2}'
+    >>> config_in("H = {768}")
+    'H = {768}'
+    """
+    if len(text) > LARGEST or begins_object(text):
+        return text
+    start, depth = -1, 0
+    for brace in _BRACE.finditer(text):
+        start = brace.start() if not depth else start
+        depth = max(0, depth + (1 if brace[0] == "{" else -1))
+        block = text[start : brace.end()] if not depth and start >= 0 else ""
+        if 2 * len(block) >= len(text.strip()) and len(SIZE_NAMES & set(_KEY.findall(block[:_READ]))) >= _FEWEST_SIZES:
+            return block
+    return text
+
+
+_BRACE = re.compile(r"[{}]")
+_FEWEST_SIZES = 2  # keys that an object among words must have
+
+
 @checked
 def looks_like_config(text: str) -> bool:
     """Whether a text is probably a configuration, which takes microseconds: an object with a key of a model's.

@@ -13,6 +13,7 @@ from bertcalc.families import hf_json
 from bertcalc.families.presets import PRESETS, preset_named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Linear, Tensor
+from bertcalc.reading.config_text import config_in
 from bertcalc.reading.listing import Listing, of_tensors
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_, shorten
@@ -92,7 +93,7 @@ def read_json_file(text: str) -> TextReading:
 
 def read_config(text: str) -> TextReading:
     """The model of a config.json. Raises InputError."""
-    described = hf_json.read(text)
+    described = hf_json.read(config_in(text))
     model = Model(described.config, described.architecture)
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
     notes = tuple(described.remarks)

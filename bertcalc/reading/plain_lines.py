@@ -26,7 +26,12 @@ def checked_length(text: str) -> None:
 
 
 def without_ansi(text: str) -> str:
-    """The text without colors of a terminal, and with ordinary spaces and line ends."""
+    """The text without colors of a terminal, and with ordinary spaces and line ends.
+
+    A text from the source of a notebook, whose line ends are written as \\n, gets real ones.
+    """
+    if text.count("\\n") > max(3, text.count("\n")):
+        text = text.replace('\\"', '"').replace("\\n", "\n")
     return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
 
 

@@ -103,7 +103,8 @@ class TextReading:
             values = {"count": self.model.num_parameters(), "sizes": sizes_of(self.model), "preset": self.preset}
             same = Problem.of(message, architecture=self.model.architecture, **values)
             return [same] if self.agrees else [same, self._total()]
-        return [self._total()] if self.num_parameters is not None else []
+        is_empty = self.num_parameters is None or (self.is_at_least and not self.num_parameters)
+        return [] if is_empty else [self._total()]
 
     def _total(self) -> Problem:
         return Problem.of(_AT_LEAST if self.is_at_least else _TOTAL, count=self.num_parameters)
