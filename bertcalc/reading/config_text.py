@@ -57,14 +57,19 @@ def config_in(text: str) -> str:
     """
     if len(text) > LARGEST or begins_object(text):
         return text
-    start, depth = -1, 0
+    start, depth, least = -1, 0, len(text.strip()) // 2
     for brace in _BRACE.finditer(text):
-        start = brace.start() if not depth else start
-        depth = max(0, depth + (1 if brace[0] == "{" else -1))
-        block = text[start : brace.end()] if not depth and start >= 0 else ""
-        if 2 * len(block) >= len(text.strip()) and len(SIZE_NAMES & set(_KEY.findall(block[:_READ]))) >= _FEWEST_SIZES:
-            return block
+        if brace[0] == "{":
+            start, depth = start if depth else brace.start(), depth + 1
+        elif depth:
+            depth -= 1
+            if not depth and brace.end() - start >= least and _has_sizes(text[start : brace.end()]):
+                return text[start : brace.end()]
     return text
+
+
+def _has_sizes(block: str) -> bool:
+    return len(SIZE_NAMES & set(_KEY.findall(block[:_READ]))) >= _FEWEST_SIZES
 
 
 _BRACE = re.compile(r"[{}]")

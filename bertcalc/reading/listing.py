@@ -31,7 +31,8 @@ _SHAPE = re.compile(
     rf"|(?<![\w.])(?P<crossed>{_SIZE}(?: ?[x×] ?{_SIZE}){{1,7}})(?![\w.])|(?:Size|Shape)\(\[(?P<scalar>)\]\)"
 )
 _NAME = re.compile(
-    r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])|(?<=name = )[A-Za-z_]\w*(?=:0)"
+    r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])"
+    r"|(?<=name = )[A-Za-z_]\w*(?=:0)"
 )
 _ALONE = re.compile(r"\s*[A-Za-z_]\w*\s*(?:[:|,>=-]|\s)*(?:torch\.Size\()?\s*$")
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -275,7 +275,8 @@ _TIED: tuple[set[str], ...] = ({"weight"}, {"weight", "bias"})
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """The class that has the total, with the number of labels that the last row outside of the body shows.
 
-    Of several, the one with modules of the rows' names, which there has to be if the rows may be somebody's ``own_head``.
+    Of several, the one with modules of the rows' names; one of them is needed if the rows may be somebody's
+    ``own_head``.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}

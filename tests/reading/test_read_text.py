@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from bertcalc.families import hf_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.reading.text_reading import KIND_NAMES, KINDS
 from bertcalc.text.problem import InputError
+from tests.reading.hostile import HOSTILE
 
 BERT = bertcalc.build("bert-base-uncased")
 PRINTED, LISTED = str(BERT), "\n".join(f"{name} {list(shape)}" for name, shape in BERT.named_parameters())
@@ -125,34 +125,6 @@ def test_an_adapter_is_counted_with_its_model() -> None:
 def test_a_dense_layer_of_sentence_transformers_is_counted() -> None:
     text = '{"in_features": 768, "out_features": 512, "bias": true, "activation_function": "torch.nn.Tanh"}'
     assert bertcalc.read(text).num_parameters == 768 * 512 + 512
-
-
-def repeated(text: str) -> str:
-    return text * (1_000_000 // len(text))
-
-
-HOSTILE: dict[str, Callable[[], str]] = {
-    "parentheses": lambda: repeated("("),
-    "open modules": lambda: repeated("(a): B(\n"),
-    "nested modules": lambda: "".join(f"{' ' * min(depth, 500)}(a): B(\n" for depth in range(3000)),
-    "closers": lambda: "Model(\n  (a): B(\n" + repeated(")\n"),
-    "lines that go on": lambda: repeated("(a): Linear(in_features=1,\n"),
-    "shapes": lambda: repeated("[1, 2] "),
-    "digits": lambda: repeated("1"),
-    "spaces": lambda: repeated(" "),
-    "commas": lambda: "a.b [" + repeated("1,"),
-    "crosses": lambda: repeated("1x"),
-    "names": lambda: repeated("a.") + "weight [1]",
-    "tensors": lambda: "".join(f"a.{number}.weight [2, 3]\n" for number in range(20_000)),
-    "bars": lambda: "Layer (type:depth-idx) Param #\n" + repeated("│ "),
-    "rows": lambda: "Layer (type) Param #\n" + repeated("a (B) 1\n"),
-    "escapes": lambda: repeated("\x1b["),
-    "braces": lambda: repeated("{"),
-    "brackets": lambda: repeated("["),
-    "quotes": lambda: repeated("'a': "),
-    "words": lambda: repeated("word "),
-    "slashes": lambda: repeated("a/") + "kernel (1, 2)",
-}
 
 
 @pytest.mark.parametrize("name", HOSTILE)
