@@ -78,9 +78,9 @@ def test_what_is_nothing_is_refused_in_a_sentence(text: str) -> None:
 
 
 def test_a_number_is_explained_against_a_model() -> None:
-    assert "number of parameters of BertModel" in str(bertcalc.read("109,482,240"))
+    assert "109,482,240 is the count of BertModel with pooler." in str(bertcalc.read("109,482,240"))
     roberta = bertcalc.build("roberta-base")
-    assert "number of parameters of RobertaModel" in str(bertcalc.read("124,645,632", model=roberta))
+    assert "the count of RobertaModel with pooler" in str(bertcalc.read("124,645,632", model=roberta))
 
 
 def test_a_model_that_was_read_has_all_methods() -> None:
@@ -119,6 +119,7 @@ def test_an_adapter_is_counted_with_its_model() -> None:
         other = bertcalc.read(json.dumps({**ADAPTER, "base_model_name_or_path": "bert-base-uncased", key: value}))
         assert other.num_parameters is None
         assert key in str(other)
+        assert ("294,912 parameters" in str(other)) is (key == "modules_to_save")
     assert bertcalc.read(json.dumps(ADAPTER)).num_parameters is None
 
 
