@@ -201,7 +201,16 @@ _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),
     *("Softplus", "Tanhshrink", "Hardtanh", "GLU", "CELU", "Swish", "Threshold", "Softsign", "LogSigmoid"),
-    *("ModuleList", "ModuleDict", "Sequential", "ParameterList", "CosineSimilarity", "PairwiseDistance", "Upsample"),
+    *(
+        "ModuleList",
+        "ModuleDict",
+        "Sequential",
+        "ParameterList",
+        "ParameterDict",
+        "CosineSimilarity",
+        "PairwiseDistance",
+        "Upsample",
+    ),
     *("ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "LambdaLayer", "Pooling", "Normalize"),
 )
 

@@ -98,7 +98,10 @@ def _tensors(root: Module) -> Iterator[tuple[str, Shape]]:
 
 
 def _sentence(tree: PrintedTree) -> Problem:
-    layers = max((copies for _path, module, copies in tree.root.modules() if _is_layer(module)), default=0)
+    stacks = Counter[str]()
+    for path, module, copies in tree.root.modules():
+        stacks[path.rpartition(".")[0]] += copies if _is_layer(module) else 0
+    layers = max(stacks.values(), default=0)
     if layers:
         one, more = (
             N_("Read as: a printed PyTorch model ({name}), one layer."),
@@ -166,8 +169,8 @@ def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
 
 
 def _without_adapters(path: str) -> str:
-    """PEFT wraps a module that it adapts, and keeps it as base_layer."""
-    return path.replace(".base_layer", "")
+    """PEFT wraps a module that it adapts or trains a copy of, and keeps it as base_layer or original_module."""
+    return path.replace(".base_layer", "").replace(".original_module", "")
 
 
 def _is_all(root: Module, path: str) -> bool:

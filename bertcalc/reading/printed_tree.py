@@ -27,6 +27,7 @@ _PARAMETER = re.compile(
     r"\((?P<name>\w{1,100})\): Parameter containing: \[(?:\w|\.){1,60} of size (?P<shape>[0-9x]{1,100})"
 )
 _GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
+_KEYWORD = re.compile(r"[a-z_]{1,40}=")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
 _ENDS = re.compile(r"\)+[,;.]?")
@@ -159,6 +160,8 @@ class _Reader:
                     self._count = 1
                     return
             self._add(match, line.indent)
+        elif self._stack and _KEYWORD.match(text) and self._has_own_tensors(text):
+            return
         elif self._stack:
             self._prose.append(text)
             if len(self._prose) > _MOST_PROSE:
@@ -172,6 +175,18 @@ class _Reader:
     def _own(self, name: str, shape: str) -> None:
         if self._stack:
             self._stack[-1].parameters[name] = tuple(int(size[:18]) for size in shape.split("x") if size)
+
+    def _has_own_tensors(self, arguments: str) -> bool:
+        """Whether a line has the arguments of the module that it begins, which has children as well.
+
+        PyTorch prints them so, for instance for a Linear layer with LoRA matrices of older releases of PEFT.
+        """
+        module = self._stack[-1]
+        tensors = tensors_of(module.kind, arguments) if not module.children else None
+        if tensors is None or not tensors.shapes:
+            return False
+        module.parameters.update(tensors.shapes)
+        return True
 
     def _add(self, match: re.Match[str], indent: int) -> None:
         while self._indented and len(self._stack) > 1 and self._stack[-1].indent >= indent:

@@ -44,7 +44,7 @@ _OF_KERAS = re.compile(
 _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?![\w,)\]]|\.[0-9])")
 _FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # torchinfo's parameters without gradient
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9,]{1,30})", re.IGNORECASE)
-_QUOTE = re.compile(r"^ {0,3}[>#] ", re.MULTILINE)
+_QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*) {0,3}\((?P<kind>[A-Za-z_][\w.>]*)\)?")
 _REPEATED = "(recursive)"
 _UNBUILT = "(unbuilt)"  # Keras 3, of a layer that has not got its first input yet
@@ -169,16 +169,16 @@ def read_table(text: str) -> TextReading:
     sentence = Problem.of(_SENTENCES[table.kind], count=len(table.rows))
     notes = []
     if table.total is None:
-        notes.append(Problem.of(N_("The table has no total: its rows are added up.")))
+        notes.append(Problem.of(N_("The table has no total, so it may be cut off: its rows are added up.")))
     elif added != table.total:
         notes.append(Problem.of(N_("The rows sum to {rows}, the table says {total}."), rows=added, total=table.total))
-    unbuilt = _UNBUILT in text
-    if unbuilt:
+    is_at_least = table.total is None or _UNBUILT in text
+    if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     known = _known(table, counted, count)
     if known is None:
-        return TextReading(table.kind, sentence, None, _tree(table), tensors, count, unbuilt, notes=tuple(notes))
+        return TextReading(table.kind, sentence, None, _tree(table), tensors, count, is_at_least, notes=tuple(notes))
     model, additional = known
     possible = tuple(of_ties(model, count)) if not additional else ()
     if possible and count != model.num_parameters():
@@ -186,7 +186,17 @@ def read_table(text: str) -> TextReading:
         notes.append(Problem.of(N_("Such tables count a tied matrix with each module that uses it.")))
         possible = tuple(of_ties(model, count))
     return TextReading(
-        table.kind, sentence, model, _tree(table), tensors, count, unbuilt, possible, (), additional, notes=tuple(notes)
+        table.kind,
+        sentence,
+        model,
+        _tree(table),
+        tensors,
+        count,
+        is_at_least,
+        possible,
+        (),
+        additional,
+        notes=tuple(notes),
     )
 
 

@@ -195,3 +195,61 @@ def test_a_model_card_of_sentence_transformers_shows_its_dense_layer() -> None:
 )
 def test_all_that_a_number_may_mean_is_read(text: str, words: str) -> None:
     assert words in str(bertcalc.read(text))
+
+
+class Adapted(torch.nn.Linear):
+    """A Linear layer as older releases of PEFT adapted it: with the matrices inside of it."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__(columns, rows)
+        self.lora_A = torch.nn.ModuleDict({"default": torch.nn.Linear(columns, 8, bias=False)})
+        self.lora_B = torch.nn.ModuleDict({"default": torch.nn.Linear(8, rows, bias=False)})
+        self.lora_embedding_A = torch.nn.ParameterDict()
+
+    def _get_name(self) -> str:
+        return "Linear"
+
+
+class Wrapped(torch.nn.Module):
+    """A Linear layer as PEFT wraps the modules that it saves whole."""
+
+    def __init__(self, layer: torch.nn.Module) -> None:
+        super().__init__()
+        self.original_module = layer
+        self.modules_to_save = torch.nn.ModuleDict({"default": torch.nn.Linear(768, 2)})
+
+
+def test_modules_with_arguments_and_children_are_read() -> None:
+    """PEFT printed 109,780,228 as all parameters of this model."""
+    model: torch.nn.Module = real(BERT)
+    with torch.device("meta"):
+        for layer in model.bert.encoder.layer:  # type: ignore[union-attr]
+            attention = layer.attention.self  # type: ignore[union-attr]
+            attention.query, attention.value = Adapted(768, 768), Adapted(768, 768)
+        model.classifier = Wrapped(model.classifier)  # type: ignore[arg-type]
+    assert sum(parameter.numel() for parameter in model.parameters()) == 109_780_228
+    reading = bertcalc.read(str(model))
+    assert (reading.num_parameters, reading.is_at_least, reading.missing) == (109_780_228, False, ())
+
+
+def test_layers_with_different_modules_are_all_layers() -> None:
+    config = transformers.ModernBertConfig()
+    text = str(real(config, "ModernBertForMaskedLM"))  # type: ignore[arg-type]
+    assert str(bertcalc.read(text).sentence).endswith("22 layers.")
+
+
+def test_a_table_that_is_cut_off_has_at_least_its_count() -> None:
+    table = """    # Layer (type:depth-idx)                 Param #
+    # BertModel                              --
+    # ├─BertEmbeddings: 1-1                  --
+    # │    └─Embedding: 2-1                  21,635,072
+    # │    └─Embedding: 2-2                  524,288
+    # │    └─Embedding: 2-3                  2,048
+    # │    └─LayerNorm: 2-4                  2,048
+    # ├─BertEncoder: 1-2                     --
+    # │    └─ModuleList: 2-6                 --
+    # │    │    └─BertLayer: 3-1             12,596,224
+    # │    │    └─BertLayer: 3-2             12,596,224"""
+    reading = bertcalc.read(table)
+    assert (reading.num_parameters, reading.is_at_least) == (22_163_456 + 2 * 12_596_224, True)
+    assert "at least 47,355,904" in str(reading)
