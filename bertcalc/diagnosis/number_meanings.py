@@ -150,10 +150,17 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
         yield _explained(written, miscounted.known_count, miscounted.explanation)
     for cost in diagnosis.flops:
         message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
-        rule = cost.rule or N_("PyTorch's count, with scores and context, as DeepSpeed's today")
-        operations = scaled(cost.operations, cost.unit)
-        values = {"batch": cost.batch_size, "length": cost.sequence_length, "phase": cost.phase, "rule": rule}
-        yield Problem.of(message, number=written, operations=operations, **values)
+        rule = Problem.of(_RULES[cost.rule]) if cost.rule in _RULES else cost.rule
+        values = {"batch": f"{cost.batch_size:,}", "length": f"{cost.sequence_length:,}", "rule": rule}
+        values |= {"number": written, "operations": scaled(cost.operations, cost.unit)}
+        yield Problem("", None, message, {**values, "phase": Problem.of(_PHASES[cost.phase])})
+
+
+_RULES = {
+    "": N_("PyTorch's count, with scores and context, as DeepSpeed's today"),
+    "all": N_("PyTorch's count with all element-wise operations"),
+}
+_PHASES = {"forward": N_("forward"), "training": N_("training")}
 
 
 def _of_another(written: str, elsewhere: Elsewhere) -> Problem:

@@ -39,6 +39,24 @@ def test_macs_of_deepspeed_today_have_scores_and_context() -> None:
     assert "DeepSpeed" in text
 
 
+def test_the_convention_of_a_cost_is_said_in_words() -> None:
+    text = str(BERT.explain("22.4 GFLOPs"))
+    assert "by PyTorch's count with all element-wise operations: 22.45 GFLOPs" in text
+    assert "by all:" not in text
+
+
+def test_the_size_of_another_models_file_is_no_count() -> None:
+    text = str(BERT.explain("1,340,000,000 bytes"))
+    assert "another model, bert-large-uncased, given in bytes in float32" in text
+    assert "is the count of another model: " not in text
+
+
+def test_a_pickle_without_its_unit_is_the_last_resort() -> None:
+    assert "PyTorch file (.bin) of BertForPreTraining" in str(BERT.explain("440,473,133"))
+    assert "PyTorch file" not in str(BERT.explain("109,482,240"))
+    assert "PyTorch file" not in str(BERT.explain("108,891,648"))
+
+
 @pytest.mark.parametrize(
     ("number", "words"),
     [  # printed by peft for BertModel and BertForSequenceClassification

@@ -5,6 +5,7 @@ Their wording is ours, their form is theirs; the counts are those of the real cl
 
 import json
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ from tests.reading.tables import keras_table
 BERT = transformers.BertConfig()
 
 
-def real(config: transformers.BertConfig, architecture: str = "BertForSequenceClassification") -> torch.nn.Module:
+def real(config: Any, architecture: str = "BertForSequenceClassification") -> torch.nn.Module:
     with torch.device("meta"):
         model: torch.nn.Module = getattr(transformers, architecture)(config)
     return model
@@ -104,6 +105,10 @@ def test_the_variables_of_a_log_have_names_without_a_path() -> None:
     assert bertcalc.read(text).num_parameters == 64 + 8 + 16 + 2
 
 
+def bertconfig_call(fields: dict[str, object]) -> str:
+    return f"BertConfig({', '.join(f'{key}={value!r}' for key, value in fields.items() if key != 'model_type')})"
+
+
 CHINESE = BERT.to_diff_dict() | {"model_type": "bert", "vocab_size": 21128, "hidden_size": 384, "num_hidden_layers": 6}
 SMALL = real(transformers.BertConfig(vocab_size=21128, hidden_size=384, num_hidden_layers=6), "BertModel")
 WRITTEN = json.dumps(CHINESE, indent=2)
@@ -115,9 +120,12 @@ WRITTEN = json.dumps(CHINESE, indent=2)
         f"* **config**\n\n    ```\n{WRITTEN}\n    ```",
         f"11/25/2020 10:12 - INFO - configuration_utils - Model config BertConfig {WRITTEN}\n\n11/25/2020 loading",
         re.sub(r"(?m),$", ",   隐藏层的大小，这里是384。", WRITTEN),
+        f"import transformers\n\nconfig = transformers.{bertconfig_call(CHINESE)}\nmodel = BertModel(config)",
+        "\n".join(f"{key}: {value}" for key, value in CHINESE.items() if not isinstance(value, dict)),
+        "\n".join(f"- {key} = {value!r}," for key, value in CHINESE.items() if not isinstance(value, dict)),
         f"模型配置如下：\n{re.sub(r'(?m),$', ',  # 说明', WRITTEN)}",
     ],
-    ids=["homework", "log", "Chinese comments", "comments"],
+    ids=["homework", "log", "Chinese comments", "code", "YAML", "list", "comments"],
 )
 def test_a_configuration_among_words_is_read(text: str) -> None:
     reading = bertcalc.read(text)
@@ -197,7 +205,7 @@ def test_all_that_a_number_may_mean_is_read(text: str, words: str) -> None:
     assert words in str(bertcalc.read(text))
 
 
-class Adapted(torch.nn.Linear):
+class Adapted(torch.nn.Linear):  # type: ignore[misc]
     """A Linear layer as older releases of PEFT adapted it: with the matrices inside of it."""
 
     def __init__(self, rows: int, columns: int) -> None:
@@ -210,7 +218,7 @@ class Adapted(torch.nn.Linear):
         return "Linear"
 
 
-class Wrapped(torch.nn.Module):
+class Wrapped(torch.nn.Module):  # type: ignore[misc]
     """A Linear layer as PEFT wraps the modules that it saves whole."""
 
     def __init__(self, layer: torch.nn.Module) -> None:
@@ -221,12 +229,12 @@ class Wrapped(torch.nn.Module):
 
 def test_modules_with_arguments_and_children_are_read() -> None:
     """PEFT printed 109,780,228 as all parameters of this model."""
-    model: torch.nn.Module = real(BERT)
+    model: Any = real(BERT)
     with torch.device("meta"):
-        for layer in model.bert.encoder.layer:  # type: ignore[union-attr]
-            attention = layer.attention.self  # type: ignore[union-attr]
+        for layer in model.bert.encoder.layer:
+            attention = layer.attention.self
             attention.query, attention.value = Adapted(768, 768), Adapted(768, 768)
-        model.classifier = Wrapped(model.classifier)  # type: ignore[arg-type]
+        model.classifier = Wrapped(model.classifier)
     assert sum(parameter.numel() for parameter in model.parameters()) == 109_780_228
     reading = bertcalc.read(str(model))
     assert (reading.num_parameters, reading.is_at_least, reading.missing) == (109_780_228, False, ())
@@ -234,7 +242,7 @@ def test_modules_with_arguments_and_children_are_read() -> None:
 
 def test_layers_with_different_modules_are_all_layers() -> None:
     config = transformers.ModernBertConfig()
-    text = str(real(config, "ModernBertForMaskedLM"))  # type: ignore[arg-type]
+    text = str(real(config, "ModernBertForMaskedLM"))
     assert str(bertcalc.read(text).sentence).endswith("22 layers.")
 
 
