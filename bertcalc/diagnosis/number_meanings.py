@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from bertcalc.config import letters
@@ -133,12 +134,8 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
 
 
 def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    for match in diagnosis.matches:
-        for known in match.known_counts[:2]:
-            yield _read_as(written, match.reading.key, known_in_words(known))
-    for part in diagnosis.parts:
-        if not part.added:
-            yield _read_as(written, part.reading.key, part_in_words(part.counted, model))
+    counts = [*_of_matches(model, written, diagnosis)], [*_of_parts(model, written, diagnosis)]
+    yield from chain(*(reversed(counts) if diagnosis.parts_first else counts))
     for claim in diagnosis.claims:
         message = N_("{number} is published for {preset} ({source}).")
         yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
@@ -146,7 +143,8 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
         yield _of_another(written, elsewhere)
     for slip in diagnosis.slips:
         yield Problem.of(N_("{number} is one digit from {meant}."), number=written, meant=slip.meant)
-    for miscounted in diagnosis.miscounted:
+    whole = any(other.counted is None and other.reading.key == "parameters" for other in diagnosis.elsewhere)
+    for miscounted in () if whole and not diagnosis.usual else diagnosis.miscounted:
         yield _explained(written, miscounted.known_count, miscounted.explanation)
     for cost in diagnosis.flops:
         message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
@@ -154,6 +152,23 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
         values = {"batch": f"{cost.batch_size:,}", "length": f"{cost.sequence_length:,}", "rule": rule}
         values |= {"number": written, "operations": scaled(cost.operations, cost.unit)}
         yield Problem("", None, message, {**values, "phase": Problem.of(_PHASES[cost.phase])})
+
+
+def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    """The known counts; of those that a rounded number may mean, the present model's own first."""
+    entries = [(match, known) for match in diagnosis.matches for known in match.known_counts[:2]]
+    if any(match.reading.exact is None for match, _known in entries):
+        entries.sort(key=lambda entry: not (entry[1].model == model and entry[1].right == model.num_parameters()))
+    for match, known in entries:
+        about = None if match.reading.exact is not None else match.total
+        yield _read_as(written, match.reading.key, known_in_words(known), about)
+
+
+def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    for part in diagnosis.parts:
+        if not part.added:
+            about = None if part.reading.exact is not None else part.counted.right
+            yield _read_as(written, part.reading.key, part_in_words(part.counted, model), about)
 
 
 _RULES = {
@@ -169,16 +184,32 @@ def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
         part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
         another = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
     values = {"number": written, "preset": another, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
-    if elsewhere.reading.key == "parameters":
-        return Problem("", None, N_("{number} is the count of another model: {preset}."), values)
-    return Problem("", None, N_("{number} is the count of another model, {preset}, given in {reading}."), values)
+    exactly, rounded = (
+        (
+            N_("{number} is the count of another model: {preset}."),
+            N_("{number} may mean the count of another model: {preset}."),
+        )
+        if elsewhere.reading.key == "parameters"
+        else (
+            N_("{number} is the count of another model, {preset}, given in {reading}."),
+            N_("{number} may mean the count of another model, {preset}, given in {reading}."),
+        )
+    )
+    return Problem("", None, rounded if elsewhere.reading.exact is None else exactly, values)
 
 
-def _read_as(written: str, key: str, counted: Problem) -> Problem:
-    if key == "parameters":
-        return Problem("", None, N_("{number} is the count of {known}."), {"number": written, "known": counted})
-    values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0])}
-    return Problem("", None, N_("{number} is the count of {known}, given in {reading}."), values)
+def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
+    """The sentence on a count; ``about`` is its exact number of parameters if what is written is rounded."""
+    values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
+    exactly, rounded = (
+        (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
+        if key == "parameters"
+        else (
+            N_("{number} is the count of {known}, given in {reading}."),
+            N_("{number} may mean the count of {known}, {count}, given in {reading}."),
+        )
+    )
+    return Problem("", None, exactly if about is None else rounded, values)
 
 
 def _explained(written: str, known: KnownCount, explanation: Explanation) -> Problem:

@@ -51,6 +51,22 @@ def test_the_size_of_another_models_file_is_no_count() -> None:
     assert "is the count of another model: " not in text
 
 
+def test_a_rounded_number_only_may_mean_a_count_and_ours_comes_first() -> None:
+    first, *others = map(str, BERT.explain("110M").sentences)
+    assert first == "110M may mean the count of BertModel with pooler: 109,482,240."
+    assert all(" may mean " in other for other in others)
+    assert str(BERT.explain("85M")).startswith("85M may mean the count of all 12 layers: 85,054,464.")
+    assert "66M may mean the count of another model: distilbert-base-uncased." in str(BERT.explain("66M"))
+
+
+def test_a_part_comes_before_adapters_that_have_its_count_by_chance() -> None:
+    assert str(BERT.explain("4*H^2")).startswith("4*H^2 is the count of matrices of the attention of one layer.")
+
+
+def test_another_model_is_no_mistake_in_ours() -> None:
+    assert str(BERT.explain("335,141,888")) == "335,141,888 is the count of another model: bert-large-uncased."
+
+
 def test_a_pickle_without_its_unit_is_the_last_resort() -> None:
     assert "PyTorch file (.bin) of BertForPreTraining" in str(BERT.explain("440,473,133"))
     assert "PyTorch file" not in str(BERT.explain("109,482,240"))
