@@ -8,7 +8,8 @@
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -88,6 +89,7 @@ class _Key:
 
 
 _FIELDS = {
+    "hidden_size": r"hidden.?size|隐藏层?(?:维度|大小)",
     "vocab_size": r"vocab|词表|词汇",
     "num_hidden_layers": r"layers|层数|多少层",
     "intermediate_size": r"intermediate|中间",
@@ -95,7 +97,7 @@ _FIELDS = {
     "num_labels": r"labels|classes|标签|类别",
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
-_NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:\s?[^\W\d_]{1,12})?")
+_NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
 def _asked(text: str) -> str:
@@ -302,14 +304,20 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):
         return
-    counts = [_count(model, field, value) for value in (present, present + 1)]
+    # The hidden size has to be a multiple of the number of heads, and its square counts as well.
+    step = config.num_attention_heads if field == "hidden_size" else 1
+    counts = [_count(model, field, value) for value in (present, present + step)]
     if None in counts or counts[0] == counts[1]:
         yield Problem.of(N_("The number of parameters does not depend on {field}."), field=field)
         return
     first, second = (count or 0 for count in counts)
-    value = present + Fraction(number.value - first) / (second - first)
-    nearest = max(1, round(value))
+    if field == "hidden_size":
+        nearest = step * _nearest(lambda steps: _count(model, field, steps * step) or 0, number.value)
+    else:
+        nearest = max(1, round(present + Fraction(number.value - first) / (second - first)))
     right = _count(model, field, nearest)
+    if field == "hidden_size" and right and right < number.value / 2:
+        return  # no hidden size that can be chosen comes near
     message = (
         N_("With {field} = {value}, {architecture} has {count} parameters.")
         if right == number.value
@@ -317,6 +325,12 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     )
     values = {"field": field, "value": nearest, "count": right, "number": written}
     yield Problem.of(message, architecture=model.architecture, **values)
+
+
+def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:
+    """The argument from 1 to 4,096 of an increasing function whose value is nearest to a number."""
+    after = min(max(1, bisect_left(range(4096), wanted, lo=1, key=lambda steps: Fraction(count(steps)))), 4095)
+    return min((max(1, after - 1), after), key=lambda steps: abs(count(steps) - wanted))
 
 
 def _count(model: Model, field: str, value: int) -> int | None:

@@ -20,6 +20,10 @@ BERT = bertcalc.load("bert-base-uncased")
         ("109,483,009", "109,483,009 is the count of BertForSequenceClassification with one label"),
         ("220 million", "220 million is twice the count of BertModel with pooler."),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128, BertModel has 102,267,648 parameters."),
+        ("what hidden size gives 109,482,240?", "With hidden_size = 768, BertModel has 109,482,240 parameters."),
+        ("which vocabulary gives 1e8?", "No vocab_size gives 1e8: with 18,175"),
+        ("which hidden size gives 1e13?", "Nothing simple gives 1e13."),
+        ("what hidden size gives 1?", "No hidden_size gives 1: with 12"),
         ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
         (
             "108,495,360",
