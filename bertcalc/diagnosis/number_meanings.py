@@ -66,7 +66,7 @@ def meanings_of(model: Model, text: str) -> Meanings:
     written = number_asked(text)
     number = amount(written, None, letters(model.config))
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
-    if field := _asked(text):
+    if field := field_asked(text):
         return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
     sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
     if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
@@ -97,22 +97,37 @@ _FIELDS = {
     "num_labels": r"labels|classes|标签|类别",
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
+# What tools print in front of the number of a whole model.
+_LABELLED = re.compile(
+    r"(?:#|total |trainable |all |number of |num |model |file |模型|总|可训练){0,3}"
+    r"(?:params?|parameters?|size|flops|macs|参数量?|参数个数)[ \t]{0,20}[:=：][ \t]{0,20}"
+    r"(?P<number>[0-9][^\n:=]{0,60})",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
-def _asked(text: str) -> str:
-    """The field that a question asks for; empty if the text is a number."""
+def field_asked(text: str) -> str:
+    """The field that a question asks for; empty if the text is a number.
+
+    >>> field_asked("which vocabulary gives 102,267,648?"), field_asked("110M")
+    ('vocab_size', '')
+    """
     if not _QUESTION.search(text):
         return ""
     return next((field for field, pattern in _FIELDS.items() if re.search(pattern, text, re.I)), "")
 
 
 def number_asked(text: str) -> str:
-    """The number in a question, or the whole text.
+    """The number in a question or behind its label, or the whole text.
 
     >>> number_asked("which vocabulary gives 102,267,648?"), number_asked("12 * 7087872")
     ('102,267,648', '12 * 7087872')
+    >>> number_asked("Number of parameters: 66,955,010"), number_asked("pooler = 590,592")
+    ('66,955,010', 'pooler = 590,592')
     """
+    if label := _LABELLED.fullmatch(text.strip()):
+        return label["number"]
     match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
     return match[0].strip(" ,.") if match else text.strip()
 

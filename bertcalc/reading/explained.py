@@ -5,6 +5,8 @@
 'Read as: a number, 109,482,240.\\n109482240 is the count of BertModel with pooler.'
 """
 
+import re
+
 from bertcalc.config import letters
 from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
@@ -51,16 +53,17 @@ def _is_plain(text: str) -> bool:
 
 
 def is_hand_count(text: str, model: Model) -> bool:
-    """Whether at least two lines, and most of them, are a name with a value; or one line, with an equals sign."""
+    """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation."""
     if too_long(text):
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
-    fewest = 1 if len(lines) == 1 and "=" in text else _FEWEST
+    fewest = 1 if len(lines) == 1 and _ONE_LINE.search(text) else _FEWEST
     return valued >= fewest and 2 * valued > len(lines)
 
 
 _FEWEST = 2  # lines of a hand count
+_ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
 
 def read_hand_count(text: str, model: Model) -> TextReading:

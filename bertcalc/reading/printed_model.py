@@ -261,12 +261,16 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
     if not less:
         return ()
-    return PossibleCount(count, Problem.of(_WITH_BIASES)), PossibleCount(count - less, Problem.of(_WITHOUT_BIASES))
+    kinds = {path: module.kind for path, module, _copies in tree.root.modules()}
+    of_norms = all(kinds[name.rpartition(".")[0]].endswith("Norm") for name in names)
+    with_biases, without = (_WITH_BIASES, _WITHOUT_BIASES) if of_norms else (_BIASED, _UNBIASED)
+    return PossibleCount(count, Problem.of(with_biases)), PossibleCount(count - less, Problem.of(without))
 
 
 _BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
+_BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"), N_("if its layers have no bias")
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
-from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
+from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked
 from bertcalc.diagnosis.other_tools import tools_with
 from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
@@ -19,10 +19,10 @@ def show_number(model: Model, text: str) -> None:
     asked = number_asked(text)
     if number := read_number(asked, model.config):
         show_reading(number)
-        if asked != text.strip():
+        if field_asked(text):
             _show_other_meanings(model, number, text)
-            return
-        _show_explanations(model, number, text)
+        else:
+            _show_explanations(model, number, asked)
 
 
 def _show_explanations(model: Model, number: Typed, text: str) -> None:
