@@ -52,6 +52,9 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.hub import reader
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
+from bertcalc.proofreading.proofread import proofread
+from bertcalc.reading.examples import EXAMPLES as PASTED
+from bertcalc.reading.read_text import read as read_any
 from bertcalc.teach import answers
 from bertcalc.teach.exercises import sheet
 from bertcalc.text import code, literal, visible
@@ -68,6 +71,7 @@ from tests.markdown import read
 from tests.mutation import Mutator
 from tests.pages.places import PLACES, check, opened
 from tests.payloads import PAYLOADS
+from tests.reading.hostile import HOSTILE
 
 _CONFIG = BertConfig()
 _MODEL = Model(_CONFIG)
@@ -160,6 +164,32 @@ def read_answer(text: str) -> bool:
         for remark in verdict.remarks:
             show(Problem("", text, remark.message, dict(remark.values)))
     return any(verdict.state != "unreadable" for verdict in verdicts)
+
+
+def read_pasted_text(text: str) -> bool:
+    """Anything that is pasted into the box, recognized, and its sentences."""
+    try:
+        reading = read_any(text)
+    except InputError as error:
+        for problem in error.problems:
+            show(problem)
+        return False
+    for part in reading.sentences():
+        show(part)
+    assert (reading.num_parameters or 0) >= 0
+    return True
+
+
+def read_writeup(text: str) -> bool:
+    """A write-up whose numbers are checked; the exports are made as well."""
+    try:
+        report = proofread(text)
+    except InputError as error:
+        show(error.problem)
+        return False
+    for claim in report.claims:
+        assert 0 <= claim.start < claim.end <= len(text)
+    return bool(str(report))
 
 
 def read_json(text: str) -> bool:
@@ -606,6 +636,10 @@ _LINKS = (
     "bring?bring=hub&repo_id=google-bert/bert-base-uncased",
 )
 _TERMS = [example.terms for example in EXAMPLES.values()]
+_WRITEUPS = (
+    "# How large is BERT?\n\nBERT-base has 12 layers of 768, so 30522 × 768 = 23,440,896, about 110M in all.",
+    "<table><tr><td>attention</td><td>2,362,368</td></tr></table> 合计 1.1 亿个参数，每层 $4H^2 + 9H$。",
+)
 
 _MARKDOWN = (":red[", "](//evil)", "www.evil.", "https://evil.", "@evil.", "```", "\\|", "\n\n", "$$", "<b>", "&#62;")
 
@@ -615,6 +649,33 @@ KINDS: dict[str, Kind] = {
     "count": Kind(read_count, 1, (*_AMOUNTS, "109,482,240", "109,089,024", "334,607,104"), ("000", ",", "0", "5")),
     "terms": Kind(
         read_terms, 2, _TERMS, ("attention", "\n", " = ", "H*H", "LayerNorm", "12", "层", "total", "q"), _large_terms
+    ),
+    "pasted text": Kind(
+        read_pasted_text,
+        20,
+        [*(example() for example in PASTED.values()), str(_MODEL), *_WRITEUPS, *_AMOUNTS, *_FORMULAS, *_TERMS],
+        (
+            "torch.Size([",
+            "(a): B(\n",
+            "Layer (type) Param #",
+            "{",
+            "```",
+            "...",
+            "<br>",
+            "\\n",
+            ")",
+            "│",
+            "layer_0/",
+            ".0.",
+        ),
+        lambda: (write() for write in HOSTILE.values()),
+    ),
+    "write-up": Kind(
+        read_writeup,
+        20,
+        _WRITEUPS,
+        ("768", " × ", " = ", "M", "$", "|", "\n", "<td>", "参数", "layers", "attention", "%"),
+        lambda: (write()[:100_000] for write in HOSTILE.values()),
     ),
     "answer": Kind(read_answer, 1, (*_FORMULAS, *_AMOUNTS, "768 × 3072", "(2, 3)"), ("x", "×", ",", "B", "H", "^")),
     "config.json": Kind(

@@ -25,6 +25,8 @@ _TRIES = {
     "sizes": 200,
     "model": 500,
     "command": 15,
+    "pasted text": 60,
+    "write-up": 40,
     "page": 2,
     "place": 6,
 }

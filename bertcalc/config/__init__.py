@@ -571,9 +571,11 @@ _NEAR = 0.85  # the similarity of hidden_sze and hidden_size is 0.95, of num_hea
 # Names of sizes in other families of transformers, and in other programs.
 OTHER_NAMES = {
     **dict.fromkeys(("d_model", "n_embd", "dim", "hidden_dim_size", "embed_dim"), "hidden_size"),
-    **dict.fromkeys(("n_layer", "n_layers", "num_layers", "encoder_layers"), "num_hidden_layers"),
-    **dict.fromkeys(("n_head", "n_heads", "num_heads", "encoder_attention_heads"), "num_attention_heads"),
-    **dict.fromkeys(("d_ff", "n_inner", "ffn_dim", "encoder_ffn_dim", "hidden_dim"), "intermediate_size"),
+    **dict.fromkeys(("n_layer", "n_layers", "num_layers", "layers_num", "encoder_layers"), "num_hidden_layers"),
+    **dict.fromkeys(("n_head", "n_heads", "num_heads", "heads_num", "encoder_attention_heads"), "num_attention_heads"),
+    **dict.fromkeys(
+        ("d_ff", "n_inner", "ffn_dim", "encoder_ffn_dim", "feedforward_size", "hidden_dim"), "intermediate_size"
+    ),
     **dict.fromkeys(("n_positions", "n_ctx", "max_seq_len", "max_sequence_length"), "max_position_embeddings"),
     **dict.fromkeys(("n_vocab", "vocab_size_or_config_json_file", "num_embeddings"), "vocab_size"),
 }

@@ -43,10 +43,10 @@ def safetensors_header(tensors: Sequence[tuple[str, Shape]], dtype: str, width: 
     return _LENGTH + len(text) + -len(text) % 8
 
 
-def file_sizes(model: Model, size: int, *, pickled: bool = True) -> Iterator[Problem]:
-    """The files of weights that may have this size: of the model's classes first, then of published models."""
+def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
+    """The files of weights that may have this size: of the model's classes first, then of ``published`` models."""
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
-    files = ours or list(_files(_published(), size, pickled))
+    files = ours or (list(_files(_published(), size, pickled)) if published else [])
     nearest = min([difference for difference, _file in files], default=0)
     yield from (file for difference, file in files if difference == nearest or nearest)
 

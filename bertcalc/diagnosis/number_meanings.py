@@ -8,10 +8,12 @@
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from bertcalc.config import letters
@@ -30,7 +32,7 @@ from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_word
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import build, family_of
 from bertcalc.model.model import Model
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import scaled
@@ -48,8 +50,11 @@ class Meanings(NamedTuple):
     diagnosis: Diagnosis
 
     def __str__(self) -> str:
-        nothing = Problem.of(N_("Nothing simple gives {number}."), number=self.text)
-        return "\n".join(map(str, self.sentences or (nothing,)))
+        return "\n".join(map(str, self.all_sentences()))
+
+    def all_sentences(self) -> tuple[Problem, ...]:
+        """The sentences, or one that says that nothing simple gives the number."""
+        return self.sentences or (Problem.of(N_("Nothing simple gives {number}."), number=shorten(self.text)),)
 
 
 @checked
@@ -58,12 +63,15 @@ def meanings_of(model: Model, text: str) -> Meanings:
 
     Raises InputError if the text has no number.
     """
-    written = _number_in(text)
+    written = number_asked(text)
     number = amount(written, None, letters(model.config))
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
-    if field := _asked(text):
+    if field := field_asked(text):
         return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
     sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
+    if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
+        # With pickle, sizes are only near: without a unit they are the last resort.
+        sentences = dict.fromkeys(map(_Key, file_sizes(model, int(number.value), published=False)))
     return Meanings(written, tuple(key.problem for key in sentences)[:_MOST], diagnosis)
 
 
@@ -81,6 +89,7 @@ class _Key:
 
 
 _FIELDS = {
+    "hidden_size": r"hidden.?size|隐藏层?(?:维度|大小)",
     "vocab_size": r"vocab|词表|词汇",
     "num_hidden_layers": r"layers|层数|多少层",
     "intermediate_size": r"intermediate|中间",
@@ -88,18 +97,37 @@ _FIELDS = {
     "num_labels": r"labels|classes|标签|类别",
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
-_NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:\s?[^\W\d_]{1,12})?")
+# What tools print in front of the number of a whole model.
+_LABELLED = re.compile(
+    r"(?:#|total |trainable |all |number of |num |model |file |模型|总|可训练){0,3}"
+    r"(?:params?|parameters?|size|flops|macs|参数量?|参数个数)[ \t]{0,20}[:=：][ \t]{0,20}"
+    r"(?P<number>[0-9][^\n:=]{0,60})",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
-def _asked(text: str) -> str:
-    """The field that a question asks for; empty if the text is a number."""
+def field_asked(text: str) -> str:
+    """The field that a question asks for; empty if the text is a number.
+
+    >>> field_asked("which vocabulary gives 102,267,648?"), field_asked("110M")
+    ('vocab_size', '')
+    """
     if not _QUESTION.search(text):
         return ""
     return next((field for field, pattern in _FIELDS.items() if re.search(pattern, text, re.I)), "")
 
 
-def _number_in(text: str) -> str:
-    """The number in a question, or the whole text."""
+def number_asked(text: str) -> str:
+    """The number in a question or behind its label, or the whole text.
+
+    >>> number_asked("which vocabulary gives 102,267,648?"), number_asked("12 * 7087872")
+    ('102,267,648', '12 * 7087872')
+    >>> number_asked("Number of parameters: 66,955,010"), number_asked("pooler = 590,592")
+    ('66,955,010', 'pooler = 590,592')
+    """
+    if label := _LABELLED.fullmatch(text.strip()):
+        return label["number"]
     match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
     return match[0].strip(" ,.") if match else text.strip()
 
@@ -123,12 +151,8 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
 
 
 def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    for match in diagnosis.matches:
-        for known in match.known_counts[:2]:
-            yield _read_as(written, match.reading.key, known_in_words(known))
-    for part in diagnosis.parts:
-        if not part.added:
-            yield _read_as(written, part.reading.key, part_in_words(part.counted, model))
+    counts = [*_of_matches(model, written, diagnosis)], [*_of_parts(model, written, diagnosis)]
+    yield from chain(*(reversed(counts) if diagnosis.parts_first else counts))
     for claim in diagnosis.claims:
         message = N_("{number} is published for {preset} ({source}).")
         yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
@@ -136,30 +160,73 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
         yield _of_another(written, elsewhere)
     for slip in diagnosis.slips:
         yield Problem.of(N_("{number} is one digit from {meant}."), number=written, meant=slip.meant)
-    for miscounted in diagnosis.miscounted:
+    whole = any(other.counted is None and other.reading.key == "parameters" for other in diagnosis.elsewhere)
+    for miscounted in () if whole and not diagnosis.usual else diagnosis.miscounted:
         yield _explained(written, miscounted.known_count, miscounted.explanation)
     for cost in diagnosis.flops:
         message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
-        rule = cost.rule or N_("PyTorch's count, with scores and context, as DeepSpeed's today")
-        operations = scaled(cost.operations, cost.unit)
-        values = {"batch": cost.batch_size, "length": cost.sequence_length, "phase": cost.phase, "rule": rule}
-        yield Problem.of(message, number=written, operations=operations, **values)
+        rule = Problem.of(_RULES[cost.rule]) if cost.rule in _RULES else cost.rule
+        values = {"batch": f"{cost.batch_size:,}", "length": f"{cost.sequence_length:,}", "rule": rule}
+        values |= {"number": written, "operations": scaled(cost.operations, cost.unit)}
+        yield Problem("", None, message, {**values, "phase": Problem.of(_PHASES[cost.phase])})
+
+
+def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    """The known counts; of those that a rounded number may mean, the present model's own first."""
+    entries = [(match, known) for match in diagnosis.matches for known in match.known_counts[:2]]
+    if any(match.reading.exact is None for match, _known in entries):
+        entries.sort(key=lambda entry: not (entry[1].model == model and entry[1].right == model.num_parameters()))
+    for match, known in entries:
+        about = None if match.reading.exact is not None else match.total
+        yield _read_as(written, match.reading.key, known_in_words(known), about)
+
+
+def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    for part in diagnosis.parts:
+        if not part.added:
+            about = None if part.reading.exact is not None else part.counted.right
+            yield _read_as(written, part.reading.key, part_in_words(part.counted, model), about)
+
+
+_RULES = {
+    "": N_("PyTorch's count, with scores and context, as DeepSpeed's today"),
+    "all": N_("PyTorch's count with all element-wise operations"),
+}
+_PHASES = {"forward": N_("forward"), "training": N_("training")}
 
 
 def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
-    values = {"number": written, "preset": elsewhere.preset}
-    if elsewhere.counted is None:
-        return Problem("", None, N_("{number} is the count of another model: {preset}."), values)
-    part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
-    message = N_("{number} is the count of a part of another model, {preset}: {part}.")
-    return Problem("", None, message, {**values, "part": part})
+    another: Problem | str = elsewhere.preset
+    if elsewhere.counted is not None:
+        part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
+        another = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
+    values = {"number": written, "preset": another, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
+    exactly, rounded = (
+        (
+            N_("{number} is the count of another model: {preset}."),
+            N_("{number} may mean the count of another model: {preset}."),
+        )
+        if elsewhere.reading.key == "parameters"
+        else (
+            N_("{number} is the count of another model, {preset}, given in {reading}."),
+            N_("{number} may mean the count of another model, {preset}, given in {reading}."),
+        )
+    )
+    return Problem("", None, rounded if elsewhere.reading.exact is None else exactly, values)
 
 
-def _read_as(written: str, key: str, counted: Problem) -> Problem:
-    if key == "parameters":
-        return Problem("", None, N_("{number} is the count of {known}."), {"number": written, "known": counted})
-    values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0])}
-    return Problem("", None, N_("{number} is the count of {known}, given in {reading}."), values)
+def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
+    """The sentence on a count; ``about`` is its exact number of parameters if what is written is rounded."""
+    values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
+    exactly, rounded = (
+        (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
+        if key == "parameters"
+        else (
+            N_("{number} is the count of {known}, given in {reading}."),
+            N_("{number} may mean the count of {known}, {count}, given in {reading}."),
+        )
+    )
+    return Problem("", None, exactly if about is None else rounded, values)
 
 
 def _explained(written: str, known: KnownCount, explanation: Explanation) -> Problem:
@@ -252,14 +319,20 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):
         return
-    counts = [_count(model, field, value) for value in (present, present + 1)]
+    # The hidden size has to be a multiple of the number of heads, and its square counts as well.
+    step = config.num_attention_heads if field == "hidden_size" else 1
+    counts = [_count(model, field, value) for value in (present, present + step)]
     if None in counts or counts[0] == counts[1]:
         yield Problem.of(N_("The number of parameters does not depend on {field}."), field=field)
         return
     first, second = (count or 0 for count in counts)
-    value = present + Fraction(number.value - first) / (second - first)
-    nearest = max(1, round(value))
+    if field == "hidden_size":
+        nearest = step * _nearest(lambda steps: _count(model, field, steps * step) or 0, number.value)
+    else:
+        nearest = max(1, round(present + Fraction(number.value - first) / (second - first)))
     right = _count(model, field, nearest)
+    if field == "hidden_size" and right and right < number.value / 2:
+        return  # no hidden size that can be chosen comes near
     message = (
         N_("With {field} = {value}, {architecture} has {count} parameters.")
         if right == number.value
@@ -267,6 +340,12 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
     )
     values = {"field": field, "value": nearest, "count": right, "number": written}
     yield Problem.of(message, architecture=model.architecture, **values)
+
+
+def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:
+    """The argument from 1 to 4,096 of an increasing function whose value is nearest to a number."""
+    after = min(max(1, bisect_left(range(4096), wanted, lo=1, key=lambda steps: Fraction(count(steps)))), 4095)
+    return min((max(1, after - 1), after), key=lambda steps: abs(count(steps) - wanted))
 
 
 def _count(model: Model, field: str, value: int) -> int | None:

@@ -21,7 +21,7 @@ _GENERATION = (
 _ORIGIN = (
     *("_name_or_path", "name_or_path", "_commit_hash", "transformers_version", "dtype", "torch_dtype"),
     *("tokenizer_class", "finetuning_task", "task_specific_params", "prefix", "language", "model_max_length"),
-    *("sentence_transformers", "_attn_implementation_autoset"),
+    *("sentence_transformers", "sbert_ce_default_activation_function", "_attn_implementation_autoset"),
 )
 _TOKENS = (
     *("bos_token_id", "eos_token_id", "sep_token_id", "cls_token_id", "mask_token_id", "unk_token_id"),

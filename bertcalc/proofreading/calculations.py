@@ -195,7 +195,7 @@ def _token(match: re.Match[str]) -> _Token:
     try:
         return token._replace(amount=_typed(match[0]))
     except InputError:
-        return token._replace(kind="decimal" if "." in match[0] else "other")
+        return token._replace(kind="decimal" if re.fullmatch(r"[0-9,]*\.[0-9]+", match[0]) else "other")
 
 
 _typed = lru_cache(maxsize=4096)(typed)

@@ -6,7 +6,9 @@
 (True, False)
 """
 
+import json
 import re
+from itertools import islice
 from typing import Any
 
 from bertcalc.config import ConfigError
@@ -45,6 +47,86 @@ def config_from_text(text: str) -> dict[str, Any]:
         return read_object(text)
     except InputError as error:
         raise ConfigError(*error.problems) from None
+
+
+def config_in(text: str) -> str:
+    """The object with sizes of a model that stands among a few words, in a code block or in Python code.
+
+    Lines with a key and a value are written as an object; any other text is returned as it is.
+
+    >>> config_in('Our model: {"hidden_size": 128, "num_hidden_layers": 2}')
+    '{"hidden_size": 128, "num_hidden_layers": 2}'
+    >>> config_in("config = BertConfig(hidden_size=128, num_hidden_layers=2)\\nmodel = BertModel(config)")
+    'BertConfig(hidden_size=128, num_hidden_layers=2)'
+    >>> config_in("hidden_size: 128\\nnum_hidden_layers: 2\\nvocab_size: 99")
+    '{"hidden_size": 128, "num_hidden_layers": 2, "vocab_size": 99}'
+    >>> config_in("H = {768}")
+    'H = {768}'
+    """
+    if len(text) > LARGEST:
+        return text
+    calls = (_block(text, call.start(), call.end() - 1, _LEAST_CALL) for call in _CALL.finditer(text))
+    block = next(filter(None, islice(calls, _MOST_CALLS)), "")
+    return block or ("" if begins_object(text) else _object_in(text) or _of_lines(text)) or text
+
+
+def _block(text: str, start: int, bracket: int, share: int) -> str:
+    """The text from a start to the end of a bracket after it, if it has sizes and is one of ``share`` parts of all."""
+    depth = 0
+    for sign in _BRACKET.finditer(text, bracket, bracket + _READ):
+        depth += 1 if sign[0] in "([{" else -1
+        if not depth:
+            block = text[start : sign.end()]
+            return block if share * len(block) >= len(text.strip()) and _has_sizes(block) else ""
+    return ""
+
+
+def _object_in(text: str) -> str:
+    """The object that is at least half of a text."""
+    start, depth, least = -1, 0, len(text.strip()) // 2
+    for brace in _BRACE.finditer(text):
+        if brace[0] == "{":
+            start, depth = start if depth else brace.start(), depth + 1
+        elif depth:
+            depth -= 1
+            if not depth and brace.end() - start >= least and _has_sizes(text[start : brace.end()]):
+                return text[start : brace.end()]
+    return ""
+
+
+def _of_lines(text: str) -> str:
+    """An object of lines with a key and a value, as YAML has them, if at least three keys are sizes."""
+    lines = [line.strip() for line in text[:_READ].split("\n") if line.strip()]
+    pairs = {match[1]: match[2] for match in map(_LINE.fullmatch, lines) if match}
+    sizes = [value for key, value in pairs.items() if key in SIZE_NAMES]
+    if (
+        len(text) > _READ
+        or len(pairs) != len(lines)
+        or len(sizes) < _FEWEST_LINES
+        or not all(map(str.isdecimal, sizes))
+    ):
+        return ""
+    return "{" + ", ".join(f'"{key}": {_value(value)}' for key, value in pairs.items()) + "}"
+
+
+def _value(text: str) -> str:
+    """A value of a line as JSON writes it: a word without quotes is a string."""
+    plain = _WORDS.get(text.lower(), text)
+    return plain if plain in _WORDS.values() or _NUMBER.fullmatch(plain) else json.dumps(text.strip("'\""))
+
+
+def _has_sizes(block: str) -> bool:
+    return len(SIZE_NAMES & set(_KEY.findall(block[:_READ]))) >= _FEWEST_SIZES
+
+
+_BRACE = re.compile(r"[{}]")
+_BRACKET = re.compile(r"[][(){}]")
+_CALL = re.compile(r"\b[A-Z][A-Za-z0-9]{0,60}Config\s{0,9}[({]")
+_LINE = re.compile(r"[-*]? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?[ \t]{0,20}[:=][ \t]{0,20}([\w.+'\"/-]{1,100}),?")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
+_WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
+_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # keys that an object among words must have, and lines without braces
+_LEAST_CALL, _MOST_CALLS = 4, 20  # a call is at least one of so many parts of the text; so many are tried
 
 
 @checked

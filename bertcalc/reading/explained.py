@@ -2,18 +2,19 @@
 
 >>> from bertcalc.families import build
 >>> str(read_number("109482240", build("bert-base-uncased")))
-'Read as: a number, 109,482,240.\\nIt is the number of parameters of BertModel.'
+'Read as: a number, 109,482,240.\\n109482240 is the count of BertModel with pooler.'
 """
+
+import re
 
 from bertcalc.config import letters
 from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
-from bertcalc.diagnosis.diagnose import Diagnosis, diagnose
 from bertcalc.diagnosis.hand_count import check
-from bertcalc.diagnosis.known_counts import KnownCount
+from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.reading.text_reading import TextReading
+from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.digits import brief
@@ -21,23 +22,26 @@ from bertcalc.text.problem import InputError, Problem
 
 
 def number_in(text: str, model: Model) -> Typed | None:
-    """The number or calculation that a text is; None if it is neither."""
+    """The number or calculation that a text is, or asks about; None if it is neither."""
     try:
-        return amount(text.strip(), names=letters(model.config))
+        return amount(number_asked(text.strip()), names=letters(model.config))
     except InputError:
         return None
 
 
 def read_number(text: str, model: Model) -> TextReading:
-    """A number or a calculation, with its diagnosis against a model. Raises InputError."""
-    number = amount(text.strip(), names=letters(model.config))
-    diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
-    is_plain = _is_plain(text)
+    """A number, a calculation or a question about a number, with all that it may mean for a model. Raises InputError.
+
+    The ``detail`` is its diagnosis.
+    """
+    meanings = meanings_of(model, text.strip())
+    number = amount(meanings.text, names=letters(model.config))
+    is_plain = _is_plain(meanings.text)
     message = N_("Read as: a number, {value}.") if is_plain else N_("Read as: a calculation, {value}.")
     value = f"{int(number.value):,}" if number.value.denominator == 1 else brief(number.value)
     sentence = Problem.of(message, value=f"{value} {number.unit}" if number.unit else value)
-    notes = tuple(_of_diagnosis(diagnosis, number))
-    return TextReading("number" if is_plain else "calculation", sentence, notes=notes, detail=diagnosis)
+    kind: Kind = "number" if is_plain else "calculation"
+    return TextReading(kind, sentence, notes=tuple(meanings.all_sentences()), detail=meanings.diagnosis)
 
 
 def _is_plain(text: str) -> bool:
@@ -48,29 +52,18 @@ def _is_plain(text: str) -> bool:
     return True
 
 
-def _of_diagnosis(diagnosis: Diagnosis, number: Typed) -> list[Problem]:
-    """A sentence on the classes that have the count."""
-    names = dict.fromkeys(
-        known.model.architecture for match in diagnosis.matches for known in match.known_counts if not known.convention
-    )
-    exactly, about = (
-        N_("It is the number of parameters of {architectures}."),
-        N_("It may mean the number of parameters of {architectures}."),
-    )
-    message = exactly if number.low == number.high and number.unit != "bytes" else about
-    return [Problem.of(message, architectures=", ".join(names))] if names else []
-
-
 def is_hand_count(text: str, model: Model) -> bool:
-    """Whether at least two lines, and most of them, are a name with a value."""
+    """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation."""
     if too_long(text):
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
-    return valued >= _FEWEST and 2 * valued > len(lines)
+    fewest = 1 if len(lines) == 1 and _ONE_LINE.search(text) else _FEWEST
+    return valued >= fewest and 2 * valued > len(lines)
 
 
 _FEWEST = 2  # lines of a hand count
+_ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
 
 def read_hand_count(text: str, model: Model) -> TextReading:

@@ -14,6 +14,7 @@ from bertcalc.families.config_files import other_files
 from bertcalc.families.presets import PRESETS, preset_named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Linear, Tensor
+from bertcalc.reading.config_text import config_in
 from bertcalc.reading.listing import Listing, of_tensors
 from bertcalc.reading.plain_lines import LARGEST
 from bertcalc.reading.text_reading import Kind, TextReading
@@ -71,7 +72,7 @@ def read_json_file(text: str) -> TextReading:
 
 def read_config(text: str) -> TextReading:
     """The model of a config.json. Raises InputError."""
-    described = hf_json.read(text)
+    described = hf_json.read(config_in(text))
     model = Model(described.config, described.architecture)
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
     notes = tuple(described.remarks)
@@ -111,6 +112,10 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     if model is None:
         message = N_("Its base model {name} is not a preset, so that its parameters cannot be counted.")
         return TextReading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
+    saved = content.get("modules_to_save")
+    if saved and isinstance(saved, list):
+        note = _with_saved({**content, "modules_to_save": None}, model, saved)
+        return TextReading("adapter-config", sentence, model, model, notes=(note,))
     tensors, problem = _lora(content, model)
     if problem:
         return TextReading("adapter-config", sentence, model, model, notes=(problem,))
@@ -118,6 +123,17 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     note = Problem.of(N_("The adapter has {count} parameters beside those of {name}."), count=count, name=name)
     both = model.num_parameters() + count
     return TextReading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
+
+
+def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:
+    """The note on an adapter with which PEFT saves whole modules, such as a classifier whose labels are not told."""
+    tensors, problem = _lora(content, model)
+    message = N_(
+        "Its LoRA matrices have {count} parameters. modules_to_save adds trained copies of {names}, whose sizes this "
+        "file does not tell: they are not counted."
+    )
+    names = ", ".join(shorten(f"{name}") for name in saved[:8])
+    return problem or Problem.of(message, count=sum(tensor.num_parameters() for tensor in tensors), names=names)
 
 
 # Keys that change the adapter's parameters, with the values at which they do not.

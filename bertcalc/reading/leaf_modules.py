@@ -93,6 +93,21 @@ def _linear(arguments: Arguments) -> LeafTensors:
     return _with_bias((rows, arguments.size(0, "in_features")), arguments, rows)
 
 
+def _dense(arguments: Arguments) -> LeafTensors:
+    """A Dense layer of sentence-transformers, which prints its configuration: Dense({'in_features': 768, ...})."""
+    sizes = dict(_ENTRY.findall(arguments.positional[0] if arguments.positional else ""))
+    if not sizes.keys() >= {"in_features", "out_features"}:
+        raise ValueError
+    rows = int(sizes["out_features"])
+    bias = {} if sizes.get("bias") == "False" else {"bias": (rows,)}
+    return LeafTensors(
+        {"linear.weight": (rows, int(sizes["in_features"])), **{f"linear.{name}": bias[name] for name in bias}}
+    )
+
+
+_ENTRY = re.compile(r"'(in_features|out_features|bias)': (?:(?=[0-9]{1,9}\b)|(?=False))(\w+)")
+
+
 def _conv1d_of_transformers(arguments: Arguments) -> LeafTensors:
     units = arguments.size(0, "nf")
     return LeafTensors({"weight": (arguments.size(1, "nx"), units), "bias": (units,)})
@@ -165,6 +180,7 @@ def _recurrent(gates: int) -> Callable[[Arguments], LeafTensors]:
 
 _RULES: dict[str, Callable[[Arguments], LeafTensors]] = {
     **dict.fromkeys(("Linear", "NonDynamicallyQuantizableLinear", "Linear8bitLt", "Linear4bit"), _linear),
+    "Dense": _dense,
     "Conv1D": _conv1d_of_transformers,
     **dict.fromkeys(("Conv1d", "Conv2d", "Conv3d"), _convolution),
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), _batch_norm(0)),
@@ -185,8 +201,17 @@ _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),
     *("Softplus", "Tanhshrink", "Hardtanh", "GLU", "CELU", "Swish", "Threshold", "Softsign", "LogSigmoid"),
-    *("ModuleList", "ModuleDict", "Sequential", "ParameterList", "CosineSimilarity", "PairwiseDistance", "Upsample"),
-    *("ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "LambdaLayer"),
+    *(
+        "ModuleList",
+        "ModuleDict",
+        "Sequential",
+        "ParameterList",
+        "ParameterDict",
+        "CosineSimilarity",
+        "PairwiseDistance",
+        "Upsample",
+    ),
+    *("ZeroPad2d", "ConstantPad1d", "ConstantPad2d", "LambdaLayer", "Pooling", "Normalize"),
 )
 
 

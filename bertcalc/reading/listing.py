@@ -8,16 +8,18 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import NamedTuple
 
 from bertcalc.checkpoints.checkpoint import BUFFERS
 from bertcalc.families import FAMILIES
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
-from bertcalc.reading.recognition import Recognition, recognized, stored, with_ties
+from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
 from bertcalc.reading.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.text import N_, shorten
@@ -28,7 +30,10 @@ _SHAPE = re.compile(
     rf"[\[(] {{0,4}}(?P<sizes>{_SIZE}(?:,? {{1,4}}{_SIZE}){{0,7}}) {{0,4}},? {{0,4}}[\])]"
     rf"|(?<![\w.])(?P<crossed>{_SIZE}(?: ?[x×] ?{_SIZE}){{1,7}})(?![\w.])|(?:Size|Shape)\(\[(?P<scalar>)\]\)"
 )
-_NAME = re.compile(r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])")
+_NAME = re.compile(
+    r"(?<![\w./])[A-Za-z_0-9][\w-]*(?:[./][\w*-]+)+(?::0)?|(?<=['\"])[A-Za-z_]\w*(?=['\"])"
+    r"|(?<=name = )[A-Za-z_]\w*(?=:0)"
+)
 _ALONE = re.compile(r"\s*[A-Za-z_]\w*\s*(?:[:|,>=-]|\s)*(?:torch\.Size\()?\s*$")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NOT_NAMES = ("torch.", "tf.", "np.", "numpy.", "param.", "jnp.", "nn.")
@@ -62,7 +67,7 @@ def listed(text: str) -> Listing:
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
-    entries = list(_entries(without_ansi(text)))
+    entries = list(_entries(without_ansi(text))) or _nameless(text)
     albert = any(is_of_albert(entry.name) for entry in entries)
     for name, shape, written in entries:
         if is_of_optimizer(name):
@@ -79,6 +84,18 @@ def listed(text: str) -> Listing:
             contradictions.append(Problem.of(message, name=shorten(name), written=written, count=prod(shape)))
     buffers = tuple(name for name in tensors if name.rpartition(".")[2] in _MORE_BUFFERS)
     return Listing(tuple(tensors.items()), buffers, optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2)
+
+
+def _nameless(text: str) -> list[_ListedTensor]:
+    """The shapes of a text that prints them without names, as ``[p.shape for p in model.parameters()]``."""
+    if text.count("torch.Size(") < _FEWEST_NAMELESS:
+        return []
+    shapes = list(_shapes(without_ansi(text)))
+    return [_ListedTensor(f"{_NAMELESS} {number}", shape, None) for number, (_s, _e, shape) in enumerate(shapes)]
+
+
+_NAMELESS = "tensor"
+_FEWEST_NAMELESS = 3
 
 
 def _entries(text: str) -> Iterator[_ListedTensor]:
@@ -173,10 +190,12 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
     tensors = tuple(Tensor(name, shape, 1) for name, shape in listing.tensors if name not in listing.buffers)
     count = sum(tensor.num_parameters() for tensor in tensors)
     recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
-    notes = tuple(_notes(listing))
+    left_out = bool(_LEFT_OUT.search(text))
+    notes = tuple(_notes(listing, left_out))
     if recognition is None:
-        return TextReading(kind, sentence, None, None, tensors, count, notes=notes)
+        return TextReading(kind, sentence, None, None, tensors, count, left_out, notes=notes)
     recognition, possible = _with_ties(recognition, listing, text)
+    possible = (*_of_all_layers(recognition), *possible)
     return TextReading(
         kind,
         sentence,
@@ -184,7 +203,7 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
         recognition.model,
         tensors,
         recognition.num_parameters,
-        False,
+        left_out,
         possible,
         recognition.missing,
         recognition.additional,
@@ -193,6 +212,29 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
         recognition.preset,
         notes,
     )
+
+
+_LEFT_OUT = re.compile(r"^[ \t]{0,80}(?:\.{3,12}|…{1,6})[ \t,]{0,9}$|\)…", re.MULTILINE)
+
+
+def _of_all_layers(recognition: Recognition) -> Iterator[PossibleCount]:
+    """The counts of a listing that has one layer: an excerpt of a published model, as people show it, or all of it."""
+    model = recognition.model
+    if model.config.num_hidden_layers != 1 or not recognition.agrees:
+        return
+    for name, preset in PRESETS.items():
+        config = preset.config
+        same = type(config) is type(model.config) and all(
+            getattr(config, field) == getattr(model.config, field) for field in _TELLING
+        )
+        if same and config.num_hidden_layers > 1:
+            whole = model.changed(config=replace(model.config, num_hidden_layers=config.num_hidden_layers))
+            yield PossibleCount(whole.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=name))
+            yield PossibleCount(model.num_parameters(), Problem.of(N_("if nothing but what is listed belongs to it")))
+            return
+
+
+_TELLING = (*(field for field in TELLING if field != "num_hidden_layers"), "intermediate_size")
 
 
 def _under_other_names(listing: Listing) -> Recognition | None:
@@ -236,8 +278,12 @@ def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[R
     return again, counts
 
 
-def _notes(listing: Listing) -> Iterator[Problem]:
+def _notes(listing: Listing, left_out: bool) -> Iterator[Problem]:
     yield from listing.contradictions
+    if left_out:
+        yield Problem.of(N_("Lines are left out of the listing."))
+    if listing.tensors and listing.tensors[0][0].startswith(f"{_NAMELESS} "):
+        yield Problem.of(N_("The tensors have no names, so it is not known which model they belong to."))
     if listing.optimizer:
         message = N_("{count} variables of the optimizer are left out.")
         yield Problem.of(message, count=listing.optimizer)

@@ -14,6 +14,7 @@ _ANSI = re.compile(r"\x1b(?:\[[0-9;?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,200}(
 _PROMPT = re.compile(r" {0,20}(?:>>>|(?:In|Out) ?\[[0-9 ]{0,6}\]:)(?: |$)")
 _LINE_NUMBER = re.compile(r" {0,8}[0-9]{1,6}(?: ?[|:.│] ?| (?=[( A-Z)]))")
 _MARK = re.compile(r" {0,20}(?:[>#|│•*-]|//)(?: |$)")
+_BREAK = re.compile(r"<br ?/?>\n?", re.IGNORECASE)
 _INVISIBLE = str.maketrans({"\u00a0": " ", "\u3000": " ", "\u200b": None, "\ufeff": None, "\r": "\n", "\x00": None})
 
 
@@ -25,13 +26,19 @@ def checked_length(text: str) -> None:
 
 
 def without_ansi(text: str) -> str:
-    """The text without colors of a terminal, and with ordinary spaces and line ends."""
+    """The text without colors of a terminal, and with ordinary spaces and line ends.
+
+    A text from the source of a notebook, whose line ends are written as \\n, gets real ones.
+    """
+    if text.count("\\n") > max(3, text.count("\n")):
+        text = text.replace('\\"', '"').replace("\\n", "\n")
     return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines without prompts, line numbers, and marks of quotes, comments and lists."""
-    return [_without_prefix(line.expandtabs(4).rstrip()) for line in without_ansi(text).split("\n")]
+    """The lines without prompts, line numbers, and marks of quotes, comments and lists; HTML's breaks end a line."""
+    lines = _BREAK.sub("\n", without_ansi(text)).split("\n")
+    return [_without_prefix(line.expandtabs(4).rstrip()) for line in lines]
 
 
 def _without_prefix(line: str) -> str:

@@ -51,7 +51,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
     if recognition is None:
         count = tree.root.num_parameters()
         open_part = bool(tree.unknown()) or not tree.is_complete
-        unsure = _of_unsure(tree, tree.unsure(), count) or _of_shared(tree, count)
+        unsure = () if open_part else _of_unsure(tree, tree.unsure(), count) or _of_shared(tree, count)
         notes.append(Problem.of(_NOT_SHOWN))
         tensors = tuple(tree.root.tensors())
         return TextReading(
@@ -98,7 +98,10 @@ def _tensors(root: Module) -> Iterator[tuple[str, Shape]]:
 
 
 def _sentence(tree: PrintedTree) -> Problem:
-    layers = max((copies for _path, module, copies in tree.root.modules() if _is_layer(module)), default=0)
+    stacks = Counter[str]()
+    for path, module, copies in tree.root.modules():
+        stacks[path.rpartition(".")[0]] += copies if _is_layer(module) else 0
+    layers = max(stacks.values(), default=0)
     if layers:
         one, more = (
             N_("Read as: a printed PyTorch model ({name}), one layer."),
@@ -166,8 +169,8 @@ def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
 
 
 def _without_adapters(path: str) -> str:
-    """PEFT wraps a module that it adapts, and keeps it as base_layer."""
-    return path.replace(".base_layer", "")
+    """PEFT wraps a module that it adapts or trains a copy of, and keeps it as base_layer or original_module."""
+    return path.replace(".base_layer", "").replace(".original_module", "")
 
 
 def _is_all(root: Module, path: str) -> bool:
@@ -258,12 +261,16 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
     if not less:
         return ()
-    return PossibleCount(count, Problem.of(_WITH_BIASES)), PossibleCount(count - less, Problem.of(_WITHOUT_BIASES))
+    kinds = {path: module.kind for path, module, _copies in tree.root.modules()}
+    of_norms = all(kinds[name.rpartition(".")[0]].endswith("Norm") for name in names)
+    with_biases, without = (_WITH_BIASES, _WITHOUT_BIASES) if of_norms else (_BIASED, _UNBIASED)
+    return PossibleCount(count, Problem.of(with_biases)), PossibleCount(count - less, Problem.of(without))
 
 
 _BIASES: dict[str, Any] = {"norm_bias": True}
 _WITH_BIASES = N_("if its LayerNorms have a bias, which old releases of PyTorch do not print")
 _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
+_BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"), N_("if its layers have no bias")
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:

@@ -11,6 +11,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Shape
@@ -26,6 +27,7 @@ _PARAMETER = re.compile(
     r"\((?P<name>\w{1,100})\): Parameter containing: \[(?:\w|\.){1,60} of size (?P<shape>[0-9x]{1,100})"
 )
 _GOES_ON = re.compile(r"\([0-9]|[0-9]+[,)]|[a-z_]{1,40}=|torch\.Size")  # arguments, on the line after their parenthesis
+_KEYWORD = re.compile(r"[a-z_]{1,40}=")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _COMMA = re.compile(r",(?=[^\s)])")  # the space after it may have been at the end of a line
 _ENDS = re.compile(r"\)+[,;.]?")
@@ -120,7 +122,7 @@ class _Reader:
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         starts = {_indent(line) for line in lines if _NAMED.match(line.lstrip())}
-        self._indented = len(starts) > 1
+        self._indented = len(starts) > 1 and not _is_reindented(lines)
         self._stack: list[_Open] = []
         self._begin("")
 
@@ -158,6 +160,8 @@ class _Reader:
                     self._count = 1
                     return
             self._add(match, line.indent)
+        elif self._stack and _KEYWORD.match(text) and self._has_own_tensors(text):
+            return
         elif self._stack:
             self._prose.append(text)
             if len(self._prose) > _MOST_PROSE:
@@ -171,6 +175,18 @@ class _Reader:
     def _own(self, name: str, shape: str) -> None:
         if self._stack:
             self._stack[-1].parameters[name] = tuple(int(size[:18]) for size in shape.split("x") if size)
+
+    def _has_own_tensors(self, arguments: str) -> bool:
+        """Whether a line has the arguments of the module that it begins, which has children as well.
+
+        PyTorch prints them so, for instance for a Linear layer with LoRA matrices of older releases of PEFT.
+        """
+        module = self._stack[-1]
+        tensors = tensors_of(module.kind, arguments) if not module.children else None
+        if tensors is None or not tensors.shapes:
+            return False
+        module.parameters.update(tensors.shapes)
+        return True
 
     def _add(self, match: re.Match[str], indent: int) -> None:
         while self._indented and len(self._stack) > 1 and self._stack[-1].indent >= indent:
@@ -247,6 +263,19 @@ class _Reader:
                 yield end, start - end, before
             yield start, copies, layer
             end, before = start + copies, layer
+
+
+def _is_reindented(lines: Sequence[str]) -> bool:
+    """Whether an editor moved modules to the indentation of those around them; then only parentheses show the nesting.
+
+    A print that is cut off may have equal indentations as well, but not as many closing parentheses as opening ones.
+    """
+    printed = [line for line in lines if _MODULE.match(line.lstrip()) or _ENDS.fullmatch(line.strip())]
+    is_flat = any(
+        line.endswith("(") and _NAMED.match(following.lstrip()) and _indent(line) == _indent(following)
+        for line, following in pairwise(printed)
+    )
+    return is_flat and sum(line.count("(") for line in printed) == sum(line.count(")") for line in printed)
 
 
 def _of_attention(kind: str, children: Mapping[str, Module]) -> dict[str, Shape]:

@@ -10,10 +10,11 @@ The text describes 1,538 parameters.
 import re
 from collections.abc import Callable
 
+from bertcalc.diagnosis.number_meanings import number_asked
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
-from bertcalc.reading.config_text import looks_like_config
+from bertcalc.reading.config_text import config_in, looks_like_config
 from bertcalc.reading.explained import is_hand_count, number_in, read_article, read_hand_count, read_number
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
 from bertcalc.reading.listing import listed, read_listing
@@ -30,6 +31,10 @@ from bertcalc.text.problem import wrong
 _LONGEST_CALCULATION = 300
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 12  # of an article
+_SHORT = re.compile(
+    r"[0-9] ?(?:(?:million|billion|[kMB]) )?(?:trainable )?(?:param|FLOP|MAC|亿|万|个?参数)|params?:? {1,9}[0-9]",
+    re.IGNORECASE,
+)
 _NOTHING = N_(
     "This is nothing that bertcalc reads: paste a number, a calculation, a config.json, the output of print(model), "
     "a listing of tensors, a summary, or an article."
@@ -82,13 +87,15 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
 def kind_of(text: str, model: Model) -> Kind:
     """Recognize what a text is. Raises InputError if it is nothing of these kinds."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
-        return "number" if _is_plain(text) else "calculation"
+        return "number" if _is_plain(number_asked(text)) else "calculation"
     kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
     if kind:
         return kind
+    if config_in(text) != text:
+        return "config"
     if is_hand_count(text, model):
         return "hand-count"
-    if len(_WORDS.findall(text)) >= _FEWEST_WORDS:
+    if len(_WORDS.findall(text)) >= _FEWEST_WORDS or _SHORT.search(text):
         return "article"
     if text.lstrip()[:1] == "{":
         return "config"  # whose reader says what is wrong with it

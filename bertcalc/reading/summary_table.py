@@ -41,10 +41,12 @@ _OF_KERAS = re.compile(
     r"[ │┃|├└─]{0,80}(?P<name>[A-Za-z_][\w./:-]*) {1,3}\((?P<kind>[A-Za-z_][\w.>]*)(?P<closed>\)?)(?P<rest>.*)"
 )
 _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(?![\w,)\]]|\.[0-9])")
+_FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # torchinfo's parameters without gradient
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9,]{1,30})", re.IGNORECASE)
-_QUOTE = re.compile(r"^ {0,3}[>#] ", re.MULTILINE)
+_QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*) {0,3}\((?P<kind>[A-Za-z_][\w.>]*)\)?")
 _REPEATED = "(recursive)"
+_UNBUILT = "(unbuilt)"  # Keras 3, of a layer that has not got its first input yet
 _MOST_ROWS = 20_000
 
 
@@ -95,8 +97,8 @@ def table_of(text: str) -> SummaryTable:
 
 
 def _count(rest: str) -> int:
-    number = _NUMBER.search(rest)
-    return int(number[0].replace(",", "")) if number else 0
+    number = _NUMBER.search(rest) or _FROZEN.search(rest)
+    return int(re.sub(r"\D", "", number[0])) if number else 0
 
 
 def _torchinfo(lines: Iterable[str]) -> Iterator[SummaryRow]:
@@ -158,19 +160,24 @@ _FEWEST_CELLS = 3  # the layer, its shape, its number
 def read_table(text: str) -> TextReading:
     """Read a summary and compare its counts with models. Raises InputError if there is none."""
     table = table_of(text)
+    if not table.rows:
+        raise wrong(N_("This summary has no rows: paste the lines below its header as well."))
     counted = [row for row in table.rows if not row.repeated and not (table.kind == "keras-summary" and row.depth > 1)]
     added = sum(row.parameters for row in counted)
     count = added if table.total is None else table.total
     sentence = Problem.of(_SENTENCES[table.kind], count=len(table.rows))
     notes = []
     if table.total is None:
-        notes.append(Problem.of(N_("The table has no total: its rows are added up.")))
+        notes.append(Problem.of(N_("The table has no total, so it may be cut off: its rows are added up.")))
     elif added != table.total:
         notes.append(Problem.of(N_("The rows sum to {rows}, the table says {total}."), rows=added, total=table.total))
+    is_at_least = table.total is None or _UNBUILT in text
+    if _UNBUILT in text:
+        notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
     known = _known(table, counted, count)
     if known is None:
-        return TextReading(table.kind, sentence, None, _tree(table), tensors, count, notes=tuple(notes))
+        return TextReading(table.kind, sentence, None, _tree(table), tensors, count, is_at_least, notes=tuple(notes))
     model, additional = known
     possible = tuple(of_ties(model, count)) if not additional else ()
     if possible and count != model.num_parameters():
@@ -178,7 +185,17 @@ def read_table(text: str) -> TextReading:
         notes.append(Problem.of(N_("Such tables count a tied matrix with each module that uses it.")))
         possible = tuple(of_ties(model, count))
     return TextReading(
-        table.kind, sentence, model, _tree(table), tensors, count, False, possible, (), additional, notes=tuple(notes)
+        table.kind,
+        sentence,
+        model,
+        _tree(table),
+        tensors,
+        count,
+        is_at_least,
+        possible,
+        (),
+        additional,
+        notes=tuple(notes),
     )
 
 
@@ -223,7 +240,8 @@ def _known(
         if not outside and table.kind == "torchinfo":
             count = total
         if model := _with_count(architecture, count) or _solved(architecture, inside, count):
-            if outside and (whole := _with_head(model, total, outside)):
+            own_head = table.kind == "keras-summary" and all(other.kind == "Dense" for other in outside)
+            if outside and (whole := _with_head(model, total, outside, own_head)):
                 return whole, ()
             return model, tuple(
                 UnmatchedPart(other.name or other.kind, other.kind, other.parameters) for other in outside
@@ -262,10 +280,11 @@ def _has(model: Model, count: int) -> bool:
 _TIED: tuple[set[str], ...] = ({"weight"}, {"weight", "bias"})
 
 
-def _with_head(body: Model, total: int, outside: Sequence[SummaryRow]) -> Model | None:
+def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """The class that has the total, with the number of labels that the last row outside of the body shows.
 
-    Of several, the one with modules of the rows' names.
+    Of several, the one with modules of the rows' names; one of them is needed if the rows may be somebody's
+    ``own_head``.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}
@@ -274,7 +293,8 @@ def _with_head(body: Model, total: int, outside: Sequence[SummaryRow]) -> Model 
         with suppress(ConfigError):
             model = Model(replace(body.config, num_labels=labels), cls.name)
             models += [model] if model.num_parameters() == total else []
-    return max(models, key=lambda model: len(names & model.children.keys()), default=None)
+    nearest = max(models, key=lambda model: len(names & model.children.keys()), default=None)
+    return None if own_head and nearest and not names & nearest.children.keys() else nearest
 
 
 _FIELDS = {"word": "vocab_size", "position": "max_position_embeddings", "token type": "type_vocab_size"}

@@ -102,8 +102,10 @@ class TextReading:
             message = (_COMPLETED if self.preset else _IS) if self.agrees else _IS_LIKE
             values = {"count": self.model.num_parameters(), "sizes": sizes_of(self.model), "preset": self.preset}
             same = Problem.of(message, architecture=self.model.architecture, **values)
-            return [same] if self.agrees else [same, self._total()]
-        return [self._total()] if self.num_parameters is not None else []
+            is_whole = self.agrees and (not self.is_at_least or bool(self.preset))
+            return [same] if is_whole else [same, self._total()]
+        is_empty = self.num_parameters is None or (self.is_at_least and not self.num_parameters)
+        return [] if is_empty else [self._total()]
 
     def _total(self) -> Problem:
         return Problem.of(_AT_LEAST if self.is_at_least else _TOTAL, count=self.num_parameters)

@@ -21,6 +21,10 @@ BERT = bertcalc.load("bert-base-uncased")
         ("220 million", "220 million is twice the count of BertModel with pooler."),
         ("109,482,752", "BertModel with pooler, with 512 position_ids, a buffer in files of older releases."),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128, BertModel has 102,267,648 parameters."),
+        ("what hidden size gives 109,482,240?", "With hidden_size = 768, BertModel has 109,482,240 parameters."),
+        ("which vocabulary gives 1e8?", "No vocab_size gives 1e8: with 18,175"),
+        ("which hidden size gives 1e13?", "Nothing simple gives 1e13."),
+        ("what hidden size gives 1?", "No hidden_size gives 1: with 12"),
         ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
         (
             "108,495,360",
@@ -38,6 +42,40 @@ def test_macs_of_deepspeed_today_have_scores_and_context() -> None:
     text = str(bertcalc.load("bert-base-cased").explain("178.79 GMACs"))
     assert "a batch of 16 x 128 tokens" in text
     assert "DeepSpeed" in text
+
+
+def test_the_convention_of_a_cost_is_said_in_words() -> None:
+    text = str(BERT.explain("22.4 GFLOPs"))
+    assert "by PyTorch's count with all element-wise operations: 22.45 GFLOPs" in text
+    assert "by all:" not in text
+
+
+def test_the_size_of_another_models_file_is_no_count() -> None:
+    text = str(BERT.explain("1,340,000,000 bytes"))
+    assert "another model, bert-large-uncased, given in bytes in float32" in text
+    assert "is the count of another model: " not in text
+
+
+def test_a_rounded_number_only_may_mean_a_count_and_ours_comes_first() -> None:
+    first, *others = map(str, BERT.explain("110M").sentences)
+    assert first == "110M may mean the count of BertModel with pooler: 109,482,240."
+    assert all(" may mean " in other for other in others)
+    assert str(BERT.explain("85M")).startswith("85M may mean the count of all 12 layers: 85,054,464.")
+    assert "66M may mean the count of another model: distilbert-base-uncased." in str(BERT.explain("66M"))
+
+
+def test_a_part_comes_before_adapters_that_have_its_count_by_chance() -> None:
+    assert str(BERT.explain("4*H^2")).startswith("4*H^2 is the count of matrices of the attention of one layer.")
+
+
+def test_another_model_is_no_mistake_in_ours() -> None:
+    assert str(BERT.explain("335,141,888")) == "335,141,888 is the count of another model: bert-large-uncased."
+
+
+def test_a_pickle_without_its_unit_is_the_last_resort() -> None:
+    assert "PyTorch file (.bin) of BertForPreTraining" in str(BERT.explain("440,473,133"))
+    assert "PyTorch file" not in str(BERT.explain("109,482,240"))
+    assert "PyTorch file" not in str(BERT.explain("108,891,648"))
 
 
 @pytest.mark.parametrize(

@@ -381,3 +381,17 @@ def test_a_cost_that_nothing_has_is_answered_with_a_cost() -> None:
     [warning] = [warning.value for warning in app.warning]
     assert "22.35 GFLOPs" in warning  # PyTorch's counter gives 22,348,431,360
     assert "parameters" not in warning
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("440,473,133", "PyTorch file (.bin) of BertForPreTraining"),
+        ("1,610,612,736 bytes", "The attention scores of one layer"),
+        ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128"),
+    ],
+)
+def test_what_else_a_number_may_mean_is_said_where_nothing_explains_it(text: str, words: str) -> None:
+    app = open_app("explain.py", number=text)
+    assert any(words in info.value.replace("\\", "") for info in app.info)
+    assert not app.warning

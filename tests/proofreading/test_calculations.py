@@ -43,6 +43,11 @@ def test_versions_dates_and_names_are_no_numbers(text: str) -> None:
     assert values(text) == []
 
 
+@pytest.mark.parametrize("text", ["1.1 亿522 x 3", "1.1亿亿", "0.5万万"])
+def test_a_decimal_with_units_that_are_none_is_no_number(text: str) -> None:
+    assert all(value not in (Fraction("1.1"), Fraction("0.5")) for sides in values(text) for value in sides)
+
+
 def test_words_stand_before_and_after() -> None:
     first, second = find("The query has 590,592 parameters, the pooler 590,592.", {})
     assert (first.before, first.after) == ("The query has", "parameters, the pooler")

@@ -4,19 +4,25 @@ import streamlit as st
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
+from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked
 from bertcalc.diagnosis.other_tools import tools_with
 from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from pages.ui.diagnosis import counts_view, miscounts_view
 from pages.ui.diagnosis.your_number import read_number, show_nothing, show_reading
+from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 
 
 def show_number(model: Model, text: str) -> None:
-    """Show how a text was read as a number, and what explains it, likeliest first."""
-    if number := read_number(text, model.config):
+    """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one."""
+    asked = number_asked(text)
+    if number := read_number(asked, model.config):
         show_reading(number)
-        _show_explanations(model, number, text)
+        if field_asked(text):
+            _show_other_meanings(model, number, text)
+        else:
+            _show_explanations(model, number, asked)
 
 
 def _show_explanations(model: Model, number: Typed, text: str) -> None:
@@ -44,9 +50,18 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
         if diagnosis.miscounted and not diagnosis.usual:
             miscounts_view.show_miscounted(diagnosis, number, explained=bool(tools or diagnosis.known))
         if not (tools or diagnosis.hand or diagnosis.known or diagnosis.slips or diagnosis.miscounted):
-            show_nothing(model, number, text)
+            _show_other_meanings(model, number, text)
         if diagnosis.behind:
             miscounts_view.OTHERS.around(miscounts_view.show_ways, diagnosis.behind, number)
         if diagnosis.possible:
             caption = _("Several mistakes together can give nearly any number, so this proves nothing.")
             miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)
+
+
+def _show_other_meanings(model: Model, number: Typed, text: str) -> None:
+    """Show files, buffers, adapters or twice a count, where nothing else explains a number."""
+    if meanings := meanings_of(model, text).sentences:
+        for meaning in meanings:
+            st.info(sentence(meaning))
+    else:
+        show_nothing(model, number, text)

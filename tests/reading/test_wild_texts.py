@@ -1,0 +1,269 @@
+"""Texts of a kind that people published: prints in prose, excerpts, configurations with words around them.
+
+Their wording is ours, their form is theirs; the counts are those of the real classes, or are added up by hand.
+"""
+
+import json
+import re
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+import bertcalc
+from bertcalc.text.problem import InputError
+from tests.reading.tables import keras_table
+
+BERT = transformers.BertConfig()
+
+
+def real(config: Any, architecture: str = "BertForSequenceClassification") -> torch.nn.Module:
+    with torch.device("meta"):
+        model: torch.nn.Module = getattr(transformers, architecture)(config)
+    return model
+
+
+CLASSIFIER = real(BERT)
+COUNT = sum(parameter.numel() for parameter in CLASSIFIER.parameters())
+HALF = re.compile("(?m)^ +")
+
+
+def flattened(text: str) -> str:
+    """A print that an editor indented again: the children of every other module stand below it."""
+    return HALF.sub(lambda spaces: "  " * (len(spaces[0]) // 4), text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        re.sub("(?m)$", "<br>", str(CLASSIFIER)),
+        str(CLASSIFIER).replace("(\n", "(<br>\n"),
+        "<br/>".join(str(CLASSIFIER).split("\n")),
+        flattened(str(CLASSIFIER)),
+        f"```\n{flattened(str(CLASSIFIER))}\n```",
+        json.dumps([f"{line}\n" for line in str(CLASSIFIER).split("\n")]).replace('", "', ""),
+    ],
+    ids=["breaks", "some breaks", "breaks alone", "indented again", "indented again in a fence", "escaped"],
+)
+def test_a_print_is_read_however_it_was_laid_out(text: str) -> None:
+    reading = bertcalc.read(text)
+    assert (reading.agrees, reading.num_parameters) == (True, COUNT)
+
+
+def test_no_count_is_called_possible_where_lines_are_left_out() -> None:
+    text = """GitModel(
+  (embeddings): GitEmbeddings(
+    (word_embeddings): Embedding(100, 8, padding_idx=0)
+    (LayerNorm): LayerNorm((8,), eps=1e-12, elementwise_affine=True)
+  )
+  (encoder): GitEncoder(
+    ...
+  )
+)"""
+    reading = bertcalc.read(text)
+    assert (reading.num_parameters, reading.is_at_least, reading.possible_counts) == (816, True, ())
+
+
+TENSORS = [(name, tuple(parameter.shape)) for name, parameter in real(BERT, "BertModel").named_parameters()]
+FIRST = [(name, shape) for name, shape in TENSORS if ".layer." not in name or ".layer.0." in name]
+
+
+def test_a_listing_of_one_layer_may_be_an_excerpt() -> None:
+    text = "\n".join(f"{name:<55} {shape!s:>12}" for name, shape in FIRST)
+    possible = {count.parameters for count in bertcalc.read(text).possible_counts}
+    excerpt = sum(torch.Size(shape).numel() for _name, shape in FIRST)
+    assert possible == {excerpt, sum(torch.Size(shape).numel() for _name, shape in TENSORS)}
+
+
+@pytest.mark.parametrize("mark", ["...", " ...,", "……", "  ...  "])
+def test_a_listing_with_dots_has_at_least_its_count(mark: str) -> None:
+    listing = [f"{name} {list(shape)}" for name, shape in TENSORS]
+    reading = bertcalc.read("\n".join([*listing[:30], mark, *listing[-2:]]))
+    assert reading.is_at_least
+    assert "left out" in str(reading)
+    assert not bertcalc.read("\n".join(listing)).is_at_least
+
+
+def test_shapes_without_names_are_counted() -> None:
+    shapes = [parameter.shape for parameter in real(BERT, "BertModel").parameters()]
+    for text in (
+        "\n".join(f"Shape of tensor {number}: {shape}" for number, shape in enumerate(shapes)),
+        str(shapes),
+        "\n".join(map(str, shapes)),
+    ):
+        reading = bertcalc.read(text)
+        assert (reading.kind, reading.num_parameters) == ("listing", sum(shape.numel() for shape in shapes))
+        assert "no names" in str(reading)
+
+
+def test_the_variables_of_a_log_have_names_without_a_path() -> None:
+    text = """  name = bert/pooler/dense/kernel:0, shape = (8, 8), *INIT_FROM_CKPT*
+  name = bert/pooler/dense/bias:0, shape = (8,), *INIT_FROM_CKPT*
+  name = output_weights:0, shape = (2, 8)
+  name = output_bias:0, shape = (2,)"""
+    assert bertcalc.read(text).num_parameters == 64 + 8 + 16 + 2
+
+
+def bertconfig_call(fields: dict[str, object]) -> str:
+    return f"BertConfig({', '.join(f'{key}={value!r}' for key, value in fields.items() if key != 'model_type')})"
+
+
+CHINESE = BERT.to_diff_dict() | {"model_type": "bert", "vocab_size": 21128, "hidden_size": 384, "num_hidden_layers": 6}
+SMALL = real(transformers.BertConfig(vocab_size=21128, hidden_size=384, num_hidden_layers=6), "BertModel")
+WRITTEN = json.dumps(CHINESE, indent=2)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"* **config**\n\n    ```\n{WRITTEN}\n    ```",
+        f"11/25/2020 10:12 - INFO - configuration_utils - Model config BertConfig {WRITTEN}\n\n11/25/2020 loading",
+        re.sub(r"(?m),$", ",   隐藏层的大小，这里是384。", WRITTEN),
+        f"import transformers\n\nconfig = transformers.{bertconfig_call(CHINESE)}\nmodel = BertModel(config)",
+        "\n".join(f"{key}: {value}" for key, value in CHINESE.items() if not isinstance(value, dict)),
+        "\n".join(f"- {key} = {value!r}," for key, value in CHINESE.items() if not isinstance(value, dict)),
+        f"模型配置如下：\n{re.sub(r'(?m),$', ',  # 说明', WRITTEN)}",
+    ],
+    ids=["homework", "log", "Chinese comments", "code", "YAML", "list", "comments"],
+)
+def test_a_configuration_among_words_is_read(text: str) -> None:
+    reading = bertcalc.read(text)
+    assert (reading.kind, reading.num_parameters) == ("config", sum(p.numel() for p in SMALL.parameters()))
+
+
+def test_an_article_with_a_configuration_stays_an_article() -> None:
+    text = "BERT-base has twelve layers and 109,482,240 parameters in all, as everybody can count by hand. " * 30
+    assert bertcalc.read(f"{text}\n{WRITTEN}\n{text}").kind == "article"
+
+
+@pytest.mark.parametrize("key", ["layers_num", "heads_num", "feedforward_size"])
+def test_sizes_under_the_names_of_another_program_are_asked_about(key: str) -> None:
+    with pytest.raises(InputError, match=f"{key} is unknown: did you mean"):
+        bertcalc.read(json.dumps({"model_type": "bert", "hidden_size": 768, key: 48}))
+
+
+def test_a_head_of_ones_own_in_keras_is_no_class_of_transformers() -> None:
+    body = ("tf_bert_model (TFBertModel)", 109_482_240)
+    own = bertcalc.read(keras_table(body, ("logits (Dense)", 768 * 19 + 19)))
+    assert own.num_parameters == 109_482_240 + 14_611
+    assert [(part.path, part.parameters) for part in own.additional] == [("logits", 14_611)]
+    assert bertcalc.read(keras_table(body, ("classifier (Dense)", 768 * 19 + 19))).agrees
+
+
+def test_a_table_without_rows_or_with_layers_that_are_not_built_has_no_count() -> None:
+    with pytest.raises(InputError, match="no rows"):
+        bertcalc.read("Layer (type)   Output Shape   Param #\n=====", "keras-summary")
+    text = "┃ Layer (type) ┃ Output Shape ┃ Param # ┃\n│ dense_1 (Dense) │ ? │ 0 (unbuilt) │\n│ dense (Dense) │ ? │ 8 │"
+    reading = bertcalc.read(text)
+    assert (reading.num_parameters, reading.is_at_least) == (8, True)
+
+
+def test_frozen_parameters_in_torchinfo_are_counted() -> None:
+    text = """Layer (type:depth-idx)                   Output Shape              Param #
+Classifier                               [16, 5]                   --
+├─BertModel: 1-1                         [16, 768]                 --
+│    └─BertEmbeddings: 2-1               [16, 128, 768]            (23,837,184)
+│    └─BertEncoder: 2-2                  [16, 128, 768]            (85,054,464)
+│    └─BertPooler: 2-3                   [16, 768]                 (590,592)
+├─Linear: 1-2                            [16, 5]                   3,845
+Total params: 109,486,085"""
+    reading = bertcalc.read(text)
+    assert reading.num_parameters == 109_486_085
+    assert "rows sum" not in str(reading)
+
+
+def test_a_model_card_of_sentence_transformers_shows_its_dense_layer() -> None:
+    text = """SentenceTransformer(
+  (0): Transformer({'max_seq_length': 256, 'do_lower_case': False}) with Transformer model: DistilBertModel
+  (1): Pooling({'word_embedding_dimension': 768, 'pooling_mode_cls_token': False})
+  (2): Dense({'in_features': 768, 'out_features': 512, 'bias': True, 'activation_function': 'torch.nn.Tanh'})
+)"""
+    reading = bertcalc.read(text)
+    assert (reading.num_parameters, reading.is_at_least) == (768 * 512 + 512, True)
+    without = bertcalc.read(text.replace("Dense(", "Normalize("))
+    assert "0 parameters" not in str(without)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("85,054,464", "all 12 layers"),
+        ("440,473,133", "PyTorch file (.bin) of BertForPreTraining"),
+        ("440449768 bytes", "A safetensors file of BertForPreTraining"),
+        ("887042", "rank 8 on query and value, with pooler and head"),
+        ("220 million", "twice the count of BertModel"),
+        ("1,340,000,000 bytes", "another model, bert-large-uncased, given in bytes in float32"),
+        ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128"),
+        ("123,456,789", "Nothing simple gives 123,456,789."),
+        ("QKV+O = L*4*(H*H+H)", "1 of 1 lines"),
+        ("Number of parameters: 109,482,240", "109,482,240 is the count of BertModel with pooler."),
+        ("#params = 110M", "110M may mean the count of BertModel with pooler"),
+        ("Total params: 109482240", "109482240 is the count of BertModel"),
+        ("模型参数量：102267648", "another model: bert-base-chinese"),
+        ("model size: 417.64MB", "MB means MiB"),
+        ("Linear(768, 3072)", "2,359,296 parameters, if its layers have no bias"),
+        ("trainable params: 296,450 || all params: 109,780,228", "an article"),
+        ("这个模型有1.1亿参数", "an article"),
+    ],
+)
+def test_all_that_a_number_may_mean_is_read(text: str, words: str) -> None:
+    assert words in str(bertcalc.read(text))
+
+
+class Adapted(torch.nn.Linear):  # type: ignore[misc]
+    """A Linear layer as older releases of PEFT adapted it: with the matrices inside of it."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        super().__init__(columns, rows)
+        self.lora_A = torch.nn.ModuleDict({"default": torch.nn.Linear(columns, 8, bias=False)})
+        self.lora_B = torch.nn.ModuleDict({"default": torch.nn.Linear(8, rows, bias=False)})
+        self.lora_embedding_A = torch.nn.ParameterDict()
+
+    def _get_name(self) -> str:
+        return "Linear"
+
+
+class Wrapped(torch.nn.Module):  # type: ignore[misc]
+    """A Linear layer as PEFT wraps the modules that it saves whole."""
+
+    def __init__(self, layer: torch.nn.Module) -> None:
+        super().__init__()
+        self.original_module = layer
+        self.modules_to_save = torch.nn.ModuleDict({"default": torch.nn.Linear(768, 2)})
+
+
+def test_modules_with_arguments_and_children_are_read() -> None:
+    """PEFT printed 109,780,228 as all parameters of this model."""
+    model: Any = real(BERT)
+    with torch.device("meta"):
+        for layer in model.bert.encoder.layer:
+            attention = layer.attention.self
+            attention.query, attention.value = Adapted(768, 768), Adapted(768, 768)
+        model.classifier = Wrapped(model.classifier)
+    assert sum(parameter.numel() for parameter in model.parameters()) == 109_780_228
+    reading = bertcalc.read(str(model))
+    assert (reading.num_parameters, reading.is_at_least, reading.missing) == (109_780_228, False, ())
+
+
+def test_layers_with_different_modules_are_all_layers() -> None:
+    config = transformers.ModernBertConfig()
+    text = str(real(config, "ModernBertForMaskedLM"))
+    assert str(bertcalc.read(text).sentence).endswith("22 layers.")
+
+
+def test_a_table_that_is_cut_off_has_at_least_its_count() -> None:
+    table = """    # Layer (type:depth-idx)                 Param #
+    # BertModel                              --
+    # ├─BertEmbeddings: 1-1                  --
+    # │    └─Embedding: 2-1                  21,635,072
+    # │    └─Embedding: 2-2                  524,288
+    # │    └─Embedding: 2-3                  2,048
+    # │    └─LayerNorm: 2-4                  2,048
+    # ├─BertEncoder: 1-2                     --
+    # │    └─ModuleList: 2-6                 --
+    # │    │    └─BertLayer: 3-1             12,596,224
+    # │    │    └─BertLayer: 3-2             12,596,224"""
+    reading = bertcalc.read(table)
+    assert (reading.num_parameters, reading.is_at_least) == (22_163_456 + 2 * 12_596_224, True)
+    assert "at least 47,355,904" in str(reading)
