@@ -69,7 +69,13 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in ("bertcalc", "pages"):
         shutil.copytree(ROOT / folder, root / folder)
     (root / "tests" / "pages").mkdir(parents=True)
-    for file in ("Makefile", "tests/pages/apptest.py", *(path.name for path in ROOT.glob("*.txt"))):
+    for file in (
+        "Makefile",
+        "app.py",
+        "babel.cfg",
+        "tests/pages/apptest.py",
+        *(path.name for path in ROOT.glob("*.txt")),
+    ):
         shutil.copy2(ROOT / file, root / file)
     for example in examples():
         example.make(root)
@@ -164,4 +170,13 @@ def test_the_guide_translates_every_text_of_its_page(tree: Path) -> None:
 def test_make_messages_knows_a_new_language(tree: Path) -> None:
     make = ["make", "--no-print-directory", "-n", "messages", f"VENV={sys.prefix}"]
     commands = subprocess.run(make, cwd=tree, check=True, capture_output=True, text=True).stdout
-    assert sorted(re.findall(r"update -l (\w+) [^&]*/(\w+\.po) ", commands)) == [("de", "de.po"), ("zh", "zh.po")]
+    [update] = re.findall(r"-m (pages\S+update)", commands)
+    subprocess.run([sys.executable, "-m", update], cwd=tree, check=True)
+    messages = {}
+    for language in ("de", "zh"):
+        with (tree / "pages" / "ui" / "locale" / f"{language}.po").open("rb") as file:
+            messages[language] = {
+                message.id: message.string for message in read_po(file, locale=language) if message.id
+            }
+    assert messages["de"].keys() == messages["zh"].keys()
+    assert messages["de"]["File size"] == "Dateigröße"
