@@ -53,7 +53,8 @@ DATA = {
         "bertcalc/families/published.toml",
         "bertcalc/diagnosis/known_counts.toml",
     ),
-    *("bertcalc/proofreading/subject.py", "bertcalc/proofreading/judging.py"),  # names and words in write-ups
+    # Names and words in write-ups, and models that they compare with.
+    *(f"bertcalc/proofreading/{name}.py" for name in ("subject", "judging", "contexts", "relatives")),
     "bertcalc/reading/tensorflow_names.py",  # names in checkpoints of TensorFlow
     *("bertcalc/explore/compare.toml", "pages/lectures/same-layers.toml", "pages/lectures/why-110-million.toml"),
 }
