@@ -40,6 +40,7 @@ from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed
+from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 _WHOLE = "the whole model"
@@ -768,7 +769,7 @@ def _other_total(side: ChainSide, context: Context, model: Model) -> Judged | No
     if _OWN.search(" ".join((*context.names, *context.headings[:1], context.line))):
         return None
     right = model.num_parameters()
-    if not Fraction(1, 2) * right <= side.value <= 2 * right:
+    if not Fraction(1, 2) * right <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
     if any(
@@ -1052,7 +1053,7 @@ def _in_unit_of(right: int, side: ChainSide) -> str:
     number, unit = re.fullmatch(r"([0-9.,]+)(.*)", side.text.strip(), re.S).groups()  # type: ignore[union-attr]
     places = len(number.partition(".")[2])
     factor = side.value / Fraction(number.replace(",", "") or 1)
-    return f"{float(right / factor):,.{places}f}{unit}"
+    return f"{fixed(right / factor, places)}{unit}"
 
 
 def _flops(side: ChainSide, model: Model) -> Judged:

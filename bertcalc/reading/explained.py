@@ -85,6 +85,6 @@ def read_hand_count(text: str, model: Model) -> TextReading:
 def read_article(text: str, _model: Model) -> TextReading:
     """An article with the proofreader's report on it; the text says which model it is about. Raises InputError."""
     report = proofread(text)
-    message = N_("Read as: an article of {characters} characters, with {claims} numbers and calculations.")
+    message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))
     return TextReading("article", sentence, report.model, detail=report)

@@ -14,6 +14,7 @@ from bertcalc.diagnosis.number_meanings import number_asked
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
+from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.config_text import config_in, looks_like_config
 from bertcalc.reading.explained import is_hand_count, number_in, read_article, read_hand_count, read_number
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
@@ -95,7 +96,11 @@ def kind_of(text: str, model: Model) -> Kind:
         return "config"
     if is_hand_count(text, model):
         return "hand-count"
-    if len(_WORDS.findall(text)) >= _FEWEST_WORDS or _SHORT.search(text):
+    if (
+        len(_WORDS.findall(text)) >= _FEWEST_WORDS
+        or _SHORT.search(text)
+        or proofread(text[:_LONGEST_CALCULATION]).claims
+    ):
         return "article"
     if text.lstrip()[:1] == "{":
         return "config"  # whose reader says what is wrong with it

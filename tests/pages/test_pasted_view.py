@@ -81,20 +81,29 @@ def test_the_kind_can_be_changed() -> None:
     assert "an article" in read_as(app)
 
 
-def test_what_is_nothing_is_said_and_the_last_reading_stays() -> None:
+def test_below_what_is_nothing_stands_no_older_count() -> None:
     app = paste(json.dumps({"model_type": "bert", "hidden_size": 96, "num_attention_heads": 4}))
-    before = figures(app)
-    assert before
+    assert figures(app)
     app = paste("{", app)
-    assert app.error
-    assert figures(app) == before
+    assert len(app.error) == 1
+    assert not figures(app)
+    app = paste("{", paste("109,489,000"))
+    assert len(app.error) == 1
+    assert not app.get("page_link")
 
 
-def test_below_what_is_nothing_the_last_number_is_explained() -> None:
-    before = paste("109,489,000")
-    after = paste("{", before)
-    assert len(after.error) == 1
-    assert [link.proto.query_string for link in after.get("page_link")] == ["number=109%2C489%2C000"]
+def test_an_equation_is_checked() -> None:
+    app = paste("30522*768 = 23440896")
+    assert not app.error
+    assert figures(app)["✓ right"] == "1"
+
+
+def test_a_count_with_its_own_total_needs_no_corrections() -> None:
+    lines = "layer = 4*(768*768+768) + 2*768*3072 + 3072 + 768 + 4*768\nembeddings = 23837184\npooler = 590592\n"
+    app = paste(f"{lines}total = 23837184 + 12*7087872 + 590592 = 109482240")
+    assert [message.value for message in app.success] == ["The total is right: 109,482,240 parameters."]
+    app = paste(f"{lines}total = 23837184 + 12*7087872 = 108891648", app)
+    assert not app.success
 
 
 def test_the_link_of_a_number_leads_to_its_own_page() -> None:

@@ -225,3 +225,9 @@ def test_any_text_is_proofread(text: str) -> None:
 def test_it_is_in_the_library() -> None:
     report = bertcalc.proofread("Attention of one layer: 2,359,296", bertcalc.load("bert-base-uncased"))
     assert [claim.right_value for claim in report.claims] == [2362368]
+
+
+def test_the_count_of_a_larger_model_is_wrong() -> None:
+    [claim] = proofread("BERT-base has 340M parameters.").claims
+    assert claim.verdict == "wrong"
+    assert claim.right_value == 109_482_240

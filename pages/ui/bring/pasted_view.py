@@ -52,14 +52,9 @@ def show(model: Model) -> None:
         st.error(sentence(problem))
     if answer.problems and is_of_another_type(answer.problems):
         show_config_link(text)
-    last: _Read | None = answer if answer.reading else st.session_state.get("text read last")
-    if last is None or last.reading is None:
-        return
-    if answer.problems:
-        st.caption(_("What follows belongs to the last text that could be read."))
-    st.session_state["text read last"] = last
-    st.markdown(f"**{sentence(last.reading.sentence)}**")
-    _show_reading(last.reading, model, last.asked[0])
+    if reading := answer.reading:
+        st.markdown(f"**{sentence(reading.sentence)}**")
+        _show_reading(reading, model, text)
 
 
 def _show_box() -> tuple[str, str]:
@@ -144,8 +139,7 @@ def _show_model(reading: TextReading) -> None:
     """Show the counts of a text that describes a model, and its differences from the model that it is most like."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if reading.num_parameters is not None:
-            label = _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")
-            matching.show_figure(label, reading.num_parameters)
+            matching.show_figure(_of_text(reading), reading.num_parameters)
         if reading.model is not None:
             label = _("Parameters in {architecture}").format(architecture=reading.model.architecture)
             matching.show_figure(label, reading.model.num_parameters())
@@ -160,6 +154,13 @@ def _show_model(reading: TextReading) -> None:
     for title, parts in titles.items():
         if parts:
             _show_parts(title, parts)
+
+
+def _of_text(reading: TextReading) -> str:
+    """What the count of a text is: a guess where a preset completes the text."""
+    if reading.preset:
+        return _("Completed like {preset}").format(preset=reading.preset)
+    return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")
 
 
 def _show_parts(title: str, parts: tuple[UnmatchedPart, ...]) -> None:

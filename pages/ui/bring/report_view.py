@@ -9,7 +9,7 @@ from bertcalc.proofreading.proofread import proofread
 from bertcalc.text import N_, code, shorten
 from pages.ui.checkpoints import matching
 from pages.ui.shell.controls import Switch, sentence
-from pages.ui.shell.i18n import _
+from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import metric_width
 from pages.ui.widgets.tables import show_rows
 
@@ -35,13 +35,12 @@ def show(report: Proofread, present: Model, text: str) -> None:
     for part in report.summary():
         if part != report.tally():  # which the figures show
             st.markdown(sentence(part))
-    titles = (_("In the text"), _("Verdict"), _("Right"), _("What it counts, or why it is wrong"))
-    rows = [
-        (code(shorten(claim.text)), f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}", _right(claim), _reason(claim))
-        for claim in report.claims[:_MOST_CLAIMS]
-    ]
+    rows = [(code(shorten(claim.text)), _verdict(claim)) for claim in report.claims[:_MOST_CLAIMS]]
     if rows:
-        show_rows(titles, rows, _("The claims of the text with their verdicts"))
+        show_rows((_("In the text"), _("Verdict")), rows, _("The claims of the text with their verdicts"))
+    if len(report.claims) > _MOST_CLAIMS:
+        message = _("The table shows the first {count:,} of {all:,} claims. All are marked in the text below.")
+        st.caption(message.format(count=_MOST_CLAIMS, all=len(report.claims)))
     with st.container(key="proofread", border=True):  # see style.css
         st.html(f"<pre>{report.html()}</pre>")
     with st.container(horizontal=True):
@@ -62,9 +61,10 @@ def _checked_against(model: Model, text: str) -> Proofread:
     return report
 
 
-def _right(claim: CheckedClaim) -> str:
-    return "" if claim.right_value is None else in_words(claim.right_value, claim.unit)
-
-
-def _reason(claim: CheckedClaim) -> str:
-    return " ".join(sentence(reason) for reason in claim.reasons or ((claim.counts,) if claim.counts else ()))
+def _verdict(claim: CheckedClaim) -> str:
+    """The verdict, the right value, and what the claim counts or why it is wrong."""
+    word = f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}"
+    if claim.right_value is not None:
+        word = with_colon(word, f"**{in_words(claim.right_value, claim.unit)}**")
+    reasons = claim.reasons or ((claim.counts,) if claim.counts else ())
+    return "  \n".join([word, *map(sentence, reasons)])

@@ -202,6 +202,11 @@ def show_corrections(model: Model, report: TermsReport) -> None:
     """Show the corrections and gaps between the typed sum and the right one, if any term counts parameters."""
     if not report.right:
         return
+    totals = [verdict.line.value for verdict in report.verdicts if verdict.kind == "total"]
+    if report.right in totals and all(verdict.is_right for verdict in report.verdicts):
+        message = _("The total is right: {total:,} parameters.").format(total=report.right)
+        st.success(message, icon=":material/verified:")
+        return
     rows: list[tuple[str, int]] = []
     for verdict in report.verdicts:
         if not verdict.is_term or not verdict.line.value:
