@@ -24,6 +24,7 @@ TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
 def downloaded(page: Page, button: Locator) -> Download:
     """What a button gives that is pressed with the keyboard."""
+    page.keyboard.press("Shift")  # a reader moves by keys; a script's focus alone would be taken back
     button.focus()
     with page.expect_download(timeout=60_000) as waiting:  # the report asks the real model
         page.keyboard.press("Enter")

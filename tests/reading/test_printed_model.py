@@ -51,7 +51,9 @@ def test_the_model_is_the_one_that_was_printed(case: Case) -> None:
     assert reading.agrees
     assert not reading.is_at_least
     assert reading.model.architecture == case.architecture
-    assert str(reading.model) == text
+    # A configuration has the summary's dropout, which the reading does not need.
+    summary = re.compile(r"(first_dropout|last_dropout)\): .*")
+    assert summary.sub("", str(reading.model)) == summary.sub("", text)
     assert real.num_parameters() in counts(text)
 
 

@@ -83,22 +83,19 @@ function sayIn(menu) {
 // reader has done something since. A timer checks: an observer of the page missed the last move on a busy machine.
 const DOWNLOAD = "[data-testid=stDownloadButton] button";
 const LONGEST = 20_000; // ms for making a file
+const RESTED = 30; // checks in a row after which the focus stays
 let waiting;
 const stopWaiting = () => clearInterval(waiting);
 function giveBackTo(pressed) {
   const until = Date.now() + LONGEST;
   const label = pressed.innerText;
-  let last = pressed;
-  let lost = false;
+  let rested = 0;
   return () => {
     const button = [...document.querySelectorAll(DOWNLOAD)].find(({ innerText }) => innerText === label);
-    lost ||= button !== last || !button || button.disabled || document.activeElement === document.body;
-    if (lost && button && !button.disabled) {
-      button.focus();
-      last = button;
-      lost = false;
-    }
-    if (Date.now() > until) stopWaiting();
+    const there = button && !button.disabled;
+    rested = there && button === document.activeElement ? rested + 1 : 0;
+    if (there) button.focus();
+    if (rested > RESTED || Date.now() > until) stopWaiting();
   };
 }
 for (const input of ["keydown", "pointerdown"]) document.addEventListener(input, stopWaiting, true);
