@@ -10,13 +10,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, ModernBertConfig
+from bertcalc import BertConfig, EuroBertConfig, ModernBertConfig
 from bertcalc.config import DIMENSIONS, POSITION_EMBEDDING_TYPES, ConfigError
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, published, round_up, sweepable
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.memory.plan import Plan, Recompute
+from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
@@ -88,6 +88,17 @@ def figure_of(name: str, case: Case) -> int | None:
         return QUANTITIES[name].of(case)
     except InputError:
         return None
+
+
+@pytest.mark.parametrize("attention", ["eager", "fused"])
+@pytest.mark.parametrize("name", QUANTITIES)
+def test_a_row_may_have_a_model_whose_heads_share_no_keys(name: str, attention: Attention) -> None:
+    """EuroBERT with two key heads: a model of two heads does not repeat them, those of four and eight do."""
+    config = EuroBertConfig(vocab_size=9, hidden_size=16, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0)
+    config = replace(config, num_hidden_layers=2, intermediate_size=1)
+    sweep = Sweep(Case(Model(config), 1, 16, Plan(attention=attention)), ("num_attention_heads",), Ties(heads=False))
+    alone = [one(sweep, num_attention_heads=heads) for heads in (2, 4, 8)]
+    assert sweep.row(name, [2, 4, 8], array) == [figure_of(name, case) for case in alone if case]
 
 
 @pytest.mark.parametrize("name", QUANTITIES)

@@ -11,7 +11,7 @@ import sympy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
+from bertcalc import BertConfig, Config, EuroBertConfig, GPT2Config, ModernBertConfig, XLMRobertaConfig, columns
 from bertcalc.config.fields import POSITION_EMBEDDING_TYPES
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
@@ -331,3 +331,15 @@ def test_what_all_layers_share_is_released_once(layers: int, frozen: int) -> Non
     plan = Plan(freezing=Freezing(embeddings=True, layers=frozen))
     for batch, length in ((1, 1), (2, 8)):
         assert peak_bytes(model, plan, batch, length) == simulated(changes_of(model, plan, batch, length)).live
+
+
+@pytest.mark.parametrize("heads", [1, 2, 3, 4, 6])
+@pytest.mark.parametrize("shared", [1, 2, 3])
+def test_designs_whose_heads_share_no_keys_do_not_repeat_them(heads: int, shared: int) -> None:
+    if heads % shared:
+        return
+    base = EuroBertConfig(hidden_size=24, num_attention_heads=6, num_key_value_heads=shared)
+    base = replace(base, vocab_size=9, num_hidden_layers=2, intermediate_size=4, pad_token_id=0)
+    design = replace(base, hidden_size=4 * heads, num_attention_heads=heads)
+    how = Inference("float32", "eager")
+    assert peak_of_designs(Model(base), how, 1, 8)(heads, 4)(2) == peak_bytes(Model(design), how, 1, 8)

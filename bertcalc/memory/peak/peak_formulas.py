@@ -59,6 +59,8 @@ _SYMBOLS: dict[str, Any] = {
 _NAMES = tuple(_SYMBOLS)
 _DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # not fields of a configuration
 
+_SHARED = "num_key_value_heads"  # of some families; None if there are as many as heads
+
 Monomial = tuple[int, ...]  # the exponent of each of _NAMES
 Terms = Mapping[Monomial, int]
 _Item = TypeVar("_Item")
@@ -149,10 +151,12 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
     length, window, whole = sizes[_NAMES.index("sequence_length")], model.config.window, model.config.whole
     period = model.config.layer_period
     structure = _fewest(sizes[_NAMES.index("num_hidden_layers")] - _frozen(how), period)
-    hidden = sizes[_NAMES.index("hidden_size")]
+    hidden, heads = sizes[_NAMES.index("hidden_size")], sizes[_NAMES.index("num_attention_heads")]
+    shared = getattr(model.config, _SHARED, None)
     for is_so in (
         *(size == 1 for size in sizes),
         *(hidden == size for size in model.config.breaks),
+        *(() if shared is None else (heads == shared,)),
         *(() if window is None else (length >= window,)),
         *(() if whole is None else (length == whole,)),
     ):
@@ -170,6 +174,8 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields = dict(zip(_NAMES, like, strict=True))
     batch_size, sequence_length, *_rest = (fields.pop(name) for name in _DERIVED)
+    if getattr(model.config, _SHARED, None) == fields["num_attention_heads"]:
+        fields[_SHARED] = None  # each head has its own keys and values, which are not repeated
     config = unchecked(model.config, **fields)
     products = Products(sizes)
     candidates = moments(model.changed(config=config), how, batch_size, sequence_length)
@@ -261,6 +267,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     """
     _check(model, how)
     size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
+    shared = getattr(model.config, _SHARED, None)
 
     def alike(heads: int) -> int:
         """The smallest number of heads in a model of the same structure."""
@@ -269,9 +276,11 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
         return next(number for number in (2, 3) if number * size not in apart)
 
     @cache
-    def terms(heads: int, one_unit: bool, layers: int) -> list[Terms]:
+    def terms(heads: int, one_unit: bool, layers: int, own_keys: bool) -> list[Terms]:
+        keys: dict[str, Any] = {_SHARED: None} if own_keys else {}
         config = unchecked(
             model.config,
+            **keys,
             hidden_size=heads * size,
             num_attention_heads=heads,
             intermediate_size=2 - one_unit,
@@ -283,7 +292,9 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     def depths(heads: int, intermediate: int) -> Callable[[int], int]:
         @cache
         def lines(layers: int) -> list[Terms]:
-            return _partly(terms(alike(heads), intermediate == 1, layers), (heads, intermediate, 1, 1), (2, 3))
+            return _partly(
+                terms(alike(heads), intermediate == 1, layers, heads == shared), (heads, intermediate, 1, 1), (2, 3)
+            )
 
         return lambda layers: max(
             Products((layers, layers // period)).sum(line) for line in lines(_fewest(layers, period))
