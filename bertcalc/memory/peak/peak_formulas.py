@@ -172,7 +172,7 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
 
 def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
-    fields = dict(zip(_NAMES, like, strict=True))
+    fields: dict[str, Any] = dict(zip(_NAMES, like, strict=True))
     batch_size, sequence_length, *_rest = (fields.pop(name) for name in _DERIVED)
     if getattr(model.config, _SHARED, None) == fields["num_attention_heads"]:
         fields[_SHARED] = None  # each head has its own keys and values, which are not repeated
