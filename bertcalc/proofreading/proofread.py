@@ -14,20 +14,14 @@ from bertcalc.config import letters
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
+from bertcalc.proofreading.chains import divided_count
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.judging import (
-    WHOLE,
-    Judged,
-    divided_count,
-    in_all_layers,
-    is_total,
-    is_total_of_model,
-    judge,
-    searched,
-    times_layers,
-)
+from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.named_parts import in_all_layers, times_layers
 from bertcalc.proofreading.relatives import renamed
+from bertcalc.proofreading.totals import is_total, is_total_of_model, searched
+from bertcalc.proofreading.verdicts import WHOLE, Judged
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
