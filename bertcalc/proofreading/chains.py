@@ -16,6 +16,9 @@ from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
 
+_GIVES = N_("The calculation gives {value}, not {written}.")
+_IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
+
 
 def judge_chain(entry: WrittenNumber) -> Judged | None:
     """Whether the sides of a chain agree; None for a single side."""
@@ -46,20 +49,20 @@ def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
 
 
 def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
+    """Whether a size is a count times the bytes of each number, perhaps after a division by a prefix."""
     reach = max(other.reach, other.rough)
-    factors = (1, 2, 4, 8, 12, 16, Fraction(1, 8), 10**3, 10**6, 10**9)
-    binary = [Fraction(factor) * ratio for factor in (1, 2, 4, 8) for ratio in (_KIBI, _MEBI, _GIBI)]
-    divided = re.search(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000", value.text)
-    candidates = [*(Fraction(factor) for factor in factors), *binary]
-    if not divided:
-        candidates.remove(Fraction(1))
-        candidates = [factor for factor in candidates if factor not in (10**3, 10**6, 10**9)] + [Fraction(1)]
-        candidates += [Fraction(number) for number in (10**3, 10**6, 10**9) if value.value < 10**4]
-        candidates = [factor for factor in candidates if factor not in (_MEBI, _GIBI, _KIBI)]
-    return any(abs(value.value * factor - other.value) <= reach + value.reach * factor for factor in candidates)
+    divided = bool(_DIVIDED.search(value.text))
+    decimal = _DECIMAL if divided or value.value < _MOST_WITH_PREFIX else ()
+    binary = [width * ratio for width in ((1, 2, 4, 8) if divided else (2, 4, 8)) for ratio in _BINARY]
+    factors = map(Fraction, (*_WIDTHS, *decimal, *binary))
+    return any(abs(value.value * factor - other.value) <= reach + value.reach * factor for factor in factors)
 
 
-_KIBI, _MEBI, _GIBI = Fraction(1000, 1024), Fraction(10**6, 2**20), Fraction(10**9, 2**30)
+_DIVIDED = re.compile(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000")
+_WIDTHS = (1, 2, 4, 8, 12, 16, Fraction(1, 8))  # bytes of a number, also with gradients and moments; or bits
+_DECIMAL = (10**3, 10**6, 10**9)
+_BINARY = [Fraction(decimal, 1024**power) for power, decimal in enumerate(_DECIMAL, 1)]
+_MOST_WITH_PREFIX = 10**4  # a larger number is no count of kilobytes, megabytes or gigabytes
 
 
 def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
@@ -70,15 +73,22 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
             ):
                 return _divided(first.value, other)
         return UNKNOWN
-    message = N_("The calculation gives {value}, not {written}.")
-    reason = Problem("", None, message, {"value": in_words(first.value), "written": shorten(other.text)})
-    return Judged("wrong", first.value, reasons=(reason,))
+    return gives(first.value, shorten(other.text))
+
+
+def gives(value: Fraction, written: str) -> Judged:
+    """The verdict on a result of a calculation that gives another value."""
+    return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value), written=written),))
 
 
 def _divided(count: Fraction, other: ChainSide) -> Judged:
-    message = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
-    values = {"written": other.text, "bytes": in_words(4 * count, "bytes")}
-    return Judged("wrong", 4 * count, reasons=(Problem("", None, message, values),))
+    reason = Problem.of(_IS_DIVIDED, written=other.text, bytes=in_words(4 * count, "bytes"))
+    return Judged("wrong", 4 * count, reasons=(reason,))
+
+
+def is_miscalculated(judged: Judged) -> bool:
+    """Whether a verdict says first that a calculation gives something else, whatever it counts."""
+    return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 
 def divided_count(entry: WrittenNumber, counts: Collection[Fraction]) -> Judged | None:

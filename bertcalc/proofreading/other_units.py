@@ -112,7 +112,7 @@ def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judge
     return None
 
 
-_TENTH = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
+_NEAR = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
 
 
 def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -128,7 +128,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
         for tensors in with_and_without_biases(part)
     ]  # fmt: skip
     apart, right, part = min(named, key=lambda entry: entry[0], default=(Fraction(0), 0, None))
-    if part is None or right < 10**6 or not side.reach < apart < right * _TENTH:
+    if part is None or right < 10**6 or not side.reach < apart < right * _NEAR:
         return None
     described = part_in_words(part, model)
     reason = Problem(
