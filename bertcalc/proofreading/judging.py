@@ -93,7 +93,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
         message = N_("The result is right for {part}; the calculation is not.")
-        reason = Problem("", None, message, {"part": part_in_words(meant.counted, model)})
+        reason = Problem.of(message, part=part_in_words(meant.counted, model))
         return judged._replace(right_value=Fraction(meant.counted.right), reasons=(*judged.reasons, reason))
     counts = part_in_words(computed.counted, model) if computed and computed.is_right and computed.counted else None
     return judged._replace(counts=counts, counted=computed.counted if computed and computed.is_right else None)
@@ -216,7 +216,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
             right = total(tensors)
             if beside and part.heads == "all" and right >= LEAST and line.means(right):
                 message = N_("{part} without biases")
-                counts = Problem("", None, message, {"part": part_in_words(part, model)})
+                counts = Problem.of(message, part=part_in_words(part, model))
                 return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
     return None
 
@@ -394,8 +394,9 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
         beside = any(re.search(PARTS[part.part][1], name, re.I) for name in context.names if part.part in PARTS)
         if beside and part.heads == "all" and is_slip(int(side.value), part.right):
             message = N_("{right} is right for {part}: a digit is mistyped.")
-            values = {"right": f"{part.right:,}", "part": part_in_words(part, model)}
-            return Judged("wrong", Fraction(part.right), values["part"], (Problem("", None, message, values),), part)  # type: ignore[arg-type]
+            described = part_in_words(part, model)
+            reason = Problem.of(message, right=part.right, part=described)
+            return Judged("wrong", Fraction(part.right), described, (reason,), part)
     return None
 
 
@@ -419,7 +420,7 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
         if apart > 2 * line.rough and (exact or apart * _LEAST_APART > nearest.right) and ratio < _MOST_APART:
             message = N_("{right} is right for {part}.")
             described = part_in_words(nearest, model)
-            reason = Problem("", None, message, {"right": f"{nearest.right:,}", "part": described})
+            reason = Problem.of(message, right=nearest.right, part=described)
             return Judged("wrong", Fraction(nearest.right), described, (reason,), nearest)
     return None
 

@@ -49,8 +49,8 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
         if dtype != "float32" and (width := next((width for width, name in _DTYPES if name == dtype), 0)):
             right = 4 * round(side.value / width) if not is_total(context) else 4 * model.num_parameters()
             message = N_("It is {counts}; in float32 it is {bytes}.")
-            values = {"counts": judged.counts, "bytes": in_words(Fraction(right), "bytes")}
-            return Judged("wrong", Fraction(right), judged.counts, (Problem("", None, message, values),))
+            reason = Problem.of(message, counts=judged.counts, bytes=in_words(Fraction(right), "bytes"))
+            return Judged("wrong", Fraction(right), judged.counts, (reason,))
     return judged
 
 
@@ -74,7 +74,7 @@ def judge_keys_and_values(side: ChainSide, context: Context, model: Model) -> Ju
     if side.value != of_head and side.value * heads != right:
         return None
     message = N_("{right} is right for {part}: only one head is counted.")
-    reason = Problem("", None, message, {"right": in_words(Fraction(right), "bytes"), "part": counts})
+    reason = Problem.of(message, right=in_words(Fraction(right), "bytes"), part=counts)
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 
@@ -93,7 +93,7 @@ def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
                         if ratio == 1
                         else N_("the bytes of {known} in {dtype}, in binary units")
                     )
-                    return Judged("right", counts=Problem("", None, message, {"known": described, "dtype": dtype}))
+                    return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
     return _bytes_of_named(side, context, model) or _bytes_of_training(side, context, model) or UNKNOWN
 
 
@@ -131,9 +131,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
     if part is None or right < 10**6 or not side.reach < apart < right * _NEAR:
         return None
     described = part_in_words(part, model)
-    reason = Problem(
-        "", None, N_("{right} is right for {part}."), {"right": _in_unit_of(right, side), "part": described}
-    )
+    reason = Problem.of(N_("{right} is right for {part}."), right=_in_unit_of(right, side), part=described)
     return Judged("wrong", Fraction(right), described, (reason,), part)
 
 

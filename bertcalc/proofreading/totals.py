@@ -13,13 +13,13 @@ from fractions import Fraction
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS
-from bertcalc.diagnosis.part_words import known_in_words, mistakes
+from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import names_part_but_whole
-from bertcalc.proofreading.verdicts import IS_RIGHT, WHOLE_MODEL, Judged
+from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import Problem
@@ -38,7 +38,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
         exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
         if exactly and (named_total or not side.reach):
             message = N_("It is the count of {known}.")
-            reason = Problem("", None, message, {"known": known_in_words(known)})
+            reason = Problem.of(message, known=known_in_words(known))
             said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
             return Judged("right" if said else "conditional", Fraction(known.total), reason, () if said else (reason,))
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
@@ -123,7 +123,5 @@ def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None
     known = likeliest.known_count
     if known.mix or not known.right <= 2 * value <= 4 * known.right:
         return None
-    made = list(mistakes(likeliest.explanation, model.config))[:3]
-    values = {"right": f"{known.right:,}", "part": known_in_words(known)}
-    values |= dict(zip(("first", "second", "third"), made, strict=False))
-    return Judged("wrong", Fraction(known.right), None, (Problem("", None, IS_RIGHT[len(made)], values),))
+    reason = instead(known.right, known_in_words(known), likeliest.explanation, model.config)
+    return Judged("wrong", Fraction(known.right), None, (reason,))

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import NamedTuple
 
+from bertcalc.config import Config
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.diagnosis.part_words import mistakes, part_in_words
@@ -34,11 +35,11 @@ UNKNOWN = Judged("unknown")
 def right_as(part: Counted, model: Model) -> Judged:
     """The verdict on a number that is another part's count than the words say."""
     described = part_in_words(part, model)
-    reason = Problem("", None, N_("It is right as the count of {part}."), {"part": described})
+    reason = Problem.of(N_("It is right as the count of {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
-IS_RIGHT = {
+_IS_RIGHT = {
     1: N_("{right} is right for {part}: {first}."),
     2: N_("{right} is right for {part}: {first}; {second}."),
     3: N_("{right} is right for {part}: {first}; {second}; {third}."),
@@ -48,11 +49,12 @@ IS_RIGHT = {
 def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
     """The verdict on a number that mistakes in counting a part explain."""
     described = part_in_words(part, model)
-    made = list(mistakes(explanation, model.config))
-    message = IS_RIGHT[min(len(made), 3)]
-    values = {
-        "right": f"{part.right:,}",
-        "part": described,
-        **dict(zip(("first", "second", "third"), made, strict=False)),
-    }
-    return Judged("wrong", Fraction(part.right), described, (Problem("", None, message, values),), part)
+    reason = instead(part.right, described, explanation, model.config)
+    return Judged("wrong", Fraction(part.right), described, (reason,), part)
+
+
+def instead(right: int, described: Problem, explanation: Explanation, config: Config) -> Problem:
+    """The right count with up to three mistakes that lead to another one."""
+    made = list(mistakes(explanation, config))[:3]
+    words = dict(zip(("first", "second", "third"), made, strict=False))
+    return Problem.of(_IS_RIGHT[len(made)], right=right, part=described, **words)
