@@ -76,20 +76,13 @@ class Surroundings:
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._headings: list[tuple[str, ...]] = []
-        self._header: list[tuple[str, ...]] = []
         stack: list[tuple[int, str]] = []
-        header: tuple[str, ...] = ()
         for line in self._lines:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
                 stack.append((level, _UP.sub(" ", (heading[1] or heading[2]).strip()[:_MOST_HEADING])))
-            if line.count("|") < 2:
-                header = ()
-            elif not header and not re.search(r"[0-9]{3}", line):
-                header = tuple(cell.strip() for cell in line.split("|"))
             self._headings.append(tuple(text for _level, text in reversed(stack)))
-            self._header.append(header)
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
@@ -104,8 +97,8 @@ class Surroundings:
         sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
-            yield from self._row(entry)
-        if re.search(r"[^\W\d_]", clause):
+            yield _row_label(entry)
+        if _WORD.search(clause):
             yield _trimmed(clause[-_MOST_BEFORE:])
         after = _CLAUSE.split(_as_one(entry.after[:200]).strip(" *`)）"))[0]
         if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
@@ -116,14 +109,6 @@ class Surroundings:
             yield from self._above(entry.line)
         if (label := _RUN_IN.match(self._lines[entry.line][:80])) and entry.start:
             yield _trimmed(label[1])
-
-    def _row(self, entry: WrittenNumber) -> Iterator[str]:
-        """The first cell with words in a row, alone and with the header of the number's column."""
-        labels = [cell for cell in entry.cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)]
-        if not labels:
-            return
-        label = _trimmed(_as_one(labels[0][:_MOST_BEFORE]))
-        yield label
 
     def _above(self, line: int) -> Iterator[str]:
         """The last line with words, if it introduces this one; the heading if it is directly above."""
@@ -136,6 +121,12 @@ class Surroundings:
                 if re.search(r"[:：]\s*$", text) or not re.search(r"[0-9]", text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+def _row_label(entry: WrittenNumber) -> str:
+    """The first cell with words in a row; empty if there is none."""
+    label = next((cell for cell in entry.cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)), "")
+    return _trimmed(_as_one(label[:_MOST_BEFORE]))
 
 
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.

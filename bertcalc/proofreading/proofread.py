@@ -11,23 +11,18 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.config import letters
+from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.judging import (
-    WHOLE,
-    Judged,
-    divided_count,
-    in_all_layers,
-    is_total,
-    is_total_of_model,
-    judge,
-    searched,
-    times_layers,
-)
+from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.named_parts import in_all_layers, times_layers
 from bertcalc.proofreading.relatives import renamed
+from bertcalc.proofreading.totals import is_total, is_total_of_model, searched
+from bertcalc.proofreading.verdicts import WHOLE, Judged
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -107,7 +102,7 @@ class _Verdicts:
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
-        model = self._about.at(entry.start, entry.line, context.names, context.headings[:1])
+        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1])
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None
@@ -150,9 +145,7 @@ class _Verdicts:
             return None
         if not Fraction(1, 3) < stated.value / value < 3:
             return None
-        message = N_("The calculation gives {value}, not {written}.")
-        reason = Problem("", None, message, {"value": in_words(value), "written": stated.text})
-        return Judged("wrong", value, reasons=(reason,))
+        return gives(value, stated.text)
 
     def _searched(self, finding: _Finding, context: Context) -> Judged | None:
         """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
@@ -329,16 +322,9 @@ _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 
 def _is_arithmetic(finding: _Finding) -> bool:
     """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
-    sides = finding.entry.sides
-    first = finding.judged.reasons[:1]
-    return (
-        len(sides) > 1
-        and finding.judged.verdict == "wrong"
-        and bool(first)
-        and first[0].message.startswith(("The calculation gives", "{written} is the count"))
-    )
+    return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
 
 
-def _repeats(part: object) -> bool:
-    tensors = getattr(part, "tensors", ())
-    return any(tensor.copies > 1 for tensor in tensors)
+def _repeats(part: Counted) -> bool:
+    """Whether several layers have the tensors of a part."""
+    return any(tensor.copies > 1 for tensor in part.tensors)

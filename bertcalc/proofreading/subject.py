@@ -108,7 +108,7 @@ class Subject(NamedTuple):
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
 
-    def at(self, start: int, line: int, *words: Sequence[str]) -> Model | None:
+    def model_at(self, start: int, line: int, *words: Sequence[str]) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
 
         ``words`` are those around the place, the nearest first; they may name only the size, such as "large".

@@ -36,20 +36,24 @@ def read_number(text: str, model: Model) -> TextReading:
     """
     meanings = meanings_of(model, text.strip())
     number = amount(meanings.text, names=letters(model.config))
-    is_plain = _is_plain(meanings.text)
-    message = N_("Read as: a number, {value}.") if is_plain else N_("Read as: a calculation, {value}.")
+    kind = number_kind(meanings.text)
+    message = N_("Read as: a number, {value}.") if kind == "number" else N_("Read as: a calculation, {value}.")
     value = f"{int(number.value):,}" if number.value.denominator == 1 else brief(number.value)
     sentence = Problem.of(message, value=f"{value} {number.unit}" if number.unit else value)
-    kind: Kind = "number" if is_plain else "calculation"
     return TextReading(kind, sentence, notes=tuple(meanings.all_sentences()), detail=meanings.diagnosis)
 
 
-def _is_plain(text: str) -> bool:
+def number_kind(text: str) -> Kind:
+    """Whether a text that has a value is a number or a calculation.
+
+    >>> number_kind("1.1e8"), number_kind("12 * 7087872")
+    ('number', 'calculation')
+    """
     try:
         typed(text.strip())
     except InputError:
-        return False
-    return True
+        return "calculation"
+    return "number"
 
 
 def is_hand_count(text: str, model: Model) -> bool:

@@ -67,7 +67,8 @@ def listed(text: str) -> Listing:
     tensors: dict[str, Shape] = {}
     contradictions: list[Problem] = []
     optimizer, slashes = 0, 0
-    entries = list(_entries(without_ansi(text))) or _nameless(text)
+    plain = without_ansi(text)
+    entries = list(_entries(plain)) or _nameless(plain)
     albert = any(is_of_albert(entry.name) for entry in entries)
     for name, shape, written in entries:
         if is_of_optimizer(name):
@@ -90,7 +91,7 @@ def _nameless(text: str) -> list[_ListedTensor]:
     """The shapes of a text that prints them without names, as ``[p.shape for p in model.parameters()]``."""
     if text.count("torch.Size(") < _FEWEST_NAMELESS:
         return []
-    shapes = list(_shapes(without_ansi(text)))
+    shapes = list(_shapes(text))
     return [_ListedTensor(f"{_NAMELESS} {number}", shape, None) for number, (_s, _e, shape) in enumerate(shapes)]
 
 

@@ -16,7 +16,7 @@ from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.config_text import config_in, looks_like_config
-from bertcalc.reading.explained import is_hand_count, number_in, read_article, read_hand_count, read_number
+from bertcalc.reading.explained import is_hand_count, number_in, number_kind, read_article, read_hand_count, read_number
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
 from bertcalc.reading.listing import listed, read_listing
 from bertcalc.reading.plain_lines import checked_length
@@ -25,7 +25,6 @@ from bertcalc.reading.printed_tree import printed_models
 from bertcalc.reading.summary_table import read_table, table_kind
 from bertcalc.reading.text_reading import KINDS, Kind, TextReading
 from bertcalc.text import N_
-from bertcalc.text.amounts import LONGEST as LONGEST_NUMBER
 from bertcalc.text.arguments import checked, choice
 from bertcalc.text.problem import wrong
 
@@ -88,7 +87,7 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
 def kind_of(text: str, model: Model) -> Kind:
     """Recognize what a text is. Raises InputError if it is nothing of these kinds."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
-        return "number" if _is_plain(number_asked(text)) else "calculation"
+        return number_kind(number_asked(text))
     kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
     if kind:
         return kind
@@ -105,11 +104,6 @@ def kind_of(text: str, model: Model) -> Kind:
     if text.lstrip()[:1] == "{":
         return "config"  # whose reader says what is wrong with it
     raise wrong(_NOTHING)
-
-
-def _is_plain(text: str) -> bool:
-    """Whether a text is a number without a calculation."""
-    return len(text) <= LONGEST_NUMBER and not re.search(r"[-+*/^×·÷()²³]", text.strip())
 
 
 def _structure(text: str) -> Kind | None:

@@ -128,14 +128,15 @@ def _compared(
     model: Model, guessed: tuple[str, ...], tensors: Sequence[StoredTensor], kinds: Mapping[str, str]
 ) -> Recognition:
     groups = matches(tensors, model)
-    unprinted = _unprinted(model, _plain(kinds, tensors, model))
+    printed_kinds = _plain(kinds, tensors, model)
+    unprinted = _unprinted(model, printed_kinds)
     second = tuple(matched.name for matched in groups["tied"])
     own_kinds = {model.bare(path): module.kind for path, module, _copies in model.modules(folded=False)}
     return Recognition(
         model,
         guessed,
         _parts((matched for matched in groups["missing"] if matched.name not in unprinted), own_kinds),
-        _parts([*groups["head"], *groups["other"]], _plain(kinds, tensors, model)),
+        _parts([*groups["head"], *groups["other"]], printed_kinds),
         _parts((matched for matched in groups["shape"] if matched.name not in unprinted), own_kinds),
         second,
     )

@@ -37,7 +37,7 @@ def test_a_text_about_other_models_is_about_none() -> None:
 def test_a_line_that_names_a_model_is_about_it() -> None:
     text = "BERT-base. BERT-base.\nRoBERTa-base has 124,645,632.\nIt has 109,482,240."
     subject = read(text)
-    roberta, bert = (subject.at(text.index(count), line) for count, line in (("124", 1), ("109,", 2)))
+    roberta, bert = (subject.model_at(text.index(count), line) for count, line in (("124", 1), ("109,", 2)))
     assert roberta is not None
     assert roberta.num_parameters() == 124_645_632
     assert bert is not None
@@ -55,7 +55,7 @@ def test_a_line_that_names_a_model_is_about_it() -> None:
 def test_a_sentence_goes_on_about_its_subject(text: str, count: str, total: int) -> None:
     start = text.index(count)
     line = text.count("\n", 0, start)
-    model = read(text).at(start, line, [text.split("\n")[line]])
+    model = read(text).model_at(start, line, [text.split("\n")[line]])
     assert model is not None
     assert model.num_parameters() == total
 

@@ -16,6 +16,7 @@ import bertcalc
 from bertcalc.__main__ import main
 from bertcalc.families import hf_json
 from bertcalc.families.presets import PRESETS
+from bertcalc.reading.read_text import kind_of
 from bertcalc.reading.text_reading import KIND_NAMES, KINDS
 from bertcalc.text.problem import InputError
 from tests.reading.hostile import HOSTILE
@@ -55,6 +56,11 @@ def test_the_kind_of_a_text_is_recognized(text: str, kind: str) -> None:
     reading = bertcalc.read(text)
     assert reading.kind == kind
     assert str(reading).startswith("Read as: ")
+
+
+@pytest.mark.parametrize("text", [*KIND_OF, "1e+5", "1.1·10^8", "V", "which vocabulary gives 1e+8?"])
+def test_a_text_is_read_as_the_kind_that_is_recognized(text: str) -> None:
+    assert kind_of(text, BERT) == bertcalc.read(text).kind
 
 
 def test_every_kind_has_a_name() -> None:

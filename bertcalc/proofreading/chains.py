@@ -1,0 +1,104 @@
+"""Whether the sides of a calculation agree: 4 * 768 * 768 = 2,359,296.
+
+>>> from bertcalc.proofreading.calculations import find
+>>> [entry] = find("2 * 768 * 768 = 1,179,684", {})
+>>> print(judge_chain(entry).reasons[0])
+The calculation gives 1,179,648, not 1,179,684.
+"""
+
+import re
+from collections.abc import Collection
+from fractions import Fraction
+
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import Problem
+
+_GIVES = N_("The calculation gives {value}, not {written}.")
+_IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
+
+
+def judge_chain(entry: WrittenNumber) -> Judged | None:
+    """Whether the sides of a chain agree; None for a single side."""
+    sides = entry.sides
+    if len(sides) < 2:
+        return None
+    first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
+    for side in sides:
+        if not _agree(first, side):
+            return _disagreement(first, side)
+    return Judged("right")
+
+
+def _agree(value: ChainSide, other: ChainSide) -> bool:
+    """Whether a result is the value, perhaps rounded or cut off, or its size in bytes."""
+    if other.unit == "bytes" and value.unit != "bytes":
+        return _agree_in_bytes(value, other)
+    if _is_near(value, other.value, max(other.reach, other.rough)):
+        return True
+    if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
+        return True
+    return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
+
+
+def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
+    difference = value.value - stated
+    return -reach - value.reach <= difference <= max(reach, 2 * reach * (reach < 1)) + value.reach
+
+
+def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
+    """Whether a size is a count times the bytes of each number, perhaps after a division by a prefix."""
+    reach = max(other.reach, other.rough)
+    divided = bool(_DIVIDED.search(value.text))
+    decimal = _DECIMAL if divided or value.value < _MOST_WITH_PREFIX else ()
+    binary = [width * ratio for width in ((1, 2, 4, 8) if divided else (2, 4, 8)) for ratio in _BINARY]
+    factors = map(Fraction, (*_WIDTHS, *decimal, *binary))
+    return any(abs(value.value * factor - other.value) <= reach + value.reach * factor for factor in factors)
+
+
+_DIVIDED = re.compile(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000")
+_WIDTHS = (1, 2, 4, 8, 12, 16, Fraction(1, 8))  # bytes of a number, also with gradients and moments; or bits
+_DECIMAL = (10**3, 10**6, 10**9)
+_BINARY = [Fraction(decimal, 1024**power) for power, decimal in enumerate(_DECIMAL, 1)]
+_MOST_WITH_PREFIX = 10**4  # a larger number is no count of kilobytes, megabytes or gigabytes
+
+
+def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
+    if other.unit == "bytes" and first.unit is None:
+        for power in (2, 3):
+            if abs(first.value / 1024**power - other.value / 1000**power) * 1000**power <= max(
+                other.reach, other.rough
+            ):
+                return _divided(first.value, other)
+        return UNKNOWN
+    return gives(first.value, shorten(other.text))
+
+
+def gives(value: Fraction, written: str) -> Judged:
+    """The verdict on a result of a calculation that gives another value."""
+    return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value), written=written),))
+
+
+def _divided(count: Fraction, other: ChainSide) -> Judged:
+    reason = Problem.of(_IS_DIVIDED, written=other.text, bytes=in_words(4 * count, "bytes"))
+    return Judged("wrong", 4 * count, reasons=(reason,))
+
+
+def is_miscalculated(judged: Judged) -> bool:
+    """Whether a verdict says first that a calculation gives something else, whatever it counts."""
+    return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
+
+
+def divided_count(entry: WrittenNumber, counts: Collection[Fraction]) -> Judged | None:
+    """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB."""
+    stated = entry.stated
+    if stated.unit != "bytes" or len(entry.sides) < 2:
+        return None
+    value = entry.sides[-2].value
+    operands = [operand.value for side in entry.sides[:-1] for operand in side.operands]
+    for count in operands:
+        if count in counts and abs(count / 2**20 - value) * 2**20 < 1:
+            return _divided(count, stated)
+    return None

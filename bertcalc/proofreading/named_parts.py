@@ -1,0 +1,283 @@
+"""Which part of a model the words around a number mean, and whether the number counts it."""
+
+import re
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+
+from bertcalc.diagnosis.count_lines import TypedLine
+from bertcalc.diagnosis.explain import Explanation, causes, search
+from bertcalc.diagnosis.hand_count import LineVerdict
+from bertcalc.diagnosis.hand_count import judge as judge_line
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted
+from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.diagnosis.tensor_filter import is_bias
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Tensor
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, wrong_by
+
+_BITS = 9.0
+
+
+def with_and_without_biases(part: Counted) -> tuple[list[Tensor], ...]:
+    """The tensors of a part: all, without biases, without beta as well, and matrices only."""
+    return (
+        list(part.tensors),
+        [tensor for tensor in part.tensors if not is_bias(tensor)],
+        [tensor for tensor in part.tensors if not tensor.name.endswith(("bias", "bias)"))],
+        [tensor for tensor in part.tensors if len(tensor.shape) == 2],
+    )
+
+
+# Words that say how many layers are meant, not which part.
+_NUMBERS = r"(?:all|per|each|every|one|single|a|the|[0-9]+)"
+_LAYERS = re.compile(
+    rf"\b(?:{_NUMBERS}|in|for|of)\b(?:\s+{_NUMBERS})*\s+(?:transformer |encoder |identical )?(?:layers?|blocks?)\b"
+    r"|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层|[每单一]一?层|所有层|全部层",
+    re.I,
+)
+
+
+def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdict | None:
+    """The verdict by the nearest words that name a part: right if any beside it do, else the likeliest mistake."""
+    wrong: LineVerdict | None = None
+    scope = context.scope(model.config.num_hidden_layers)
+    for name in _named_parts(context, model):
+        if wrong and name in context.headings and (wrong.explanation or _names_strictly(wrong)):
+            break
+        verdict = _line_verdict(name, line, model)
+        verdict = _of_the_meant(verdict, name, scope, model)
+        if verdict.is_right and verdict.counted and verdict.kind != "size":
+            return _in_scope(verdict, scope, name, model)
+        verdict = _in_scope_of(verdict, scope, model)
+        if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
+            wrong = verdict
+    return wrong
+
+
+def _names_strictly(verdict: LineVerdict) -> bool:
+    return bool(verdict.counted and verdict.counted.part != WHOLE_MODEL)
+
+
+def _named_parts(context: Context, model: Model) -> list[str]:
+    """The names around a number that mean a part of a model: particular ones before "layers", "total" and "model".
+
+    A heading that means a particular part comes before "layers" and "total" beside a number.
+    """
+    names = [_without_layers(name, model) for name in context.names if _names_part(name, model)]
+    headings = [_without_layers(name, model) for name in context.headings if _names_part(name, model)]
+    particular = [name for name in names if not names_whole_only(name, model)]
+    above = headings[:1] if _heading_is_particular(context, model) else []
+    return list(dict.fromkeys((*particular, *above, *names, *headings)))
+
+
+def _heading_is_particular(context: Context, model: Model) -> bool:
+    return bool(context.headings) and not names_whole_only(context.headings[0], model)
+
+
+def _without_layers(name: str, model: Model) -> str:
+    """A name without the number of layers, if the rest still means a part: feed forward, all layers."""
+    rest = _LAYERS.sub(" ", name)
+    return rest if rest != name and _names_part(rest, model) and not names_whole_only(rest, model) else name
+
+
+_WIDE = ("layers", "layers without cross-attention and distances", WHOLE_MODEL, "the model without its head")
+
+
+@lru_cache(maxsize=4096)
+def names_whole_only(name: str, model: Model) -> bool:
+    """Whether a name means layers or the whole model, and no particular part."""
+    if re.search(r"\w\.(?:weight|bias)\b", name):
+        return False
+    called = (part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I))
+    return all(part in _WIDE for part in called)
+
+
+# Parts that a name means alone, although others are called so as well.
+TABLES = {
+    "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
+    "position embeddings": r"\bpos|\bwpe\b|位置",
+    "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
+}
+_TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
+_TABLE_LABELS = {
+    "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
+    "position embeddings": rf"(?:the )?position(?:al)?{_TABLE}|位置嵌入(?:矩阵|表)?",
+    "token type embeddings": rf"(?:the )?(?:segment|token.?type){_TABLE}|句子嵌入",
+}
+_PLAIN_LABELS = {
+    "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
+    r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
+    "query, key and value": r"(?:the )?(?:qkv|query-key-value)(?: (?:projections?|linear layers?|layers?))?"
+    r"|qkv ?(?:线性层|投影|三个线性层)",
+    "feed-forward": r"(?:the )?(?:position.?wise )?(?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?"
+    r"|前馈(?:神经)?(?:网络)?(?:层)?",
+}
+
+
+def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> LineVerdict:
+    """The verdict; explained for the part that the name means alone, if it is right or explained for another."""
+    alone = _alone(name)
+    part = verdict.counted
+    if not alone or not part or part.part not in PARTS or part.part == alone[0]:
+        return verdict
+    if part.part in alone and (verdict.is_right or not verdict.explanation):
+        return verdict
+    if verdict.is_right and part.part in ("embeddings", "embeddings without LayerNorm"):
+        return verdict._replace(explanation=None)
+    for meant in counts_of(alone, model):
+        is_meant = meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
+        if is_meant and (explained := _best(meant, verdict.line, model)):
+            return verdict._replace(counted=meant, explanation=explained)
+    return verdict
+
+
+# Words around the name of a part that say nothing about which part it is: "So the feed forward has".
+_AROUND_LABEL = re.compile(
+    r"(?:[\W_]|\b(?:of|in|per|for|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
+    r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
+    re.I,
+)
+_ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
+
+
+@lru_cache(maxsize=4096)
+def _alone(name: str) -> tuple[str, ...]:
+    """The parts that a name means and no others; none if it is not so particular."""
+    tables = [part for part, pattern in TABLES.items() if re.search(pattern, name, re.I)]
+    if re.search(r"emb|嵌入|table", name, re.I) and len(tables) == 1 and not re.search("norm|归一", name, re.I):
+        return tuple(tables)
+    label = " ".join(_AROUND_LABEL.sub("", name.strip()).split())
+    if _ALL_NORMS.search(name) and not re.search(r"layers|blocks|encoder|each|per|每|编码|的层|各层", name, re.I):
+        return ("all LayerNorms",)
+    plain = [part for part, pattern in _PLAIN_LABELS.items() if re.fullmatch(pattern, label, re.I)]
+    if plain:
+        return tuple(part for part in (plain[0], f"{plain[0]} with LayerNorm") if part in PARTS)
+    return tuple(part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I))
+
+
+def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
+    """A wrong verdict, explained for one layer or for all if the words say which it is."""
+    part = verdict.counted
+    if not part or not scope or part.layers == scope or part.part not in PARTS or part.heads == "one":
+        return verdict
+    meant = next((other for other in counts_of((part.part,), model) if other.layers == scope), None)
+    explained = _best(meant, verdict.line, model) if meant else None
+    return verdict._replace(counted=meant, explanation=explained) if explained else verdict
+
+
+def names_particular_part(context: Context, model: Model) -> bool:
+    """Whether words beside a number, or its heading, mean a particular part, not only layers or the model."""
+    near = any(not names_whole_only(name, model) for name in context.names)
+    return near or _heading_is_particular(context, model)
+
+
+@lru_cache(maxsize=4096)
+def _names_part(name: str, model: Model) -> bool:
+    """Whether a name means parts of a model."""
+    if re.search(r"\w\.(?:weight|bias)\b", name):
+        return True
+    return any(re.search(pattern, name, re.I) for _of, pattern in PARTS.values())
+
+
+@lru_cache(maxsize=8192)
+def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
+    tensor = re.search(r"(?:[A-Za-z_][\w*]*\.)+(?:[0-9]+\.)?(?:\w+\.)*(?:weight|bias)\b", name)
+    if not tensor and re.fullmatch(r"\W*[A-Za-z]+\W*", name):
+        name = f"the {name}"  # a word of the text, not the path of a module such as attention
+    return judge_line(line._replace(name=tensor[0] if tensor else name), model, model.config)
+
+
+def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> LineVerdict:
+    """The verdict, or that of one layer instead of all if the words say which it is."""
+    part, line = verdict.counted, verdict.line
+    if not part or not scope or part.part not in PARTS or part.heads == "one":
+        return verdict
+    if part.layers == scope or not any(tensor.copies > 1 for tensor in _all_of(part, model).tensors):
+        return verdict
+    same = [
+        other
+        for other in all_parts(model)
+        if other.layers == scope and line.means(other.right) and other.heads == "all"
+    ]
+    if any(re.search(PARTS[other.part][1], name, re.I) for other in same if other.part in PARTS):
+        return verdict
+    if scope == "one" and re.search(rf"\b(?:all|total|{model.config.num_hidden_layers})\b|[×*]|共|总|所有", name, re.I):
+        return verdict
+    meant = next((other for other in scoped(part.part, model) if other.layers == scope), None)
+    explained = _best(meant, line, model) if meant else None
+    return verdict._replace(counted=meant, explanation=explained) if explained else verdict
+
+
+@lru_cache(maxsize=32)
+def all_parts(model: Model) -> tuple[Counted, ...]:
+    """The counts of all parts, modules and tensors of a model."""
+    return tuple(part_counts(counted(model), MiscountSizes.of(model.config)))
+
+
+def _all_of(part: Counted, model: Model) -> Counted:
+    """A part in all layers."""
+    return next(counts_of((part.part,), model), part) if part.part in PARTS else part
+
+
+def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
+    """The likeliest mistakes that lead from a part to a value."""
+    sizes = MiscountSizes.of(model.config)
+    among = search(part.tensors, sizes, _BITS)
+    found = [combination for value in among.near(*line.bounds, _BITS) for combination in among.combinations(value)[:1]]
+    return causes(part.tensors, sizes, min(found).miscounts) if found else None
+
+
+def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
+    """The verdict on a right count of one layer that is multiplied by the number of layers."""
+    whole = _all_of(part, model)
+    if part.layers != "one" or whole.layers != "all" or whole.right != value:
+        return None
+    return Judged("right", counts=part_in_words(whole, model), counted=whole)
+
+
+def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
+    """The verdict on a count of one layer where all are meant: one layer instead of twelve."""
+    whole = _all_of(part, model)
+    explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
+    return wrong_by(whole, explained, model) if explained else None
+
+
+def count_of_part(name: str, model: Model) -> int:
+    """The parameters of a part in all layers; 0 if the model has none."""
+    return next((part.right for part in counts_of((name,), model)), 0)
+
+
+def names_part_but_whole(name: str) -> bool:
+    """Whether words mean a part that is not the whole model."""
+    return any(
+        re.search(pattern, name, re.I)
+        for part, (_of, pattern) in PARTS.items()
+        if "whole" not in part and "model" not in part
+    )
+
+
+_CLEAN = {**_TABLE_LABELS, **_PLAIN_LABELS, "pooler": r"(?:the )?pooler(?: layer)?|池化层"}
+_ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
+
+
+def meant_alone(name: str) -> list[str]:
+    """The part that a label means, if it is nothing else."""
+    label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
+    meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
+    whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
+    return meant or (["layers"] if whole else [])
+
+
+def scoped(name: str, model: Model) -> Iterator[Counted]:
+    """A part in all layers, and in one."""
+    parts = counts_of((name,), model)
+    return (part for part in parts if part.heads == "all" and part.layers != "others")
+
+
+def counts_of(names: Iterable[str], model: Model) -> Iterator[Counted]:
+    """The counts of parts, each in all layers first."""
+    return parts_of(counted(model), MiscountSizes.of(model.config), names)

@@ -1,0 +1,153 @@
+"""Judge a number in another unit than parameters: bytes, FLOPs, and shares of the parameters."""
+
+import re
+from fractions import Fraction
+
+from bertcalc.diagnosis.flop_counts import flops_of
+from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.miscounts import total
+from bertcalc.diagnosis.part_words import known_in_words, part_in_words
+from bertcalc.model.model import Model
+from bertcalc.model.totals import totals_by_component
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.named_parts import all_parts, with_and_without_biases
+from bertcalc.proofreading.totals import is_total
+from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
+from bertcalc.text import N_
+from bertcalc.text.amounts import Typed
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import Problem
+
+_DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
+
+
+def judge_share(side: ChainSide, model: Model) -> Judged:
+    """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
+    if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
+        return NO_CLAIM
+    right = model.num_parameters()
+    for component, count in totals_by_component(model).items():
+        if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
+            message = N_("the share of this component: {component}")
+            return Judged("right", counts=Problem.of(message, component=component))
+    return NO_CLAIM
+
+
+_DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
+_SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single precision|32[ -]bits?|单精度)", re.I)
+
+
+def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    """The verdict on a size in bytes: of the weights, in MB or in MiB, which words after it may call float32."""
+    side, single = entry.best, bool(_SINGLE.search(entry.after[:40]))
+    judged = _of_bytes(side, context, model)
+    if judged.verdict == "right" and judged.counts and single:
+        dtype = judged.counts.values.get("dtype")
+        if dtype != "float32" and (width := next((width for width, name in _DTYPES if name == dtype), 0)):
+            right = 4 * round(side.value / width) if not is_total(context) else 4 * model.num_parameters()
+            message = N_("It is {counts}; in float32 it is {bytes}.")
+            reason = Problem.of(message, counts=judged.counts, bytes=in_words(Fraction(right), "bytes"))
+            return Judged("wrong", Fraction(right), judged.counts, (reason,))
+    return judged
+
+
+_CACHED = re.compile(r"\bKV\b|\bK/V\b|\bkeys? (?:and|&) values?|键值|KV ?缓存", re.I)
+_PER_TOKEN = re.compile(r"\btoken\b|词元|个token", re.I)
+
+
+def judge_keys_and_values(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of the keys and values that a decoder keeps for a token, in 16 bits."""
+    words = " ".join((*context.names, *context.headings[:1]))
+    if not _CACHED.search(words) or not _PER_TOKEN.search(words) or side.reach:
+        return None
+    config = model.config
+    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+    layers = 1 if context.scope(config.num_hidden_layers) == "one" else config.num_hidden_layers
+    of_head = 2 * (config.hidden_size // config.num_attention_heads) * 2
+    right = of_head * heads * layers
+    counts = Problem.of(N_("keys and values of a token in 16 bits"))
+    if side.value == right:
+        return Judged("right", counts=counts)
+    if side.value != of_head and side.value * heads != right:
+        return None
+    message = N_("{right} is right for {part}: only one head is counted.")
+    reason = Problem.of(message, right=in_words(Fraction(right), "bytes"), part=counts)
+    return Judged("wrong", Fraction(right), counts, (reason,))
+
+
+def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
+    reach = max(side.reach, Fraction(0))
+    power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
+    binary = Fraction(1024**power, 1000**power)
+    known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
+    named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > 10**5]
+    for ratio in (Fraction(1), binary):
+        for width, dtype in _DTYPES:
+            for count, described in (*known, *named):
+                if abs(width * count - side.value * ratio) <= reach * ratio:
+                    message = (
+                        N_("the bytes of {known} in {dtype}")
+                        if ratio == 1
+                        else N_("the bytes of {known} in {dtype}, in binary units")
+                    )
+                    return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
+    return _bytes_of_named(side, context, model) or _bytes_of_training(side, context, model) or UNKNOWN
+
+
+_TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)
+
+
+def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of training: 8 a parameter for Adam's moments, 12 or 16 with weights and gradients."""
+    if not _TRAINING.search(" ".join((*context.names, *context.headings[:1]))):
+        return None
+    for width in (8, 12, 16):
+        if abs(width * model.num_parameters() - side.value) <= side.reach:
+            reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
+            right = Fraction(width * model.num_parameters())
+            return Judged("conditional", right, reason, (reason,))
+    return None
+
+
+_NEAR = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
+
+
+def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of a part that differ from the right ones in the last digits only."""
+    digits = re.sub(r"\D", "", side.text)
+    if len(digits) < 4 or is_total(context) or re.search("file|checkpoint|文件|\\.(?:bin|pt)", context.line, re.I):
+        return None
+    named = [
+        (abs(4 * total(tensors) - side.value), 4 * total(tensors), part)
+        for part in all_parts(model)
+        if part.part in PARTS and part.part not in WHOLE
+        and any(re.search(PARTS[part.part][1], name, re.I) for name in context.names)
+        for tensors in with_and_without_biases(part)
+    ]  # fmt: skip
+    apart, right, part = min(named, key=lambda entry: entry[0], default=(Fraction(0), 0, None))
+    if part is None or right < 10**6 or not side.reach < apart < right * _NEAR:
+        return None
+    described = part_in_words(part, model)
+    reason = Problem.of(N_("{right} is right for {part}."), right=_in_unit_of(right, side), part=described)
+    return Judged("wrong", Fraction(right), described, (reason,), part)
+
+
+def _in_unit_of(right: int, side: ChainSide) -> str:
+    """A number of bytes in the unit of a size that somebody wrote, with as many decimals."""
+    number, unit = re.fullmatch(r"([0-9.,]+)(.*)", side.text.strip(), re.S).groups()  # type: ignore[union-attr]
+    places = len(number.partition(".")[2])
+    factor = side.value / Fraction(number.replace(",", "") or 1)
+    return f"{fixed(right / factor, places)}{unit}"
+
+
+def judge_flops(side: ChainSide, model: Model) -> Judged:
+    """The verdict on a number of operations, which is right for some batch."""
+    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
+    for cost in flops_of(model, typed):
+        message = N_("It is right for a batch of {batch} x {length} tokens.")
+        reason = Problem.of(message, batch=cost.batch_size, length=cost.sequence_length)
+        return Judged("conditional", cost.operations, reason, (reason,))
+    return UNKNOWN

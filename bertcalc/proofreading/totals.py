@@ -1,0 +1,127 @@
+"""Judge a number that counts a whole model: by its classes and conventions, as published, or with mistakes.
+
+>>> from bertcalc.proofreading.contexts import Context
+>>> is_total(Context(("BERT-base has", "parameters"), (), "")), is_total(Context(("The query has",), (), ""))
+(True, False)
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from fractions import Fraction
+
+from bertcalc.diagnosis.diagnose import diagnose
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
+from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.part_words import known_in_words
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.proofreading.calculations import ChainSide
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.named_parts import names_part_but_whole
+from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
+from bertcalc.text import N_
+from bertcalc.text.amounts import Typed
+from bertcalc.text.problem import Problem
+
+_TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|共|bert", re.I)
+
+
+def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on a total that is right by another class or convention, or as it was published."""
+    if side.value < 10**6:
+        return None
+    named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
+    for known in every_count(model.config, known_counts):
+        if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
+            continue
+        exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
+        if exactly and (named_total or not side.reach):
+            message = N_("It is the count of {known}.")
+            reason = Problem.of(message, known=known_in_words(known))
+            said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
+            return Judged("right" if said else "conditional", Fraction(known.total), reason, () if said else (reason,))
+    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
+    for claim in CLAIMS:
+        if named_total and claim.is_meant(typed) and PRESETS[claim.preset].config == model.config:
+            message = N_("It is published ({source}), but the model has {count} parameters.")
+            reason = Problem.of(message, source=claim.source, count=model.num_parameters())
+            return Judged("conditional", Fraction(model.num_parameters()), None, (reason,))
+    return None
+
+
+def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number of parameters of a named model that no way of counting gives."""
+    beside = " ".join(context.names[:2])
+    plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
+    about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
+    if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
+        return None
+    if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))):
+        return None
+    right = model.num_parameters()
+    if not Fraction(1, 2) * right <= side.value <= 4 * right:
+        return None
+    reach = max(side.reach, side.rough)
+    if any(
+        abs(known.total - side.value) <= max(reach, side.value / 50)
+        for known in every_count(model.config, known_counts)
+    ):
+        return None if side.reach or side.rough else _total_is(model)
+    return _total_is(model) if abs(right - side.value) > right / 20 else None
+
+
+OWN_MODEL = re.compile(r"keras|\b(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
+_NAME = re.compile(
+    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|small|medium|(?:xx?)?large|xl)(?: model)?"
+    r"|(?:the )?(?:distil|ro|al|deberta|xlm-ro)?bert[\w-]{0,20}|gpt-?2[\w-]{0,10}",
+    re.I,
+)
+
+
+def is_name(names: Collection[str]) -> bool:
+    """Whether words are only the name of a model: BERT-base; base."""
+    return any(_NAME.fullmatch(re.sub(r"^[\W_]+|[\W_]+$|的?参数量?$", "", name)) for name in names)
+
+
+_TOTAL_IS = N_("{architecture} has {count} parameters.")
+
+
+def is_total_of_model(judged: Judged) -> bool:
+    """Whether a verdict says no more than how many parameters the model has."""
+    return bool(judged.reasons) and judged.reasons[0].message == _TOTAL_IS
+
+
+def _total_is(model: Model) -> Judged:
+    right = model.num_parameters()
+    reason = Problem.of(_TOTAL_IS, architecture=model.architecture, count=right)
+    return Judged("wrong", Fraction(right), None, (reason,))
+
+
+def is_total(context: Context) -> bool:
+    """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
+    names = (*context.names, *context.headings[:1])
+    whole = any(re.search(PARTS[WHOLE_MODEL][1], name, re.I) for name in names) or is_name(context.names[:1])
+    if OWN_MODEL.search(" ".join(names)):
+        return False
+    return whole and not any(names_part_but_whole(name) for name in context.names)
+
+
+def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
+    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family.
+
+    ``untied`` is whether the text says that the decoder is not tied.
+    """
+    typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
+    decoders = [cls.name for cls in model.family.classes if cls.task in ("causal-lm", "masked-lm")]
+    if untied and decoders:
+        model = model.changed(replace(model.config, tie_word_embeddings=False), decoders[0])
+    diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed)
+    if diagnosis.known or not diagnosis.confident:
+        return None
+    likeliest = diagnosis.miscounted[0]
+    known = likeliest.known_count
+    if known.mix or not known.right <= 2 * value <= 4 * known.right:
+        return None
+    reason = instead(known.right, known_in_words(known), likeliest.explanation, model.config)
+    return Judged("wrong", Fraction(known.right), None, (reason,))

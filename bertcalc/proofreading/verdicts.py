@@ -1,0 +1,60 @@
+"""The verdict on a single number, and the sentences that several verdicts share."""
+
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.config import Config
+from bertcalc.diagnosis.explain import Explanation
+from bertcalc.diagnosis.layer_parts import Counted
+from bertcalc.diagnosis.part_words import mistakes, part_in_words
+from bertcalc.model.model import Model
+from bertcalc.proofreading.claims import Verdict
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+WHOLE_MODEL = "the whole model"
+WHOLE = (WHOLE_MODEL, "the model without its head")
+LEAST = 1000  # smaller numbers without a calculation are no claims
+LEAST_WITHOUT_WORDS = 10_000
+
+
+class Judged(NamedTuple):
+    """The verdict on a number; None if it is no claim. ``counted`` is the part that it counts or should count."""
+
+    verdict: Verdict | None
+    right_value: Fraction | None = None
+    counts: Problem | None = None
+    reasons: tuple[Problem, ...] = ()
+    counted: Counted | None = None
+
+
+NO_CLAIM = Judged(None)
+UNKNOWN = Judged("unknown")
+
+
+def right_as(part: Counted, model: Model) -> Judged:
+    """The verdict on a number that is another part's count than the words say."""
+    described = part_in_words(part, model)
+    reason = Problem.of(N_("It is right as the count of {part}."), part=described)
+    return Judged("conditional", Fraction(part.right), described, (reason,), part)
+
+
+_IS_RIGHT = {
+    1: N_("{right} is right for {part}: {first}."),
+    2: N_("{right} is right for {part}: {first}; {second}."),
+    3: N_("{right} is right for {part}: {first}; {second}; {third}."),
+}
+
+
+def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
+    """The verdict on a number that mistakes in counting a part explain."""
+    described = part_in_words(part, model)
+    reason = instead(part.right, described, explanation, model.config)
+    return Judged("wrong", Fraction(part.right), described, (reason,), part)
+
+
+def instead(right: int, described: Problem, explanation: Explanation, config: Config) -> Problem:
+    """The right count with up to three mistakes that lead to another one."""
+    made = list(mistakes(explanation, config))[:3]
+    words = dict(zip(("first", "second", "third"), made, strict=False))
+    return Problem.of(_IS_RIGHT[len(made)], right=right, part=described, **words)
