@@ -109,3 +109,10 @@ def test_a_count_with_its_own_total_needs_no_corrections() -> None:
 def test_the_link_of_a_number_leads_to_its_own_page() -> None:
     app = paste("109,089,024")
     assert [link.proto.page for link in app.get("page_link")]
+
+
+def test_a_text_without_claims_says_what_would_help() -> None:
+    app = paste("Attention has 28,311,552 parameters.")
+    assert "Name the model in it" in app.info[0].value
+    app = app.toggle(key="against_sidebar").set_value(True).run()
+    assert figures(app)["✗ wrong"] == "1"
