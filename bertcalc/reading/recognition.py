@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from math import prod
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
@@ -72,6 +73,11 @@ class Recognition(NamedTuple):
         """The number of modules that differ."""
         return sum(part.modules for part in (*self.missing, *self.additional, *self.reshaped))
 
+    @property
+    def different_parameters(self) -> int:
+        """The parameters of the modules that differ; fewer where a part of a module agrees."""
+        return sum(part.parameters for part in (*self.missing, *self.additional, *self.reshaped))
+
 
 def recognized(
     tensors: Sequence[StoredTensor],
@@ -120,7 +126,7 @@ def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapp
             with suppress(ConfigError):
                 model = nearest.model.changed(config=replace(config, **change))
                 other = _compared(model, nearest.guessed, tensors, kinds)
-                nearest = min(nearest, other, key=lambda recognition: recognition.distance)
+                nearest = min(nearest, other, key=attrgetter("distance", "different_parameters"))
     return nearest
 
 

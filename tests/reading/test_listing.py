@@ -237,3 +237,14 @@ def test_a_checkpoint_of_albert_is_read() -> None:
     assert reading.agrees
     assert reading.model is not None
     assert reading.num_parameters == reading.model.num_parameters() == real.num_parameters() == 11_683_584
+
+
+def test_two_switches_of_one_module_are_found() -> None:
+    """Tied, and without a bias: neither alone makes the decoder agree."""
+    sizes = {"hidden_size": 8, "num_attention_heads": 2, "num_hidden_layers": 1}
+    config = transformers.ModernBertConfig(**sizes, decoder_bias=False)
+    with torch.device("meta"):
+        real = transformers.ModernBertForMaskedLM(config)
+    reading = bertcalc.read("\n".join(f"{name} {tuple(tensor.shape)}" for name, tensor in real.named_parameters()))
+    assert reading.agrees
+    assert reading.num_parameters == real.num_parameters()
