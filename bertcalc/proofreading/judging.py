@@ -43,8 +43,8 @@ from bertcalc.proofreading.named_parts import (
     with_and_without_biases,
 )
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_keys_and_values, judge_share
-from bertcalc.proofreading.totals import OWN_MODEL, is_total, judge_other_total, judge_total
 from bertcalc.proofreading.verdicts import LEAST, LEAST_WITHOUT_WORDS, NO_CLAIM, UNKNOWN, Judged, right_as, wrong_by
+from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_total
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 

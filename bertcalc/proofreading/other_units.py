@@ -14,8 +14,8 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import all_parts, with_and_without_biases
-from bertcalc.proofreading.totals import is_total
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
+from bertcalc.proofreading.whole_counts import is_total
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed

@@ -21,8 +21,8 @@ from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, times_layers
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.totals import is_total, is_total_of_model, searched
 from bertcalc.proofreading.verdicts import WHOLE, Judged
+from bertcalc.proofreading.whole_counts import is_total, is_total_of_model, searched
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate

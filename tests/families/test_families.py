@@ -56,7 +56,7 @@ DATA = {
     # Names and words in write-ups, and models that they compare with.
     *(
         f"bertcalc/proofreading/{name}.py"
-        for name in ("subject", "judging", "totals", "named_parts", "contexts", "relatives")
+        for name in ("subject", "judging", "whole_counts", "named_parts", "contexts", "relatives")
     ),
     "bertcalc/reading/tensorflow_names.py",  # names in checkpoints of TensorFlow
     *("bertcalc/explore/compare.toml", "pages/lectures/same-layers.toml", "pages/lectures/why-110-million.toml"),
