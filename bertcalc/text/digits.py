@@ -16,13 +16,16 @@ JSON and CSV. What depends on the language is in pages/ui/widgets/numbers.py.
 from collections.abc import Callable
 from fractions import Fraction
 
+from bertcalc.text.live_numbers import grouped, mirrored
+
 MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _MOST_PLACES = 12  # a number that needs more decimals is written with a power of ten
 _WHOLE = 10**15  # below this, a float represents whole numbers exactly
 
 
-def fixed(number: Fraction | float, places: int = 1, *, unlike: int = 0) -> str:
+@mirrored
+def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
     """Format a number with ``places`` decimals, or more if it would otherwise round to ``unlike``."""
     exact = Fraction(number)
     distance = abs(exact - unlike)
@@ -35,15 +38,27 @@ def fixed(number: Fraction | float, places: int = 1, *, unlike: int = 0) -> str:
     return f"{'-' if exact < 0 and units else ''}{whole:,}{f'.{rest:0{places}}' if places else ''}"
 
 
+@mirrored
 def significant(number: Fraction | float, digits: int = 3) -> str:
     """Format a number with this many significant digits; all digits before the point are kept."""
     return fixed(number, max(0, digits - 1 - powers(number, digits)[1])) if number else "0"
 
 
+@mirrored
 def brief(number: Fraction | float, digits: int = 6) -> str:
     """Format a number with at most this many digits and no trailing zeros; a whole number in full."""
-    value = float(number)
-    return f"{int(value):,}" if value.is_integer() and abs(value) < _WHOLE else f"{value:,.{digits}g}"
+    value = Fraction(number)
+    if value.denominator == 1 and abs(value) < _WHOLE:
+        return f"{value.numerator:,}"
+    figure, power = powers(value, digits)
+    if not -5 < power < digits:
+        return f"{_without_zeros(figure)}e{'-' if power < 0 else '+'}{abs(power):02}"
+    whole, point, decimals = fixed(value, digits - 1 - power).partition(".")
+    return _without_zeros(f"{whole}{point}{decimals}")
+
+
+def _without_zeros(figure: str) -> str:
+    return figure.rstrip("0").removesuffix(".") if "." in figure else figure
 
 
 def rounded(number: float, digits: int = 3) -> float:
@@ -57,20 +72,30 @@ def scientific(number: Fraction | float, digits: int = 3) -> str:
 
 
 def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
-    """Split a number into a figure of this many digits and a power of ten: 1.1 and 8."""
-    figure, _e, power = f"{float(number):.{digits - 1}e}".partition("e")
-    return figure, int(power)
+    """Split a number into a figure of this many digits, a tie to the even digit, and a power of ten: 1.1 and 8."""
+    value = abs(Fraction(number))
+    power = len(str(value.numerator)) - len(str(value.denominator)) if value else 0
+    if value and value < Fraction(10) ** power:
+        power -= 1
+    units = round(value / Fraction(10) ** (power - digits + 1))
+    if units == 10**digits:  # 9.99 is 10.0
+        units, power = units // 10, power + 1
+    figure = f"{units:0{digits}}"
+    point = "." if digits > 1 else ""
+    return f"{'-' if number < 0 else ''}{figure[0]}{point}{figure[1:]}", power
 
 
+@mirrored
 def multiple(count: int, first: int) -> str:
     """Format a ratio: 3.06; below a tenth with three digits, 0.00282; never as 0 or 1 unless it is exactly that."""
     times = Fraction(count, first)
     return significant(times) if 0 < times < Fraction(1, 10) else fixed(times, 2, unlike=1)
 
 
-def share(part: float, whole: float, decimals: int = 1) -> str:
+@mirrored
+def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) -> str:
     """Format a share in percent, without the sign; never 0 for a part above 0, never 100 for less than the whole."""
-    percent, least = 100 * part / whole, 10**-decimals
+    percent, least = 100 * Fraction(part) / Fraction(whole), Fraction(1, 10**decimals)
     if part and percent < least / 2:
         return f"<{fixed(least, decimals)}"
     nearly = part != whole and 100 - least / 2 <= percent <= 100
@@ -82,23 +107,25 @@ def signed(difference: int, written: Callable[[int], str]) -> str:
     return f"{MINUS if difference < 0 else '+'}{written(abs(difference))}" if difference else ""
 
 
+@mirrored
 def signed_count(difference: int, none: str = "±0") -> str:
     """Format an exact difference of counts with its sign; ``none`` for 0."""
     return signed(difference, "{:,}".format) or none
 
 
+@mirrored
 def size(count: int) -> str:
     """Format a number of bytes in decimal and binary units: 437.9 MB (417.6 MiB), 1.3 GB (1.2 GiB), 12 B."""
     if count < 10**3:
         return f"{count} B"
     power = min(4, (len(str(count)) - 1) // 3)
     disk, memory = (("kB", "KiB"), ("MB", "MiB"), ("GB", "GiB"), ("TB", "TiB"))[power - 1]
-    return f"{fixed(count / 10 ** (3 * power))} {disk} ({fixed(count / 2 ** (10 * power))} {memory})"
+    return f"{fixed(Fraction(count, 10 ** (3 * power)))} {disk} ({fixed(Fraction(count, 2 ** (10 * power)))} {memory})"
 
 
 def figure(count: int, unit: str) -> str:
     """Format an exact count, or bytes in decimal and binary units."""
-    return size(count) if unit == "bytes" else f"{count:,}"
+    return size(count) if unit == "bytes" else grouped(count)
 
 
 def duration(seconds: Fraction) -> str:
@@ -109,11 +136,18 @@ def duration(seconds: Fraction) -> str:
     return f"{fixed(seconds / 86400)} d"
 
 
+@mirrored
 def scaled(figure: Fraction | float, unit: str) -> str:
     """Format a number with four digits and an SI prefix: 22.35 GFLOPs."""
     power = min(max(0, powers(figure, 4)[1]) // 3, len(_PREFIXES) - 1)
-    small = float(figure / 1000**power)
+    small = Fraction(figure) / 1000**power
     return f"{brief(small, 4) if small < 1000 else fixed(small, 0)} {_PREFIXES[power]}{unit}"
+
+
+@mirrored
+def compact(figure: Fraction | float) -> str:
+    """Format a number with four digits in short, for a chart: 109.5M, 1.09B."""
+    return scaled(figure, "").replace(" ", "").replace("G", "B")
 
 
 def latex(text: str) -> str:

@@ -4,7 +4,7 @@ from fractions import Fraction
 from unicodedata import east_asian_width
 
 from bertcalc.charts.labels import SUFFIXES
-from bertcalc.text.digits import MINUS, scaled, share, significant
+from bertcalc.text.digits import MINUS, compact, scaled, share, significant
 from pages.ui.shell.i18n import _
 
 
@@ -46,5 +46,4 @@ def counted(count: int, unit: str) -> str:
 
 def short(count: float, unit: str) -> str:
     """A number in short, for a chart: 109.5M (parameters), 22.35 GFLOPs, 437.9 MB."""
-    text = scaled(count, SUFFIXES[unit])
-    return text.replace(" ", "").replace("G", "B") if unit == "parameters" else text
+    return compact(count) if unit == "parameters" else scaled(count, SUFFIXES[unit])

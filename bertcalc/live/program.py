@@ -1,0 +1,60 @@
+"""Live values as a program for a browser: one list of operations, each of which can use the results of those before it.
+
+>>> from bertcalc.text.live_numbers import Node, fill, live
+>>> hidden = live(768, Node("field", ("hidden_size",)))
+>>> program = Program()
+>>> program.add(fill("{count:,} weights", count=hidden * hidden))
+[3]
+>>> program.operations
+[['field', 'hidden_size'], ['*', [0], [0]], ['grouped', [1]], ['text', [2], ' weights']]
+
+An argument is a text, a safe integer, true, false, null, or a list: [3] is the result of operation 3, ["i", "9…"] a large
+integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list of arguments.
+"""
+
+from fractions import Fraction
+from typing import Any
+
+from bertcalc.text.live_numbers import Live, Node, node_of
+
+_SAFE = 2**53  # integers up to this are exact in a browser's JSON
+
+
+class Program:
+    """Collects the operations of values; equal operations become one."""
+
+    def __init__(self) -> None:
+        self.operations: list[list[Any]] = []
+        self._places: dict[Node, int] = {}
+
+    def add(self, value: Any) -> Any:
+        """Add the operations of a value, and return it as an argument."""
+        return self._argument(node_of(value))
+
+    def add_if_live(self, value: Any) -> Any:
+        """Add a live value; None for any other."""
+        return self.add(value) if isinstance(value, Live) else None
+
+    def _argument(self, value: Any) -> Any:
+        match value:
+            case Node():
+                return [self._place(value)]
+            case tuple():
+                return ["l", *map(self._argument, value)]
+            case bool() | str() | None:
+                return value
+            case int():
+                return int(value) if abs(value) < _SAFE else ["i", str(int(value))]
+            case Fraction():
+                return ["q", str(value.numerator), str(value.denominator)]
+            case float():
+                return ["f", float(value)]
+        message = f"a browser cannot compute with {type(value).__name__}"
+        raise TypeError(message)
+
+    def _place(self, node: Node) -> int:
+        if node not in self._places:
+            operation = [node.operation, *map(self._argument, node.arguments)]
+            self._places[node] = len(self.operations)
+            self.operations.append(operation)
+        return self._places[node]

@@ -1,0 +1,226 @@
+// Computes the programs of bertcalc/live/program.py: exact arithmetic on sizes, and the texts of
+// bertcalc/text/digits.py. It holds no formula; tests/live compares each function with the one of the same name there.
+//
+// Integers are BigInt, fractions {top, below} in lowest terms, positions in charts Number.
+
+const isFraction = (value) => value?.below !== undefined;
+const absolute = (value) => (value < 0n ? -value : value);
+
+function fraction(top, below) {
+  let [larger, smaller] = [absolute(top), absolute(below)];
+  while (smaller) [larger, smaller] = [smaller, larger % smaller];
+  const by = below < 0n ? -larger : larger;
+  return below === by ? top / by : { top: top / by, below: below / by };
+}
+
+// A number as a numerator and a denominator. A Number is a binary fraction.
+function split(value) {
+  if (typeof value === "bigint") return [value, 1n];
+  if (isFraction(value)) return [value.top, value.below];
+  let below = 1n;
+  while (!Number.isInteger(value)) [value, below] = [value * 2, below * 2n];
+  return [BigInt(value), below];
+}
+
+const both = (whole, other) => (left, right) => {
+  if (typeof left === "bigint" && typeof right === "bigint") return whole(left, right);
+  const [a, b] = split(left);
+  const [c, d] = split(right);
+  return fraction(...other(a, b, c, d));
+};
+const add = both(
+  (left, right) => left + right,
+  (a, b, c, d) => [a * d + c * b, b * d],
+);
+const subtract = both(
+  (left, right) => left - right,
+  (a, b, c, d) => [a * d - c * b, b * d],
+);
+const multiply = both(
+  (left, right) => left * right,
+  (a, b, c, d) => [a * c, b * d],
+);
+const divide = both(
+  (left, right) => fraction(left, right),
+  (a, b, c, d) => [a * d, b * c],
+);
+const isLess = (left, right) => split(subtract(left, right))[0] < 0n;
+const isSame = (left, right) => split(subtract(left, right))[0] === 0n;
+const power = (base, exponent) => {
+  const [top, below] = split(base);
+  return exponent < 0n ? fraction(below ** -exponent, top ** -exponent) : fraction(top ** exponent, below ** exponent);
+};
+const toNumber = (value) => {
+  const [top, below] = split(value);
+  return Number(top) / Number(below);
+};
+const ten = (exponent) => power(10n, BigInt(exponent));
+
+function floor(value) {
+  const [top, below] = split(value);
+  const whole = top / below;
+  return top < 0n && whole * below !== top ? whole - 1n : whole;
+}
+
+// To the nearest integer, a tie to the even one, as in Python.
+function round(value) {
+  const [top, below] = split(value);
+  const low = floor(value);
+  const twice = 2n * (top - low * below);
+  return twice < below || (twice === below && low % 2n === 0n) ? low : low + 1n;
+}
+
+const grouped = (count) => `${count}`.replace(/\B(?=(\d{3})+$)/g, ",");
+
+function powers(value, digits) {
+  const [top, below] = split(value);
+  const size = fraction(absolute(top), below);
+  let exponent = top ? `${absolute(top)}`.length - `${below}`.length : 0;
+  if (top && isLess(size, ten(exponent))) exponent -= 1;
+  let units = round(divide(size, ten(exponent - digits + 1)));
+  if (units === 10n ** BigInt(digits)) [units, exponent] = [units / 10n, exponent + 1];
+  const figure = `${units}`.padStart(digits, "0");
+  return [`${top < 0n ? "-" : ""}${figure[0]}${digits > 1 ? "." : ""}${figure.slice(1)}`, exponent];
+}
+
+function fixed(value, places = 1, unlike = 0) {
+  const away = subtract(value, BigInt(unlike));
+  const distance = isLess(away, 0n) ? subtract(0n, away) : away;
+  if (isLess(0n, distance) && !isLess(fraction(1n, 2n * 10n ** BigInt(places)), distance)) {
+    places = -powers(distance, 1)[1];
+    if (!Number(unlike) && places > 12) return powers(value, 1).join("e");
+  }
+  const scale = 10n ** BigInt(places);
+  const negative = isLess(value, 0n);
+  const units = round(multiply(negative ? subtract(0n, value) : value, scale));
+  const decimals = places ? `.${`${units % scale}`.padStart(Number(places), "0")}` : "";
+  return `${negative && units ? "-" : ""}${grouped(units / scale)}${decimals}`;
+}
+
+const withoutZeros = (figure) => (figure.includes(".") ? figure.replace(/\.?0+$/, "") : figure);
+
+function brief(value, digits = 6) {
+  const [top, below] = split(value);
+  if (below === 1n && absolute(top) < 10n ** 15n) return grouped(top);
+  const [figure, exponent] = powers(value, digits);
+  if (exponent > -5 && exponent < digits) return withoutZeros(fixed(value, digits - 1 - exponent));
+  return `${withoutZeros(figure)}e${exponent < 0 ? "-" : "+"}${`${Math.abs(exponent)}`.padStart(2, "0")}`;
+}
+
+function significant(value, digits = 3) {
+  return isSame(value, 0n) ? "0" : fixed(value, Math.max(0, digits - 1 - powers(value, digits)[1]));
+}
+
+function multiple(count, first) {
+  const times = divide(count, first);
+  const small = isLess(0n, times) && isLess(times, fraction(1n, 10n));
+  return small ? significant(times) : fixed(times, 2, 1);
+}
+
+function share(part, whole, decimals = 1) {
+  const percent = divide(multiply(100n, part), whole);
+  const least = ten(-decimals);
+  const half = divide(least, 2n);
+  if (!isSame(part, 0n) && isLess(percent, half)) return `<${fixed(least, decimals)}`;
+  const high = !isLess(percent, subtract(100n, half)) && !isLess(100n, percent) && !isSame(part, whole);
+  return high ? `>${fixed(subtract(100n, least), decimals)}` : fixed(percent, decimals);
+}
+
+const signed_count = (difference, none = "±0") =>
+  difference ? `${difference < 0n ? "−" : "+"}${grouped(absolute(difference))}` : none;
+
+function size(count) {
+  if (count < 1000n) return `${count} B`;
+  const exponent = Math.min(4, Math.floor((`${count}`.length - 1) / 3));
+  const [disk, memory] = [
+    ["kB", "KiB"],
+    ["MB", "MiB"],
+    ["GB", "GiB"],
+    ["TB", "TiB"],
+  ][exponent - 1];
+  const [decimal, binary] = [10n ** BigInt(3 * exponent), 2n ** BigInt(10 * exponent)];
+  return `${fixed(fraction(count, decimal))} ${disk} (${fixed(fraction(count, binary))} ${memory})`;
+}
+
+const PREFIXES = ["", "k", "M", "G", "T", "P", "E", "Z", "Y"];
+function scaled(figure, unit) {
+  const prefix = Math.min(Math.floor(Math.max(0, powers(figure, 4)[1]) / 3), PREFIXES.length - 1);
+  const small = divide(figure, ten(3 * prefix));
+  return `${isLess(small, 1000n) ? brief(small, 4) : fixed(small, 0)} ${PREFIXES[prefix]}${unit}`;
+}
+const compact = (figure) => scaled(figure, "").replace(" ", "").replace("G", "B");
+
+const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
+const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
+
+// The operations of nodes, and the mirrored functions. Digits and places arrive as BigInt.
+const OPERATIONS = {
+  "+": (...values) => values.reduce(add),
+  "-": subtract,
+  "*": (...values) => values.reduce(multiply),
+  "/": divide,
+  "^": power,
+  floor,
+  max: (...values) => most(values),
+  min: (...values) => least(values),
+  element: (values, at) => values[Number(at)],
+  text: (...parts) => parts.join(""),
+  grouped,
+  largest: (values) => (values.length ? most(values) : 0n),
+  fixed: (value, places, unlike) => fixed(value, Number(places), unlike),
+  significant: (value, digits) => significant(value, Number(digits)),
+  brief: (value, digits) => brief(value, Number(digits)),
+  multiple,
+  share: (part, whole, decimals) => share(part, whole, Number(decimals)),
+  signed_count,
+  size,
+  scaled,
+  compact,
+};
+
+// A program with its sizes: give it sizes, and ask for the value of an argument such as [3].
+class Program {
+  constructor(operations) {
+    this.steps = operations.map(([name, ...inputs]) => {
+      if (name === "field") return () => this.sizes[inputs[0]];
+      const operation = OPERATIONS[name];
+      if (!operation) throw new Error(`there is no operation ${name}`);
+      const readers = inputs.map((input) => this.reader(input));
+      return () => operation(...readers.map((read) => read()));
+    });
+  }
+
+  // What gives the value of an argument: see bertcalc/live/program.py.
+  reader(input) {
+    if (typeof input === "number") {
+      const whole = BigInt(input);
+      return () => whole;
+    }
+    if (!Array.isArray(input)) return () => input;
+    const [kind, ...rest] = input;
+    if (typeof kind === "number") return () => this.values[kind];
+    if (kind === "l") {
+      const readers = rest.map((part) => this.reader(part));
+      return () => readers.map((read) => read());
+    }
+    const value = { i: () => BigInt(rest[0]), q: () => fraction(BigInt(rest[0]), BigInt(rest[1])), f: () => rest[0] }[kind]();
+    return () => value;
+  }
+
+  // Sizes by the names of fields, as Number. A step that has no value at these sizes is null.
+  run(sizes) {
+    this.sizes = Object.fromEntries(Object.entries(sizes).map(([name, value]) => [name, BigInt(value)]));
+    this.values = [];
+    for (const step of this.steps) {
+      try {
+        this.values.push(step());
+      } catch {
+        this.values.push(null);
+      }
+    }
+  }
+
+  value(input) {
+    return this.reader(input)();
+  }
+}
