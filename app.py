@@ -18,6 +18,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.starlette import App  # even Streamlit 1.54 detects an app by this import, and runs it at its start
 
+from pages.server import vega
 from pages.server.assets import Assets
 from pages.server.connections import guard
 from pages.server.downloads import take_turns
@@ -66,6 +67,7 @@ def warm_up() -> None:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [model.num_parameters()]})
+    vega.script()
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()
@@ -85,6 +87,7 @@ hold_first_message()
 take_turns(translator_of)
 app = App(
     "pages/main.py",
+    routes=[vega.ROUTE],
     on_script_error=say_sorry,
     middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about), Middleware(Assets)],
     lifespan=lifespan,

@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.discover.results.components import NAMES, components, count
 from bertcalc.discover.results.expressions import letters
-from bertcalc.explore.factor_formulas import WHOLE, factors, whole
+from bertcalc.explore.factor_formulas import WHOLE, growths, whole
 from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
@@ -34,7 +34,7 @@ else:
     offer(discovery)
     total = count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
-    grown = grown_by(factors(*sides)[WHOLE], letters(discovery))
+    grown = grown_by(growths(*sides, letters(discovery))[WHOLE])
     against = _("against the given sizes") if selection.fields else _("against the default sizes")
     with st.container(horizontal=True):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)

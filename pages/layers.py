@@ -4,7 +4,7 @@ from itertools import islice
 
 import streamlit as st
 
-from bertcalc.explore.factor_formulas import total_factor
+from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.forward.outputs import problems
 from bertcalc.forward.walk import keras_rows
 from bertcalc.teach.lessons import lesson, questions
@@ -42,7 +42,7 @@ with words:
     if stop.parameters:
         st.latex(stop_formula(model, stop, formulas))
     walk_steps.show_progress(model.config, stops, position, layer)
-    show_growth(total_factor(preset_of(choice).model, model), _("Parameters"), choice.preset)
+    show_growth(total_growth(preset_of(choice).model, model), _("Parameters"), choice.preset)
     for question in islice(questions(stop, model.config), 1 if presenting() else None):
         walk_steps.show_question(question, values)
 with picture:

@@ -8,7 +8,7 @@ from pages.server.restarts import rehearse
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.lecture import screens
 from pages.ui.session import address, kept, present_model
-from pages.ui.shell import controls, link, panel, present, sidebar
+from pages.ui.shell import controls, link, live, panel, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
 from pages.ui.shell.navigation import PAGES, navigation
@@ -25,6 +25,7 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     link.check(before_rerun=navigation)
     controls.begin()
     shown.begin()
+    live.begin()
     frame = st.sidebar.container(key="frame", horizontal=True)
     with frame:
         choose_language()
@@ -44,5 +45,6 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     controls.write_link()
     follow(page.url_path, PAGES)
     panel.say_drawn(page.url_path)
+    live.show(sidebar.sizes(page.url_path))
     dialog.show_if_asked(sidebar.choice())
     kept.show()

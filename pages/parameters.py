@@ -4,8 +4,11 @@ from functools import partial
 
 import streamlit as st
 
-from bertcalc.explore.factor_formulas import total_factor
+from bertcalc.explore.factor_formulas import total_growth
+from bertcalc.live.live_formulas import live_reading
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
+from bertcalc.text.live_numbers import grouped
 from pages.ui.parameters import answer
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.present import presenting
@@ -20,8 +23,8 @@ from pages.ui.widgets.total_formula.show import show_total_formula
 
 choice = current_choice()
 model = choice.model
-total = model.num_parameters()
-components = totals_by_component(model)
+total = live_reading(Model.num_parameters, model)
+components = live_reading(totals_by_component, model)
 
 if not presenting():
     with st.container(key="answer"):
@@ -30,11 +33,11 @@ if not presenting():
 
 difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)
-grown = times(total_factor(preset_of(choice).model, model))
+grown = times(total_growth(preset_of(choice).model, model))
 with st.container(horizontal=True):
     show_total(choice.architecture, total, difference, against, grown)
     for component, count in components.items():
-        show_metric(_(component), percent(count, total), f"{count:,}", least=112)
+        show_metric(_(component), percent(count, total), grouped(count), least=112)
 
 show_total_formula(model)
 

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
-from bertcalc.explore.factor_formulas import total_factor
+from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
 from bertcalc.model.difference import differences
@@ -33,7 +33,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(_("Compared with"), width="content")
             beside = BESIDE.show()
 
-show_growth(total_factor(preset_of(choice).model, model), _("Parameters"), choice.preset)
+show_growth(total_growth(preset_of(choice).model, model), _("Parameters"), choice.preset)
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
     if text.open:

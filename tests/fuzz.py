@@ -258,10 +258,10 @@ def read_sizes(text: str) -> bool:
     for field, value in list(sizes.items())[:3]:
         history.move(field, value)
         if field in history.attempt:
-            assert all(0 < size < 10**16 for size in size_steps.nearest(discovery, field, value, history.kept))
+            assert all(0 < size < 10**16 for size in size_steps.nearest(discovery, field, value, history.present))
         elif field in discovery.fields:
             assert history.values()[field] == value
-            assert value in size_steps.stops(discovery, field, history.kept)
+            assert value in size_steps.stops(discovery, field, history.present)
     return problem is None
 
 

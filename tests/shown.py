@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import pyarrow as pa
 from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Widget
@@ -40,7 +39,6 @@ _LOOK = """
     enterToSubmit isFormSubmitter allowEmpty borderMode hideIndex color arrowData data datasets spec json columns
     columnOrder elementId isPlainText commandDescription
 """
-_COUNTED = re.compile(r"\b(view|param|layer|concat)_[0-9]+\b")  # names that Altair counts up in a process
 # What is measured on this machine.
 _MEASURED = re.compile(r"[0-9,]+(?= (ms|毫秒)\b)|(?<=; )[^;]+(?= is free on the server)|(?<=服务器可用 )[^。]+")
 
@@ -96,10 +94,6 @@ def _said(node: Any) -> Iterator[tuple[str, object]]:
     match node.type:
         case "bidi_component":
             yield "data", _json(json.loads(message.json))
-        case "vega_lite_chart" | "arrow_vega_lite_chart":
-            yield "spec", _json(json.loads(_COUNTED.sub(r"\1", message.spec)))
-            for sent in (message.data, *(named.data for named in message.datasets)):
-                yield "data", _csv(pa.ipc.open_stream(sent.data).read_all().to_pandas()) if sent.data else ""
         case "dataframe" | "table":
             yield "columns", _json(json.loads(getattr(message, "columns", "") or "{}"))
             yield "data", _csv(node.value)

@@ -60,7 +60,7 @@ look("bertcalc")
 
 # What Altair imports itself is its own.
 IMPORTED = [module for module in MODULES if room_of(module) != "bertcalc.charts"]
-SERVER = {"google", "h11", "starlette", "streamlit", "uvicorn", "websockets"}
+SERVER = {"google", "h11", "starlette", "streamlit", "uvicorn", "vl_convert", "websockets"}
 
 
 def sympy_of(module: str) -> set[str]:

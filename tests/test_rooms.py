@@ -10,8 +10,15 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # From the bottom to the top; docs/architecture.md says what is in each.
 ORDER = (
-    *("bertcalc.text", "bertcalc.config", "bertcalc.processes", "bertcalc.model", "bertcalc.transformers4"),
-    *("bertcalc.families", "bertcalc.controls", "bertcalc.forward", "bertcalc.memory", "bertcalc.memory.simulator"),
+    *("bertcalc.text", "bertcalc.config", "bertcalc.processes", "bertcalc.model", "bertcalc.live"),
+    *(
+        "bertcalc.transformers4",
+        "bertcalc.families",
+        "bertcalc.controls",
+        "bertcalc.forward",
+        "bertcalc.memory",
+        "bertcalc.memory.simulator",
+    ),
     *(
         "bertcalc.memory.family_steps",
         "bertcalc.memory.peak",

@@ -116,8 +116,8 @@ def json_of(chart: Any, height: Any, **look: Any) -> Spec:
     padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
     spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)
-    # Streamlit's theme would give marks without a tooltip one with the fields that they are drawn from.
-    spec["config"] = {**spec.get("config", {}), "mark": {"tooltip": None}}
+    # Otherwise marks without a tooltip would show the fields that they are drawn from.
+    spec["config"] = {"mark": {"tooltip": None}}
     return spec
 
 
@@ -145,20 +145,28 @@ def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
     spec: Spec = {**chart, "data": {"name": "empty"}, "datasets": {"empty": rows}, "padding": 8}
     if spec.get("width") == "container":
         spec["width"] = 900  # pixels, as on a lecture screen beside the sidebar
-    spec["config"] = {**_theme(), **spec.get("config", {}), "view": {"stroke": None}}
+    spec["config"] = {**config_of("light"), **spec.get("config", {})}
     recolored: Spec = for_paper(spec)
     return recolored
 
 
-def _theme() -> dict[str, Any]:
-    """The defaults of Streamlit's light theme for charts."""
-    ink = INK["light"]
+def config_of(appearance: str) -> dict[str, Any]:
+    """The defaults of Streamlit's theme for charts, for a light or a dark page."""
+    ink = INK[appearance]
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}
     return {
-        "background": BACKGROUND["light"],
+        "background": BACKGROUND[appearance],
         "font": "Source Sans, Arial, sans-serif",
+        "autosize": {"type": "fit", "contains": "padding"},
         "axis": words | lines,
         "legend": words,
         "text": {"color": ink},
+        "view": {"stroke": None},
     }
+
+
+def with_plain_data(spec: Mapping[str, Any]) -> Spec:
+    """A specification whose own data are plain JSON."""
+    datasets = spec.get("datasets", {}).items()
+    return {**spec, "datasets": {name: rows if isinstance(rows, list) else rows.to_pylist() for name, rows in datasets}}

@@ -5,16 +5,31 @@ from math import cos, pi, sin
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
+from bertcalc.text.live_numbers import mirrored
+
 FONT, SMALL = 15, 13  # font sizes of a chart's labels, and of its axes
 SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  # of short figures, by unit
 
 
+@mirrored
 def ems(text: str) -> float:
     """The approximate width of a text in ems, which a chart in the browser cannot measure."""
-    return sum(_EMS.get(sign) or (1 if east_asian_width(sign) in "WF" else 0.52) for sign in text)
+    return sum((_EMS.get(sign) or (1.0 if east_asian_width(sign) in "WF" else 0.52) for sign in text), 0.0)
 
 
 _EMS = dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83)
+
+
+@mirrored
+def first_fitting(pairs: tuple[tuple[str, str], ...], room: float) -> tuple[str, str]:
+    """The first pair of texts that fit beside each other into so many ems; the last one if none does."""
+    return next((pair for pair in pairs if ems(pair[0]) + ems(pair[1]) <= room), pairs[-1])
+
+
+@mirrored
+def room_beside(longest: int, limit: int, least: float, whole: float) -> float:
+    """The ems beside a bar on an axis of ``whole`` ems that ends at ``limit``; ``least`` ems are behind its end."""
+    return least + (1 - longest / limit) * whole if limit else least
 
 
 class Box(NamedTuple):

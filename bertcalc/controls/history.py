@@ -15,8 +15,7 @@ State = TypeVar("State")
 class History(Generic[State]):
     """The steps of one session; ``at`` is the index of the present step.
 
-    ``draft`` is shown instead of the present step while a slider is dragged. ``attempt`` holds invalid values, by
-    field, that were typed on top of the present step; undo removes them first.
+    ``attempt`` holds invalid values, by field, that were typed on top of the present step; undo removes them first.
     """
 
     LONGEST = 200  # steps
@@ -25,18 +24,12 @@ class History(Generic[State]):
     def __init__(self, state: State) -> None:
         self.steps = [state]
         self.at = 0
-        self.draft: State | None = None
         self.attempt: dict[str, Any] = {}
 
     @property
-    def kept(self) -> State:
+    def present(self) -> State:
         """The present step."""
         return self.steps[self.at]
-
-    @property
-    def present(self) -> State:
-        """What to show: the draft, or the present step."""
-        return self.kept if self.draft is None else self.draft
 
     @property
     def last(self) -> int:
@@ -52,8 +45,8 @@ class History(Generic[State]):
 
     def take(self, state: State) -> None:
         """Add a step after the present one; the undone steps are dropped."""
-        self.draft, self.attempt = None, {}
-        if state != self.kept:
+        self.attempt = {}
+        if state != self.present:
             self.steps = [*self.steps[: self.at + 1], state][-self.LONGEST :]
             self.at = self.last
 
@@ -67,7 +60,7 @@ class History(Generic[State]):
 
     def go(self, index: int) -> None:
         """Make another step the present one."""
-        self.draft, self.attempt, self.at = None, {}, index
+        self.attempt, self.at = {}, index
 
     def nearest_steps(self) -> tuple[list[State], int]:
         """The steps around the present one that the browser keeps, and the index of the present one among them."""

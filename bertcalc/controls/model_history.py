@@ -55,7 +55,7 @@ class ModelHistory(History[ChosenModel]):
         return history
 
     def take(self, model: ChosenModel) -> None:
-        is_new = model != self.kept
+        is_new = model != self.present
         super().take(model)
         if is_new:
             self.unsaid.append(model)
@@ -69,25 +69,21 @@ class ModelHistory(History[ChosenModel]):
         left = {name: value for name, value in self.attempt.items() if name not in values}
         for attempt in (left, {}):
             with suppress(ConfigError):
-                self.take(self.kept.changed({**attempt, **values}))
+                self.take(self.present.changed({**attempt, **values}))
                 self.attempt = {} if attempt else left
                 return
-        self.draft, self.attempt = None, {**left, **values}
+        self.attempt = {**left, **values}
 
-    def move(self, field: str, value: Any, *, final: bool = True) -> None:
+    def move(self, field: str, value: Any) -> None:
         """Change one size and those that follow it; an invalid value becomes the attempt."""
         left = {name: attempt for name, attempt in self.attempt.items() if name != field}
         try:
-            config = moved(self.kept.config, field, value, self.kept.locks)
+            config = moved(self.present.config, field, value, self.present.locks)
         except ConfigError:
-            self.draft, self.attempt = None, {**left, field: value}
+            self.attempt = {**left, field: value}
             return
-        model = self.kept._replace(config=config)
-        if final:
-            self.take(model)
-            self.attempt = left
-        else:
-            self.draft = model
+        self.take(self.present._replace(config=config))
+        self.attempt = left
 
     def go_to(self, model: ChosenModel) -> None:
         """Follow the browser's Back or Forward: go to the nearest step with this model, or add a new one.
@@ -105,13 +101,13 @@ class ModelHistory(History[ChosenModel]):
         for field in SLIDERS:
             if field in self.attempt:
                 try:
-                    moved(self.kept.config, field, self.attempt[field], self.kept.locks)
+                    moved(self.present.config, field, self.attempt[field], self.present.locks)
                 except ConfigError as error:
                     wrong_values.append(error.problem)
         rest = {name: value for name, value in self.attempt.items() if name in FIELDS and name not in SLIDERS}
-        kind = type(self.kept.config)
+        kind = type(self.present.config)
         values = {kind.own_name(name): value for name, value in rest.items() if kind.has(name)}
-        wrong_values += problems(kind, {**vars(self.kept.config), **values})
+        wrong_values += problems(kind, {**vars(self.present.config), **values})
         return [*map(in_reach, wrong_values)]
 
 

@@ -114,23 +114,46 @@ def moved(config: Config, field: str, value: int, locks: Locks = LOCKS) -> Confi
         if field == "vocab_size":
             nearest = max(nearest, config.fewest_words)
         raise ConfigError(problem._replace(remedies=_remedies(config, field, nearest, locks)))
-    changes: dict[str, Any] = {field: value}
-    if field == "hidden_size":
-        size, heads = config.attention_head_size, config.num_attention_heads
-        if locks.heads and value % size == 0:
-            changes["num_attention_heads"] = value // size
-        elif value % heads:
-            raise ConfigError(_no_multiple(config, value, locks))
-        changes |= _following(config, value, locks)
-    elif field == "num_attention_heads" and config.hidden_size % value:
+    changes: dict[str, Any] = {field: value, **followers(config, field, value, locks)}
+    if field == "hidden_size" and value % changes.get("num_attention_heads", config.num_attention_heads):
+        raise ConfigError(_no_multiple(config, value, locks))
+    if field == "num_attention_heads" and config.hidden_size % value:
         raise ConfigError(_no_divisor(config, value, locks))
-    elif field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
+    if field == "vocab_size" and SLIDERS[field][0] <= value < config.fewest_words:
         changes["pad_token_id"] = value - 1  # else no slider could go below EuroBERT's padding token, 128,001
     try:
         return replace(config, **changes)
     except ConfigError as error:  # at another field: report it for the changed field, with complete remedies
         remedies = _valid_changes(config, ({**changes, **remedy} for remedy in error.problem.remedies))
         raise ConfigError(error.problem._replace(field=field, remedies=(*remedies,))) from None
+
+
+def alike(config: Config, field: str, value: int, locks: Locks = LOCKS) -> bool:
+    """Whether a model has the same formulas after ``moved``; a few sizes give some families another structure.
+
+    >>> from bertcalc import ElectraConfig
+    >>> electra = ElectraConfig(hidden_size=256, embedding_size=128, num_attention_heads=4)
+    >>> alike(electra, "hidden_size", 512), alike(electra, "hidden_size", 128)  # where it needs no projection
+    (True, False)
+    """
+    letters = config.letters_of_sizes()
+    if type(config).letters_of_sizes is Config.letters_of_sizes:
+        return True
+    return field in letters and moved(config, field, value, locks).letters_of_sizes() == letters
+
+
+def followers(config: Config, field: str, value: int, locks: Locks = LOCKS) -> dict[str, int]:
+    """The sizes that follow another size, with their new values.
+
+    >>> from bertcalc import BertConfig
+    >>> followers(BertConfig(), "hidden_size", 1024)
+    {'num_attention_heads': 16}
+    """
+    if field != "hidden_size":
+        return {}
+    size = config.attention_head_size
+    heads = {"num_attention_heads": value // size} if locks.heads and value % size == 0 else {}
+    return {**heads, **_following(config, value, locks)}
 
 
 def _following(config: Config, hidden_size: int, locks: Locks) -> dict[str, int]:

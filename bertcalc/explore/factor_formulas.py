@@ -24,11 +24,14 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.live.live_formulas import live_size, number_of, with_formula
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
 from bertcalc.model.formula_printers import superscript
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
+from bertcalc.text.digits import multiple
+from bertcalc.text.live_numbers import mirrored
 
 WHOLE = "whole"
 STAYS = N_("{letter} stays")
@@ -36,6 +39,7 @@ MOSTLY = N_("mostly {letters}")
 _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H makes 4H² + 4H less than 4 times as large
 # Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
+FOLLOWS = tuple(_FOLLOWS.items())
 _FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 
 
@@ -62,6 +66,71 @@ class Factor(NamedTuple):
         return say(MOSTLY).format(letters=reason) if self.mixed else reason
 
 
+class TermGrowth(NamedTuple):
+    """A term of a formula on both sides, and the exponents of its fields."""
+
+    before: int | Fraction
+    after: int | Fraction
+    powers: tuple[tuple[str, int], ...]
+
+
+class SizeGrowth(NamedTuple):
+    """A size on both sides."""
+
+    field: str
+    letter: str
+    before: int
+    after: int
+
+
+class FigureGrowth(NamedTuple):
+    """A figure on both sides, with the terms and sizes that can say why it has grown; none if the formulas differ.
+
+    The figures, terms and sizes of the second side are live.
+    """
+
+    before: int
+    after: int
+    terms: tuple[TermGrowth, ...] = ()
+    sizes: tuple[SizeGrowth, ...] = ()
+
+    @property
+    def factor(self) -> Factor | None:
+        """The ratio with its reason; None if the figure has not changed or was 0 before."""
+        if self.before == self.after or not self.before:
+            return None
+        ratio = Fraction(self.after, self.before)
+        if not self.terms:
+            return Factor(ratio, {})
+        term = max(self.terms, key=lambda term: abs(Fraction(term.after) - term.before))
+        grown = {size.field: Fraction(size.after, size.before) for size in self.sizes if size.before != size.after}
+        powers = {field: dict(term.powers)[field] for field in grown if field in dict(term.powers)}
+        stays = tuple(
+            field
+            for field, leader in _FOLLOWS.items()
+            if leader in powers and field in dict(term.powers) and field not in grown
+        )
+        alone = prod(grown[field] ** power for field, power in powers.items())
+        return Factor(ratio, powers, stays, mixed=bool(powers) and abs(ratio / alone - 1) > _NEAR)
+
+
+@mirrored
+def growth_words(
+    growth: FigureGrowth, message: str, stays: str, mostly: str, follows: tuple[tuple[str, str], ...]
+) -> str:
+    """The factor and its reason, as in ``message``: "× 4.00: H²"; without a reason the part before {reason}'s colon.
+
+    ``stays`` and ``mostly`` are STAYS and MOSTLY in the reader's language; ``follows`` is the constant FOLLOWS.
+    """
+    factor = growth.factor
+    if factor is None:
+        return ""
+    times = f"× {multiple(growth.after, growth.before)}"
+    words = {STAYS: stays, MOSTLY: mostly}
+    reason = factor.text(words.__getitem__, {size.field: size.letter for size in growth.sizes})
+    return message.format(times=times, reason=reason) if reason else times
+
+
 class Side(NamedTuple):
     """One side of a comparison: figures, their formulas, and the values of the fields in the formulas."""
 
@@ -75,58 +144,55 @@ def whole(figure: int, formula: Any, values: Mapping[str, Any]) -> Side:
     return Side({WHOLE: figure}, {WHOLE: formula}, values)
 
 
+def growths(before: Side, after: Side, letters: Mapping[str, str] = EVERY_LETTER) -> dict[Any, FigureGrowth]:
+    """The growth of each figure of ``after``; it has a reason if the formula is the same on both sides."""
+    return {key: _growth(before, after, key, letters) for key in after.figures}
+
+
 def factors(before: Side, after: Side) -> dict[Any, Factor | None]:
-    """The growth of each figure of ``after``; None if it has not changed or was 0 before.
-
-    The growth has a reason if the formula is the same on both sides.
-    """
-    return {key: _factor(before, after, key) for key in after.figures}
+    """The factor of each figure of ``after``; None if it has not changed or was 0 before."""
+    return {key: growth.factor for key, growth in growths(before, after).items()}
 
 
-def _factor(before: Side, after: Side, key: Any) -> Factor | None:
+def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> FigureGrowth:
     figure_before, figure_after = before.figures.get(key, 0), after.figures[key]
-    if figure_before == figure_after or not figure_before:
-        return None
     formulas = [side.formulas.get(key) for side in (before, after)]
     if None in formulas:
-        return Factor(Fraction(figure_after, figure_before), {})
+        return FigureGrowth(figure_before, figure_after)
+    figure_after = with_formula(figure_after, formulas[1], after.values)
     earlier, later = map(_expanded, formulas)
-    ratio = Fraction(figure_after, figure_before)
     if earlier != later:
-        return Factor(ratio, {})
-    powers, stays = _reason(later, before.values, after.values)
-    alone = prod((Fraction(after.values[field], before.values[field]) ** power for field, power in powers.items()))
-    return Factor(ratio, powers, stays, mixed=bool(powers) and abs(ratio / alone - 1) > _NEAR)
-
-
-def _reason(
-    expanded: Any, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> tuple[dict[str, int], tuple[str, ...]]:
-    """The changed letters of the term that grew most, and the letters that usually follow them but stay."""
-    fields = {symbol: _FIELDS.get(symbol, symbol.name) for symbol in expanded.free_symbols}
-    if any(field not in values for field in fields.values() for values in (before, after)):
-        return {}, ()
-
-    def difference(term: Any) -> Any:
-        value_before, value_after = (
-            term.xreplace({symbol: sympy.Integer(values[field]) for symbol, field in fields.items()})
-            for values in (before, after)
-        )
-        return abs(value_after - value_before)
-
-    term = max(sympy.Add.make_args(expanded), key=difference)
-    powers = {fields[symbol]: int(power) for symbol, power in term.as_powers_dict().items() if symbol in fields}
-    changed = {field: power for field, power in powers.items() if before[field] != after[field]}
-    ordered = dict.fromkeys(field for field in ("num_hidden_layers", *SYMBOLS, *powers) if field in changed)
-    stays = tuple(
-        field for field, leader in _FOLLOWS.items() if leader in changed and field in powers and field not in changed
+        return FigureGrowth(figure_before, figure_after)
+    fields = {symbol: _FIELDS.get(symbol, symbol.name) for symbol in later.free_symbols}
+    if any(field not in values for field in fields.values() for values in (before.values, after.values)):
+        return FigureGrowth(figure_before, figure_after)
+    terms = tuple(_term(term, fields, before.values, after.values) for term in sympy.Add.make_args(later))
+    used = {field for term in terms for field, _power in term.powers}
+    ordered = dict.fromkeys(field for field in ("num_hidden_layers", *SYMBOLS, *sorted(used)) if field in used)
+    sizes = tuple(
+        SizeGrowth(field, letters.get(field, field), before.values[field], live_size(field, after.values[field]))
+        for field in ordered
     )
-    return {field: changed[field] for field in ordered}, stays
+    return FigureGrowth(figure_before, figure_after, terms, sizes)
+
+
+def _term(term: Any, fields: Mapping[Any, str], before: Mapping[str, Any], after: Mapping[str, Any]) -> TermGrowth:
+    values = [
+        term.xreplace({symbol: sympy.Integer(side[field]) for symbol, field in fields.items()})
+        for side in (before, after)
+    ]
+    powers = tuple((fields[symbol], int(power)) for symbol, power in term.as_powers_dict().items() if symbol in fields)
+    return TermGrowth(number_of(values[0]), with_formula(number_of(values[1]), term, after), powers)
+
+
+def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureGrowth, ...]:
+    """The growth of each piece of ``breakdown`` from one model to another."""
+    return tuple(growths(_pieces(start, path), _pieces(goal, path)).values())
 
 
 def piece_factors(start: Model, goal: Model, *, path: str = "") -> tuple[Factor | None, ...]:
-    """The growth of each piece of ``breakdown`` from one model to another."""
-    return tuple(factors(*(_pieces(model, path) for model in (start, goal))).values())
+    """The factor of each piece of ``breakdown`` from one model to another."""
+    return tuple(growth.factor for growth in piece_growths(start, goal, path=path))
 
 
 def _pieces(model: Model, path: str) -> Side:
@@ -139,13 +205,18 @@ def _pieces(model: Model, path: str) -> Side:
     return Side(figures, formulas, model.config.shared())
 
 
-def total_factor(start: Model, goal: Model) -> Factor | None:
+def total_growth(start: Model, goal: Model) -> FigureGrowth:
     """The growth of the number of parameters."""
     before, after = (
         whole(model.num_parameters(), symbolic_model(model).num_parameters(), model.config.shared())
         for model in (start, goal)
     )
-    return factors(before, after)[WHOLE]
+    return growths(before, after)[WHOLE]
+
+
+def total_factor(start: Model, goal: Model) -> Factor | None:
+    """The factor of the number of parameters."""
+    return total_growth(start, goal).factor
 
 
 @lru_cache(maxsize=1024)

@@ -15,9 +15,9 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sympy
 
-from bertcalc.model.formula import ALL_SYMBOLS, exact, symbolic_model
+from bertcalc.model.formula import ALL_SYMBOLS, symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import Node, live
+from bertcalc.text.live_numbers import LiveNode, evaluated, live
 
 Parameters = ParamSpec("Parameters")
 Reading = TypeVar("Reading")
@@ -31,37 +31,50 @@ def live_reading(
     **named: Parameters.kwargs,
 ) -> Reading:
     """What a function reads from a model, with live numbers where it reads a formula from the model in letters."""
-    return cast(
-        Reading, with_formulas(reading(model, *arguments, **named), reading(symbolic_model(model), *arguments, **named))
-    )
+    numbers = reading(model, *arguments, **named)
+    formulas = reading(symbolic_model(model), *arguments, **named)
+    return cast(Reading, with_formulas(numbers, formulas, model.config.shared()))
 
 
-def with_formulas(numbers: Any, formulas: Any) -> Any:
+def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
     """Numbers with the formulas at the same places of another reading: in mappings, lists and tuples."""
     if isinstance(formulas, sympy.Basic):
-        return live(numbers, node_of_formula(formulas)) if isinstance(numbers, int) else numbers
+        return with_formula(numbers, formulas, sizes) if isinstance(numbers, int) else numbers
     if isinstance(numbers, Mapping):
-        return type(numbers)({key: with_formulas(value, formulas.get(key)) for key, value in numbers.items()})  # type: ignore[call-arg]
+        return {key: with_formulas(value, formulas.get(key), sizes) for key, value in numbers.items()}
     if isinstance(numbers, list | tuple) and isinstance(formulas, list | tuple) and len(numbers) == len(formulas):
-        elements = map(with_formulas, numbers, formulas)
+        elements = (with_formulas(number, formula, sizes) for number, formula in zip(numbers, formulas, strict=True))
         return type(numbers)(*elements) if hasattr(numbers, "_fields") else type(numbers)(elements)
     return numbers
+
+
+def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
+    """A number with its formula; without it, if the formula gives another number for these sizes."""
+    node = node_of_formula(sympy.sympify(formula))
+    try:
+        return live(number, node) if evaluated(node, sizes) == number else number
+    except KeyError:  # a size that these sizes do not have
+        return number
+
+
+def live_size(field: str, value: int) -> int:
+    """The value of a field."""
+    return cast(int, live(value, LiveNode("field", (field,))))
+
+
+def number_of(expression: Any) -> int | Fraction:
+    """A SymPy number as an integer or a fraction."""
+    return int(expression) if expression.is_Integer else Fraction(int(expression.p), int(expression.q))
 
 
 @lru_cache(maxsize=8192)
 def node_of_formula(expression: Any) -> Any:
     """A SymPy expression in the letters of fields as a node, or as a constant."""
-    return _node(exact(expression))
-
-
-def _node(expression: Any) -> Any:
-    if expression.is_Integer:
-        return int(expression)
     if expression.is_Rational:
-        return Fraction(int(expression.p), int(expression.q))
+        return number_of(expression)
     if expression.is_Symbol:
-        return Node("field", (_FIELDS.get(expression, expression.name),))
-    return Node(_OPERATIONS[type(expression)], tuple(map(_node, expression.args)))
+        return LiveNode("field", (_FIELDS.get(expression, expression.name),))
+    return LiveNode(_OPERATIONS[type(expression)], tuple(map(node_of_formula, expression.args)))
 
 
 _OPERATIONS = {

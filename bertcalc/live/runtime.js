@@ -1,4 +1,4 @@
-// Computes the programs of bertcalc/live/program.py: exact arithmetic on sizes, and the texts of
+// Computes the programs of bertcalc/live/live_program.py: exact arithmetic on sizes, and the texts of
 // bertcalc/text/digits.py. It holds no formula; tests/live compares each function with the one of the same name there.
 //
 // Integers are BigInt, fractions {top, below} in lowest terms, positions in charts Number.
@@ -150,6 +150,69 @@ function scaled(figure, unit) {
 }
 const compact = (figure) => scaled(figure, "").replace(" ", "").replace("G", "B");
 
+const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const superscript = (exponent) => `${exponent}`.replace("-", "⁻").replace(/[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
+
+function growth_words([before, after, terms, sizes], message, stays, mostly, follows) {
+  if (isSame(before, after) || isSame(before, 0n)) return "";
+  const times = `× ${multiple(after, before)}`;
+  const reason = reasonOf(divide(after, before), terms, sizes, stays, mostly, follows);
+  return reason ? message.replace("{times}", times).replace("{reason}", reason) : times;
+}
+
+// The changed letters of the term that grew most: see Growth in bertcalc/explore/factor_formulas.py.
+function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
+  if (!terms.length) return "";
+  const away = ([before, after]) => {
+    const difference = subtract(after, before);
+    return isLess(difference, 0n) ? subtract(0n, difference) : difference;
+  };
+  const term = terms.reduce((best, other) => (isLess(away(best), away(other)) ? other : best));
+  const powers = new Map(term[2]);
+  const changed = sizes.filter(([_field, _letter, before, after]) => !isSame(before, after));
+  const grown = changed.filter(([field]) => powers.has(field));
+  const moved = (field) => changed.some(([name]) => name === field);
+  const letterOf = (field) => sizes.find(([name]) => name === field)[1];
+  const staying = follows
+    .filter(([field, leader]) => grown.some(([name]) => name === leader) && powers.has(field) && !moved(field))
+    .map(([field]) => stays.replace("{letter}", letterOf(field)));
+  const letters = grown.map(([field, letter]) => letter + (powers.get(field) === 1n ? "" : superscript(powers.get(field))));
+  const sum = grown.reduce((all, [field]) => all + powers.get(field), 0n);
+  const words = [letters.join("·"), ...staying].filter(Boolean).join(", ");
+  const reason = staying.length && sum === 1n ? staying[0] : words;
+  const alone = grown.reduce(
+    (all, [field, _letter, before, after]) => multiply(all, power(divide(after, before), powers.get(field))),
+    1n,
+  );
+  const off = subtract(divide(ratio, alone), 1n);
+  const far = isLess(fraction(1n, 20n), isLess(off, 0n) ? subtract(0n, off) : off);
+  return grown.length && far ? mostly.replace("{letters}", reason) : reason;
+}
+
+const EMS = new Map([...[..." ,.·()iljI"].map((sign) => [sign, 0.25]), ...[..."%Mm"].map((sign) => [sign, 0.83])]);
+const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/;
+const ems = (text) => [...text].reduce((sum, sign) => sum + (EMS.get(sign) ?? (WIDE.test(sign) ? 1 : 0.52)), 0);
+
+function first_fitting(pairs, room) {
+  return pairs.find(([text, other]) => ems(text) + ems(other) <= room) ?? pairs.at(-1);
+}
+
+function room_beside(longest, limit, least, whole) {
+  return limit ? least + (1 - Number(longest) / Number(limit)) * whole : least;
+}
+
+const TENTHS = [10n, 12n, 14n, 16n, 18n, 20n, 25n, 30n, 35n, 40n, 45n, 50n, 60n, 70n, 80n, 90n, 100n];
+
+function round_figure(largest) {
+  const wanted = 11n * largest > 100n ? 11n * largest : 100n;
+  const tenth = 10n ** BigInt(`${wanted}`.length - 2);
+  return TENTHS.map((steps) => steps * tenth).find((figure) => figure >= wanted) / 10n;
+}
+
+function widened(limit, largest) {
+  return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
+}
+
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
 
@@ -166,6 +229,18 @@ const OPERATIONS = {
   element: (values, at) => values[Number(at)],
   text: (...parts) => parts.join(""),
   grouped,
+  plain: (count) => `${count}`,
+  joined: (separator, texts) => texts.filter(Boolean).join(separator),
+  smallest: (values) => least(values),
+  distance: (count, other) => absolute(count - other),
+  unless_same: (count, other) => (count === other ? NaN : Number(other)),
+  if_same: (count, other, text) => (isSame(count, other) ? text : ""),
+  with_sign: (difference, text) => (difference ? (difference < 0n ? "−" : "+") + text : ""),
+  ems,
+  first_fitting,
+  room_beside,
+  round_figure,
+  widened,
   largest: (values) => (values.length ? most(values) : 0n),
   fixed: (value, places, unlike) => fixed(value, Number(places), unlike),
   significant: (value, digits) => significant(value, Number(digits)),
@@ -176,6 +251,7 @@ const OPERATIONS = {
   size,
   scaled,
   compact,
+  growth_words,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].
@@ -190,7 +266,7 @@ class Program {
     });
   }
 
-  // What gives the value of an argument: see bertcalc/live/program.py.
+  // What gives the value of an argument: see bertcalc/live/live_program.py.
   reader(input) {
     if (typeof input === "number") {
       const whole = BigInt(input);

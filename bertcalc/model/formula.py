@@ -25,6 +25,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked
 from bertcalc.text.digits import latex_number
+from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import Problem
 
 # The letters of the sizes of a call, beside those of the model's own sizes.
@@ -264,8 +265,17 @@ def filled(text: str, config: Config) -> str:
     >>> filled("L (4H² + I)", BertConfig())
     '12 · (4 · 768² + 3,072)'
     """
+    return fill(in_braces(text), **{letter: getattr(config, FIELD_OF[letter]) for letter in re.findall("[A-Z]", text)})
+
+
+def in_braces(text: str) -> str:
+    """The text of a term or bracket with dots between factors, and its letters as placeholders for numbers.
+
+    >>> in_braces("L (4H² + I)")
+    '{L:,} · (4 · {H:,}² + {I:,})'
+    """
     dotted = re.sub(r"(?<=[\w²)])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
-    return re.sub("[A-Z]", lambda letter: f"{getattr(config, FIELD_OF[letter[0]]):,}", dotted)
+    return re.sub("[A-Z]", lambda letter: f"{{{letter[0]}:,}}", dotted)
 
 
 @checked

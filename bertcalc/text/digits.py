@@ -16,9 +16,9 @@ JSON and CSV. What depends on the language is in pages/ui/widgets/numbers.py.
 from collections.abc import Callable
 from fractions import Fraction
 
-from bertcalc.text.live_numbers import grouped, mirrored
+from bertcalc.text.live_numbers import MINUS as MINUS
+from bertcalc.text.live_numbers import distance, grouped, mirrored, with_sign
 
-MINUS = "\N{MINUS SIGN}"
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _MOST_PLACES = 12  # a number that needs more decimals is written with a power of ten
 _WHOLE = 10**15  # below this, a float represents whole numbers exactly
@@ -104,13 +104,13 @@ def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) ->
 
 def signed(difference: int, written: Callable[[int], str]) -> str:
     """Format a difference with its sign; ``written`` formats the number; empty for 0."""
-    return f"{MINUS if difference < 0 else '+'}{written(abs(difference))}" if difference else ""
+    return with_sign(difference, written(distance(difference, 0)))
 
 
 @mirrored
 def signed_count(difference: int, none: str = "±0") -> str:
     """Format an exact difference of counts with its sign; ``none`` for 0."""
-    return signed(difference, "{:,}".format) or none
+    return signed(difference, grouped) or none
 
 
 @mirrored

@@ -1,10 +1,10 @@
-"""Live numbers and texts: values that know how they follow from a model's sizes, so that a browser can compute them too.
+"""Live numbers and texts: values that know how they follow from a model's sizes, so that a browser can compute them.
 
-A live number is an ordinary int with a ``node``: an expression of the sizes. Sums and products of live numbers are live,
-and so is the text that a ``mirrored`` function writes of them. Everything else takes them for plain numbers and texts:
-what forgets the node shows the same value, which then follows when the server answers.
+A live number is an int with a ``node``: an expression of the sizes. Sums and products of live numbers are live, and so
+is the text that a ``mirrored`` function makes of them. For everything else they are plain numbers and texts: code that
+loses the node shows the same value, which then follows when the server answers.
 
->>> hidden = live(768, Node("field", ("hidden_size",)))
+>>> hidden = live(768, LiveNode("field", ("hidden_size",)))
 >>> squares = 4 * hidden * hidden
 >>> squares, evaluated(squares.node, {"hidden_size": 1024})
 (2359296, 4194304)
@@ -17,15 +17,16 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import wraps
-from math import floor, prod
+from math import floor, nan, prod
 from string import Formatter
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
+MINUS = "\N{MINUS SIGN}"
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class Node(NamedTuple):
+class LiveNode(NamedTuple):
     """An operation or a mirrored function by its name, and its arguments: nodes, constants, and tuples of these."""
 
     operation: str
@@ -35,7 +36,7 @@ class Node(NamedTuple):
 class Live:
     """What all live values have."""
 
-    node: Node
+    node: LiveNode
 
 
 class LiveInt(Live, int):
@@ -72,7 +73,12 @@ class LiveFloat(Live, float):
 
 
 class LiveText(Live, str):
-    """A text with numbers that follow from sizes; what is joined to it other than by ``fill`` is not live."""
+    """A text with numbers that follow from sizes; what is joined to it other than by ``fill`` is not live.
+
+    ``parts`` are the texts that it consists of: those that stay, and live ones.
+    """
+
+    parts: tuple[str, ...]
 
 
 _KINDS: dict[type, Any] = {int: LiveInt, Fraction: LiveFraction, float: LiveFloat, str: LiveText}
@@ -84,15 +90,17 @@ def live(value: Any, node: Any) -> Any:
 
     A tuple gets live elements; None, and a node that is a constant, make nothing live.
     """
-    if not isinstance(node, Node):
+    if not isinstance(node, LiveNode):
         return value
     if isinstance(value, tuple):
-        elements = (live(element, Node("element", (node, at))) for at, element in enumerate(value))
+        elements = (live(element, LiveNode("element", (node, at))) for at, element in enumerate(value))
         return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
     for kind, live_kind in _KINDS.items():
         if isinstance(value, kind) and not isinstance(value, bool):
             made = live_kind(value)
             made.node = node
+            if isinstance(made, LiveText):
+                made.parts = (made,)
             return made
     return value
 
@@ -109,8 +117,8 @@ def is_live(value: object) -> bool:
     return any(map(is_live, value)) if isinstance(value, tuple | list) else isinstance(value, Live)
 
 
-def _computed(operation: str, result: Any, *values: Any) -> Any:
-    return live(result, Node(operation, tuple(map(node_of, values)))) if type(result) is int else result
+def _computed(operation: str, result: int, *values: Any) -> int:
+    return cast(int, live(result, LiveNode(operation, tuple(map(node_of, values))))) if type(result) is int else result
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -128,7 +136,7 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
             return result
         bound = signature.bind(*arguments, **named)
         bound.apply_defaults()
-        return cast(Result, live(result, Node(function.__name__, tuple(map(node_of, bound.arguments.values())))))
+        return cast(Result, live(result, LiveNode(function.__name__, tuple(map(node_of, bound.arguments.values())))))
 
     return lively
 
@@ -140,45 +148,80 @@ def grouped(count: int) -> str:
 
 
 @mirrored
+def plain(count: int) -> str:
+    """Write an integer without separators."""
+    return f"{count}"
+
+
+@mirrored
 def largest(figures: tuple[int, ...] | list[int]) -> int:
     """The largest of several integers; 0 if there are none."""
     return max(figures, default=0)
 
 
+@mirrored
+def smallest(figures: tuple[int, ...] | list[int]) -> int:
+    """The smallest of several integers."""
+    return min(figures)
+
+
+@mirrored
+def distance(count: int, other: int) -> int:
+    """How far two integers are apart."""
+    return abs(count - other)
+
+
+@mirrored
+def unless_same(count: int, other: int) -> float:
+    """The second number as a position in a chart, if it differs from the first; otherwise not a number."""
+    return nan if count == other else float(other)
+
+
+@mirrored
+def if_same(count: int, other: int, text: str) -> str:
+    """The text if both numbers are the same; otherwise none."""
+    return text if count == other else ""
+
+
+@mirrored
+def with_sign(difference: int, text: str) -> str:
+    """The text of a difference with its sign; none for 0."""
+    return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
+
+
+@mirrored
+def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
+    """Join the texts that are not empty."""
+    return separator.join(filter(None, texts))
+
+
 def fill(message: str, **values: Any) -> str:
-    """``message.format(**values)``, live if a value is. A live number is written as it is, or with commas: ``{n:,}``."""
+    """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
     if not any(map(is_live, values.values())):
         return text
-    return cast(str, live(text, Node("text", tuple(_parts(message, values)))))
+    parts = tuple(_parts(message, values))
+    filled: LiveText = live(text, LiveNode("text", tuple(map(node_of, parts))))
+    filled.parts = parts
+    return filled
 
 
-def _parts(message: str, values: Mapping[str, Any]) -> Iterable[Any]:
+def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:
     for literal, name, form, _conversion in Formatter().parse(message):
         if literal:
             yield literal
         if name is None:
             continue
-        value = values.get(name)
+        value: Any = values.get(name)
         if not is_live(value):
             yield f"{{{name}:{form}}}".format(**values)
-        elif isinstance(value, str) or not form:
-            yield node_of(value)
-        elif form == ",":
-            yield node_of(grouped(value))
+        elif isinstance(value, LiveText):
+            yield from value.parts
+        elif form in ("", ","):
+            yield grouped(value) if form else plain(value)
         else:
-            message = f"a live number cannot be written as {form}"
-            raise ValueError(message)
-
-
-def joined(separator: str, texts: Iterable[str]) -> str:
-    """``separator.join`` of the texts that are not empty, live if one of them is.
-
-    Whether a text is empty is decided now: use it for texts that are never or always empty.
-    """
-    kept = [text for text in texts if text]
-    names = {f"text{at}": text for at, text in enumerate(kept)}
-    return fill(separator.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in names), **names)
+            problem = f"a live number cannot be written as {form}"
+            raise ValueError(problem)
 
 
 # Arithmetic of nodes, exact.
@@ -209,7 +252,7 @@ class _Evaluation:
     def of(self, node: Any) -> Any:
         if type(node) is tuple:
             return tuple(map(self.of, node))
-        if not isinstance(node, Node):
+        if not isinstance(node, LiveNode):
             return node
         if node.operation == "field":
             return self._sizes[node.arguments[0]]

@@ -43,7 +43,7 @@ def test_a_short_link_is_the_preset_and_what_differs() -> None:
     history = ModelHistory(ChosenModel())
     assert history.present.link() == {}
     history.change({"preset": "bert-large-uncased"})
-    history.take(history.kept.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
+    history.take(history.present.reset("bert-large-uncased").changed({"vocab_size": 21_128}))
     assert history.present.link() == {"preset": "bert-large-uncased", "vocab_size": "21128"}
 
 
@@ -110,34 +110,22 @@ def test_relative_positions_are_refused_in_a_link_as_in_a_file() -> None:
         assert str(problem) == str(refusal.value)
 
 
-@given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000), st.booleans())), st.data())
-def test_undo_goes_back_through_every_step(moves: list[tuple[str, int, bool]], data: st.DataObject) -> None:
+@given(st.lists(st.tuples(st.sampled_from(list(SLIDERS)), st.integers(0, 3000))), st.data())
+def test_undo_goes_back_through_every_step(moves: list[tuple[str, int]], data: st.DataObject) -> None:
     history = ModelHistory(ChosenModel())
-    seen = [history.kept]
-    for field, value, final in moves:
-        history.move(field, value, final=final)
-        if history.kept != seen[-1]:
-            assert final
-            seen.append(history.kept)
-    history.change({name: history.kept.values()[name] for name in history.attempt})  # mended
+    seen = [history.present]
+    for field, value in moves:
+        history.move(field, value)
+        if history.present != seen[-1]:
+            seen.append(history.present)
+    history.change({name: history.present.values()[name] for name in history.attempt})  # mended
     for model in reversed(seen):
-        assert history.kept == model
+        assert history.present == model
         history.undo()
-    assert history.kept == seen[0]
+    assert history.present == seen[0]
     for model in seen:
-        assert history.kept == model
+        assert history.present == model
         history.redo()
-
-
-def test_a_drag_is_one_step() -> None:
-    history = ModelHistory(ChosenModel())
-    for value in (832, 896, 960):
-        history.move("hidden_size", value, final=False)
-        assert (history.present.config.hidden_size, history.kept.config.hidden_size) == (value, 768)
-    history.move("hidden_size", 960)
-    assert len(history.steps) == 2
-    history.undo()
-    assert history.present == ChosenModel()
 
 
 def test_a_step_after_undo_forgets_what_was_undone() -> None:
@@ -146,23 +134,23 @@ def test_a_step_after_undo_forgets_what_was_undone() -> None:
     history.undo()
     history.move("num_hidden_layers", 11)
     history.redo()
-    assert history.kept.config.num_hidden_layers == 11
+    assert history.present.config.num_hidden_layers == 11
 
 
 @given(st.lists(CHANGES, max_size=8))
 def test_what_makes_no_model_leaves_the_last_one_and_is_explained(changes: list[dict[str, Any]]) -> None:
     history = ModelHistory(ChosenModel())
     for change in changes:
-        before = history.kept
+        before = history.present
         history.change(change)
         if history.attempt:
             assert history.problems()
         else:
             assert not history.problems()
         if not any(name in history.attempt for name in change):
-            assert {name: history.kept.values()[name] for name in change} == change
+            assert {name: history.present.values()[name] for name in change} == change
         elif change.keys() <= history.attempt.keys():
-            assert history.kept == before
+            assert history.present == before
     for _mending in range(5):
         if problems := history.problems():
             history.change(problems[0].remedies[0])
@@ -175,9 +163,9 @@ def test_an_attempt_becomes_a_model_with_what_it_needs() -> None:
     assert history.attempt == {"add_cross_attention": True}
     history.move("num_hidden_layers", 6)
     assert history.attempt == {"add_cross_attention": True}
-    assert history.kept.config.num_hidden_layers == 6
+    assert history.present.config.num_hidden_layers == 6
     history.change({"is_decoder": True})
-    assert history.kept.config == BertConfig(num_hidden_layers=6, is_decoder=True, add_cross_attention=True)
+    assert history.present.config == BertConfig(num_hidden_layers=6, is_decoder=True, add_cross_attention=True)
     assert not history.attempt
 
 
@@ -186,9 +174,9 @@ def test_undo_takes_an_attempt_back_before_it_takes_a_step_back() -> None:
     history.move("num_hidden_layers", 6)
     history.change({"add_cross_attention": True})
     history.undo()
-    assert (history.attempt, history.kept.config.num_hidden_layers) == ({}, 6)
+    assert (history.attempt, history.present.config.num_hidden_layers) == ({}, 6)
     history.undo()
-    assert history.kept == ChosenModel()
+    assert history.present == ChosenModel()
 
 
 def test_what_was_typed_stays_until_it_is_mended() -> None:
@@ -199,7 +187,7 @@ def test_what_was_typed_stays_until_it_is_mended() -> None:
     history.move("vocab_size", 21_128)
     assert history.attempt == {"hidden_size": 785}
     history.change(history.problems()[0].remedies[1])
-    assert (history.kept.config.hidden_size, history.kept.config.num_attention_heads) == (832, 13)
+    assert (history.present.config.hidden_size, history.present.config.num_attention_heads) == (832, 13)
 
 
 def test_what_is_offered_can_be_taken() -> None:
@@ -209,7 +197,7 @@ def test_what_is_offered_can_be_taken() -> None:
     (problem,) = history.problems()
     assert problem.remedies == ({"vocab_size": 2},)
     history.change(problem.remedies[0])
-    assert history.kept.config.vocab_size == 2
+    assert history.present.config.vocab_size == 2
 
 
 def test_back_and_forward_are_steps_where_they_lead_to_one() -> None:
@@ -298,7 +286,7 @@ def test_a_written_history_is_restored(changes: list[dict[str, Any]], undone: in
         history.change(change)
     for _step in range(undone):
         history.undo()
-    restored = ModelHistory.restored(history.kept, json.loads(json.dumps(history.written())))
+    restored = ModelHistory.restored(history.present, json.loads(json.dumps(history.written())))
     assert (restored.steps, restored.at, restored.attempt) == (history.steps, history.at, history.attempt)
 
 
@@ -308,8 +296,8 @@ def test_a_written_history_has_the_nearest_steps() -> None:
         history.change({"num_hidden_layers": layers})
     for _step in range(50):
         history.undo()
-    restored = ModelHistory.restored(history.kept, history.written())
-    assert restored.kept == history.kept
+    restored = ModelHistory.restored(history.present, history.written())
+    assert restored.present == history.present
     assert (restored.at, restored.last) == (ModelHistory.WRITTEN, 2 * ModelHistory.WRITTEN)
 
 

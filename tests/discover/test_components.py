@@ -217,12 +217,10 @@ def test_what_is_refused_leaves_what_was_there() -> None:
 
 def test_steps_go_back_and_forth() -> None:
     steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {"n_layer": 12, "n_embd": 1536})
-    assert steps.kept == {"n_embd": 1536}
-    steps.move("n_layer", 24, final=False)
-    assert (steps.present, steps.kept) == ({"n_embd": 1536, "n_layer": 24}, {"n_embd": 1536})
+    assert steps.present == {"n_embd": 1536}
     steps.move("n_layer", 36)
     steps.reset()
-    assert steps.kept == {}
+    assert steps.present == {}
     steps.undo()
     steps.undo()
     assert steps.present == {"n_embd": 1536}
@@ -237,15 +235,15 @@ def test_a_field_that_has_to_follow_moves_with_its_slider() -> None:
     assert steps.values()["embedding_size"] == 1536
     assert "embedding_size" not in steps.ranked
     steps.move("hidden_size", 384)
-    assert steps.kept == {"hidden_size": 384, "embedding_size": 384}
-    assert found.count(**steps.kept) == sum(
+    assert steps.present == {"hidden_size": 384, "embedding_size": 384}
+    assert found.count(**steps.present) == sum(
         real_tensors("convbert", "ConvBertForMaskedLM", hidden_size=384, embedding_size=384).values()
     )
-    assert 960 in stops(found, "hidden_size", steps.kept)
+    assert 960 in stops(found, "hidden_size", steps.present)
     steps.move("embedding_size", 128)
     assert steps.attempt == {"embedding_size": 128}
     steps.move("hidden_size", 768)
-    assert steps.kept == {}
+    assert steps.present == {}
 
 
 def test_a_slider_in_a_nested_configuration_gives_what_would_be_filled_in() -> None:
@@ -253,7 +251,7 @@ def test_a_slider_in_a_nested_configuration_gives_what_would_be_filled_in() -> N
     assert found.filled["text_config.hidden_size"] == 4096
     steps = SizeHistory(found, {})
     steps.move("text_config.vocab_size", 1000)
-    assert (steps.attempt, steps.kept) == ({}, {"text_config.vocab_size": 1000})
+    assert (steps.attempt, steps.present) == ({}, {"text_config.vocab_size": 1000})
     assert steps.values()["text_config.hidden_size"] == 2048
 
 

@@ -1,6 +1,7 @@
 """The app without a browser."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -58,13 +59,34 @@ def total(app: AppTest) -> str:
 
 def total_formula(app: AppTest) -> dict[str, Any]:
     """What the page gives to the component that draws the total's formula."""
-    return component(app, "total_formula")
+    texts: dict[str, Any] = _as_drawn(component(app, "total_formula"))
+    return texts
+
+
+def _as_drawn(data: Any) -> Any:
+    """The data of a component, with the texts that it shows first."""
+    if isinstance(data, list):
+        return [*map(_as_drawn, data)]
+    if not isinstance(data, dict):
+        return data
+    return data["text"] if "live" in data else {name: _as_drawn(value) for name, value in data.items()}
 
 
 def component(app: AppTest, name: str) -> dict[str, Any]:
     """What the page gives to a component."""
     (drawn,) = (each for each in app.get("bidi_component") if each.proto.component_name == name)
     return dict(json.loads(drawn.proto.json))
+
+
+def charts(app: AppTest) -> list[dict[str, Any]]:
+    """What the page gives to its charts."""
+    drawn = (each for each in app.get("bidi_component") if each.proto.component_name == "bertcalc_chart")
+    return [dict(json.loads(each.proto.json)) for each in drawn]
+
+
+def without_marks(text: str) -> str:
+    """A text of the page without what marks its live numbers."""
+    return re.sub("</?span[^>]*>", "", text)
 
 
 def texts(app: AppTest) -> list[str]:

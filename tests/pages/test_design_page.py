@@ -15,7 +15,7 @@ from pages.ui.design.nearest import KINDS
 from tests.examples import sampled
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import open_app, present, texts
+from tests.pages.apptest import charts, open_app, present, texts
 
 
 def rows(app: AppTest) -> list[dict[str, str]]:
@@ -51,8 +51,8 @@ def test_thirty_million_are_answered_at_once() -> None:
     assert distances == sorted(distances)
     assert "1,472 candidates" in app.caption[0].value  # widths 64 to 4,096 by 64, depths 2 to 24
     assert not app.error
-    assert not app.get("vega_lite_chart")  # folded, and drawn when it is opened
-    assert len(open_app("design.py", nearby="true").get("vega_lite_chart")) == 1
+    assert not charts(app)  # folded, and drawn when it is opened
+    assert len(charts(open_app("design.py", nearby="true"))) == 1
 
 
 def test_flops_are_of_the_batch_and_the_sequence() -> None:

@@ -17,7 +17,7 @@ from tests.compute.test_flops import real_flops
 from tests.memory.live import peak, training_moments
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments, unmasked
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, without_marks
 from tests.pages.test_bars import chart
 
 BASE = Case(BertConfig(), "BertModel")
@@ -30,7 +30,7 @@ def times(before: int, after: int) -> str:
 
 
 def captions(app: AppTest) -> str:
-    return "\n".join(str(caption.value) for caption in app.caption)
+    return without_marks("\n".join(str(caption.value) for caption in app.caption))
 
 
 def links(app: AppTest) -> list[str]:

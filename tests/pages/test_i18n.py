@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.shell.i18n import LANGUAGES, LOCALE, catalogue
-from tests.pages.apptest import ROOT, open_app
+from tests.pages.apptest import ROOT, charts, open_app
 
 OTHERS = LANGUAGES[1:]
 
@@ -231,7 +231,7 @@ def test_lists_and_sentences_have_the_punctuation_of_their_language() -> None:
 def test_chinese_words_have_no_space_between_them(page: str, link: dict[str, str], said: str) -> None:
     app: Any = open_app(page, lang="zh", **link)
     texts = [one.value for kind in ("error", "warning", "markdown", "caption", "latex") for one in app.get(kind)]
-    whole = "\n".join([*texts, *(one.proto.alt for one in app.get("vega_lite_chart"))])
+    whole = "\n".join([*texts, *(chart["alt"] for chart in charts(app))])
     assert said in whole
     chinese = "[\u3001-\u9fff\uff00-\uffef]"
     assert not re.findall(rf".*{chinese} {chinese}.*", whole)

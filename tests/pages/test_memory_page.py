@@ -28,7 +28,7 @@ from tests.compute.test_flops import real_flops
 from tests.examples import sampled
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import charts, open_app, texts
 
 
 def memory(view: str, **link: str) -> AppTest:
@@ -325,7 +325,7 @@ def test_an_impossible_memory_is_explained_and_the_nearest_taken() -> None:
 def test_nothing_to_train_keeps_nothing() -> None:
     app = memory("activations", train="head")
     assert app.metric[0].delta == "0 bytes"
-    assert not app.get("vega_lite_chart")
+    assert not charts(app)
     said = str(memory("fit", train="head").error[0].value)
     assert said == "Everything in BertModel is frozen: there is nothing to train."
 

@@ -46,7 +46,6 @@ EVENTS = st.fixed_dictionaries(
     optional={
         "field": st.sampled_from([*SLIDERS, "hidden_act", "preset"]) | JSON,
         "value": st.integers(-2, 3000) | JSON,
-        "final": st.booleans() | JSON,
         "text": st.integers(0, 3000).map(str) | st.text(max_size=60) | JSON,
         "repair": st.integers(-2, 4) | JSON,
         "name": st.sampled_from(["heads", "intermediate"]) | JSON,
@@ -85,7 +84,7 @@ def test_what_is_wrong_stands_at_its_control_also_where_a_screen_does_not_show_i
     take(app.session_state["track"], event)
     app.run()
     assert [one["name"] for one in data(app)["fields"]] == ["num_hidden_layers"]
-    assert app.session_state["track"].kept.config.hidden_size == 767
+    assert app.session_state["track"].present.config.hidden_size == 767
 
 
 def test_the_words_of_the_locks_follow_the_model() -> None:
@@ -117,8 +116,8 @@ def test_what_is_typed_is_read_as_people_write_it(text: str, meant: object) -> N
 
 def test_an_event_that_comes_again_counts_once() -> None:
     track = ModelHistory(ChosenModel())
-    first, second = ({"do": "move", "field": "num_hidden_layers", "value": count, "final": True} for count in (13, 14))
+    first, second = ({"do": "move", "field": "num_hidden_layers", "value": count} for count in (13, 14))
     state = take(track, {**first, "number": 7}, {**second, "number": 8}, last=6)
     assert (state["last event"], len(track.steps)) == (8, 3)
     state = take(track, {**first, "number": 7}, {**second, "number": 8}, {"do": "undo", "number": 9}, last=8)
-    assert (state["last event"], track.kept.config.num_hidden_layers) == (9, 13)
+    assert (state["last event"], track.present.config.num_hidden_layers) == (9, 13)

@@ -30,7 +30,7 @@ from pages.ui.widgets import real_answers
 from pages.ui.widgets.export import dialog
 from pages.ui.widgets.export.files import Origin, model_files, stem_of, table_files
 from pages.ui.widgets.export.shown import File
-from tests.pages.apptest import frame_of, open_app, total
+from tests.pages.apptest import charts, frame_of, open_app, total
 
 PAGES = [
     ("", {"tensors": "true"}),
@@ -84,12 +84,12 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     before = downloads(app)  # a page can have some of its own
     found = noted(app)
     tables = [frame_of(one) for one in found if not one.spec]
-    charts = [one for one in found if one.spec]
+    noted_charts = [one for one in found if one.spec]
     on_page = [element.value for element in (*app.table, *app.dataframe)]
     assert len(tables) == len(on_page)
     for frame in on_page:
         assert frame.to_numpy().tolist() in [one.to_numpy().tolist() for one in tables]
-    assert len(charts) == len(app.get("vega_lite_chart"))
+    assert len(noted_charts) == len(charts(app))
     for one in found:
         again = pd.read_csv(StringIO(csv_text(one.table())), keep_default_na=False)
         if one.numbers is None:
@@ -98,7 +98,7 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
             assert list(again.columns) == list(one.numbers.values())
             assert 0 < len(again) <= len(frame_of(one))
             assert not set(again.columns) & {"x", "y", "name", "label", "figure", "start", "end", "kind", "room"}
-    for chart in charts:
+    for chart in noted_charts:
         drawn = svg(chart.spec or {}, chart.data)
         assert drawn.startswith("<svg")
         columns = [chart.data[name] for name in ("name", "label", "short", "text", "side") if name in chart.data]

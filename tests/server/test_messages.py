@@ -128,7 +128,7 @@ def test_a_message_that_would_become_many_objects_is_refused(server: Running, te
 
 def test_messages_of_pages_are_taken(server: Running) -> None:
     """As many events as a key that is held for a minute, and the most that chosen files can have."""
-    event = {"do": "move", "field": "num_hidden_layers", "value": 5, "final": True, "number": 0}
+    event = {"do": "move", "field": "num_hidden_layers", "value": 5, "number": 0}
     held = json.dumps([{"event": "events", "value": [event] * 1_800}])
     header = b"".join(b'"layer.%d.weight":{"dtype":"F32","shape":[%d,768]},' % (n, n * n) for n in range(60_000))
     file = {"name": "a", "size": 1, "gzip": b64encode(gzip.compress(header)).decode()}

@@ -141,7 +141,7 @@ class SizeHistory(History[dict[str, int]]):
         match written:
             case {"steps": [*texts], "at": int(index), "attempt": dict(attempt)} if 0 <= index < len(
                 texts
-            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[index] == write(self.kept)):
+            ) <= 2 * self.WRITTEN + 1 and (not is_linked or texts[index] == write(self.present)):
                 try:
                     steps = [read(f"{text}") for text in texts]
                 except InputError:
@@ -150,25 +150,26 @@ class SizeHistory(History[dict[str, int]]):
                     return
                 self.steps, self.at = [*map(self._plain, steps)], index
                 for field, value in attempt.items():
-                    if type(value) in (int, str):
-                        self.move(field, value, final=False)
+                    if type(value) in (int, str) and field in self.discovery.fields:
+                        self._attempt(field, value)
 
     def values(self) -> dict[str, int]:
         """Return all sizes on display."""
         return {**self.discovery.fields, **self.present}
 
-    def move(self, field: str, value: int | str, *, final: bool = True) -> None:
+    def move(self, field: str, value: int | str) -> None:
         """Change a field; if there is no such model, keep the sizes and record the attempt."""
-        if field not in self.discovery.fields:
-            return
-        self.attempt.pop(field, None)
-        sizes = move_field(self.discovery, field, value, self.kept) if isinstance(value, int) else {}
-        if not isinstance(value, int) or refused(self.discovery, sizes):
-            self.draft, self.attempt = None, {field: value}
-        elif final:
+        if field in self.discovery.fields and (sizes := self._attempt(field, value)) is not None:
             self.take(self._plain(sizes))
-        else:
-            self.draft = self._plain(sizes)
+
+    def _attempt(self, field: str, value: int | str) -> Mapping[str, int] | None:
+        """The sizes with another value of a field; None if there is no such model, which is the attempt then."""
+        self.attempt.pop(field, None)
+        sizes = move_field(self.discovery, field, value, self.present) if isinstance(value, int) else {}
+        if not isinstance(value, int) or refused(self.discovery, sizes):
+            self.attempt = {field: value}
+            return None
+        return sizes
 
     def reset(self) -> None:
         self.take({})

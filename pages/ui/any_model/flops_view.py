@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.discover.results.expressions import letters
 from bertcalc.discover.results.result import NOT_ASKED, Discovered
-from bertcalc.explore.factor_formulas import WHOLE, factors, whole
+from bertcalc.explore.factor_formulas import WHOLE, growths, whole
 from bertcalc.model.steps import LARGEST
 from bertcalc.proof import real_model
 from bertcalc.text.digits import scaled
@@ -64,9 +64,8 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             return
         call = {"batch_size": batch_size, "sequence_length": length}
         before = whole(discovery.count_flops(**call), discovery.flops, {**discovery.fields, **call})
-        grown = grown_by(
-            factors(before, whole(count, discovery.flops, {**discovery.fields, **arguments}))[WHOLE], letters(discovery)
-        )
+        after = whole(count, discovery.flops, {**discovery.fields, **arguments})
+        grown = grown_by(growths(before, after, letters(discovery))[WHOLE])
         show_metric(
             _("FLOPs of a forward pass"),
             f"{count:,}",

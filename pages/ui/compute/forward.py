@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
 from bertcalc.compute.flops import Part, Phase, by_name, by_part, tokens, total, unknown_training
-from bertcalc.explore.factor_formulas import factors
+from bertcalc.explore.factor_formulas import growths
 from bertcalc.model.modules import split_layer
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
@@ -60,7 +60,7 @@ def _growth(count: Count) -> dict[Phase, str]:
         )
         for model_count in (start, count)
     )
-    return {phase: grown_by(factor) for phase, factor in factors(before, after).items()}
+    return {phase: grown_by(growth) for phase, growth in growths(before, after).items()}
 
 
 def forward_formula(count: Count, colors: dict[Part, str]) -> str:
@@ -80,7 +80,7 @@ def show_parts(count: Count, place: str) -> None:
     start = count.of_preset
     before = by_part(start.steps, convention) if start else {}
     growth = (
-        factors(start.side(before, start.formulas), count.side(costs, count.formulas)).values()
+        growths(start.side(before, start.formulas), count.side(costs, count.formulas)).values()
         if start and before != costs
         else ()
     )

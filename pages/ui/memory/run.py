@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.explore.factor_formulas import WHOLE, Factor, Side, factors
+from bertcalc.explore.factor_formulas import WHOLE, FigureGrowth, Side, growths
 from bertcalc.export.report import Settings
 from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
@@ -125,10 +125,10 @@ class Run(NamedTuple):
         """These figures as one side of a comparison."""
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch._asdict()})
 
-    def growth(self, how: Plan | Inference) -> Factor | None:
-        """The growth of the peak from the preset's with the same batch; None if there is none."""
+    def growth(self, how: Plan | Inference) -> FigureGrowth:
+        """The growth of the peak from the preset's with the same batch; none if the preset has no such batch."""
         start = self.of_preset()
-        return factors(start._peak_side(how), self._peak_side(how))[WHOLE] if start else None
+        return growths(start._peak_side(how), self._peak_side(how))[WHOLE] if start else FigureGrowth(0, 0)
 
     def _peak_side(self, how: Plan | Inference) -> Side:
         largest = peak(self.model, how, *self.batch)

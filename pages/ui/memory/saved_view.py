@@ -5,7 +5,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.explore.factor_formulas import Side, factors
+from bertcalc.explore.factor_formulas import Side, growths
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
@@ -73,7 +73,7 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
         [plain(formulas[path]) for path in modules],
         unit="bytes",
         preset=run.choice.preset,
-        factors=[*map(grown_by, factors(before, after).values())],
+        factors=[*map(grown_by, growths(before, after).values())],
     )
 
 

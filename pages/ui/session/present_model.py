@@ -33,7 +33,7 @@ def begin(page: str, place: str = "", preset: str = "") -> None:
     elif address.went_back():
         model, st.session_state["stood in"] = read(st.query_params.to_dict(), _meant())
         track().go_to(model)
-    elif preset not in ("", track().kept.preset) and place != before:
+    elif preset not in ("", track().present.preset) and place != before:
         take_preset(preset)
 
 
@@ -56,7 +56,7 @@ def _meant() -> str:
 
 def link() -> dict[str, str]:
     """The parameters of the link for the model of the last step."""
-    return track().kept.link(_meant())
+    return track().present.link(_meant())
 
 
 def own_name(field: str) -> str:
@@ -76,7 +76,7 @@ def write_link(page: str) -> None:
     of the new page, and adding them here would be another history entry. There the panel adds them, in the browser.
     """
     kept.put("steps", track().written())
-    present = track().kept
+    present = track().present
     address.open_page(page)
     if not address.is_opened():
         query = st.query_params.to_dict()
@@ -109,10 +109,10 @@ def take_preset(preset: str, **changes: Any) -> None:
     """
     if not address.went_back():
         steps = track()
-        steps.take(steps.kept.reset(preset).changed(changes))
+        steps.take(steps.present.reset(preset).changed(changes))
         scale.forget()
 
 
 def reset() -> None:
     """In a callback: go back to the preset."""
-    take_preset(track().kept.preset)
+    take_preset(track().present.preset)

@@ -120,7 +120,7 @@ def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> TypeSelec
 def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> DiscoveredRef:
     """Return the model as a link to a comparison names it."""
     return DiscoveredRef(
-        selection.model_type, selection.cls, tuple(sizes.kept.items()) if sizes else (), text_of(selection.fields)
+        selection.model_type, selection.cls, tuple(sizes.present.items()) if sizes else (), text_of(selection.fields)
     )
 
 
@@ -141,7 +141,7 @@ def set_derived(field: str, value: int) -> None:
     """Give a derived field a value, so that it becomes a size like the others, which are kept."""
     selection = selected()
     sizes = size_steps(selection)
-    choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.kept if sizes else {})
+    choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.present if sizes else {})
 
 
 def _given(kind: str) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def write_link(selection: TypeSelection, sizes: SizeHistory | None) -> None:
     """Write the fields and sizes into the link at the end of the run, like the page's other choices."""
     drawn = st.session_state["drawn choices"]
     drawn[FIELDS.name] = None if too_long(selection) else text_of(selection.fields) or None
-    text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.kept)
+    text = st.query_params.get(SIZES.name) if sizes is None else write(sizes.present)
     drawn[SIZES.name] = text or None
     if sizes is not None:
         st.session_state["any sizes"] = text
@@ -266,5 +266,5 @@ def state() -> str:
     """Summarize the model for the title of the browser's tab."""
     selection = selected()
     sizes = size_steps(selection)
-    changed = [f"{field} = {value:,}" for field, value in sizes.kept.items()] if sizes else []
+    changed = [f"{field} = {value:,}" for field, value in sizes.present.items()] if sizes else []
     return ", ".join([selection.cls, *changed[:3], *("…" for _more in changed[3:4])])

@@ -25,12 +25,12 @@ def show(page: str) -> None:
             panel.draw(page, [], panel.actions(True, True, True, ""), lambda event: None)
             return
         sliders = [field for field in sizes.discovery.fields if field in sizes.ranked[:_MOST]]
-        plain = not (sizes.kept or sizes.attempt)
+        plain = not (sizes.present or sizes.attempt)
         actions = panel.actions(not sizes.can_undo, not sizes.can_redo, plain, sizes.discovery.cls)
         panel.draw(page, [_field(sizes, field) for field in sliders], actions, partial(_take, sizes))
     others = [field for field in sizes.discovery.fields if field not in sliders]
     values = sizes.values() | {field: value for field, value in sizes.attempt.items() if field in others}
-    differ = [field for field in others if field in sizes.kept]
+    differ = [field for field in others if field in sizes.present]
     derived = sizes.discovery.derived
     if not (others or derived):
         return
@@ -59,6 +59,12 @@ def show(page: str) -> None:
             )
 
 
+def sizes() -> dict[str, int]:
+    """All sizes of the selected class; none without a formula."""
+    steps = size_steps(selected())
+    return steps.values() if steps else {}
+
+
 def _typed(field: str) -> None:
     if sizes := size_steps(selected()):
         sizes.move(field, int(st.session_state[f"size {field}"]))
@@ -73,7 +79,7 @@ def _why(sizes: SizeHistory, field: str) -> str:
     typed = sizes.attempt[field]
     if not isinstance(typed, int):
         return _("{size} must be a whole number, 1 or more.").format(size=field)
-    problem = refused(sizes.discovery, move_field(sizes.discovery, field, typed, sizes.kept))
+    problem = refused(sizes.discovery, move_field(sizes.discovery, field, typed, sizes.present))
     return sentence(problem, str) if problem else ""
 
 
@@ -81,6 +87,7 @@ def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
     typed = sizes.attempt.get(field)
     letter = letters(sizes.discovery)[field]
     repairs = [f"{field} = {repair:,}" for repair in _repairs(sizes, field)]
+    field_stops = stops(sizes.discovery, field, sizes.present)
     return {
         "name": field,
         "label": names(sizes.discovery)[field],
@@ -89,7 +96,9 @@ def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
         "help": field,
         "exact": _("{field}, exact value").format(field=field),
         "value": sizes.values()[field],
-        "stops": stops(sizes.discovery, field, sizes.kept),
+        "stops": field_stops,
+        "followers": [_followers(sizes, field, stop) for stop in field_stops],
+        "alike": [True] * len(field_stops),  # every stop is in the regime of the formula
         "typed": f"{typed:,}" if isinstance(typed, int) else typed,
         "lock": None,
         "note": None,
@@ -97,16 +106,22 @@ def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
     }
 
 
+def _followers(sizes: SizeHistory, field: str, stop: int) -> dict[str, int]:
+    """The sizes that change with a field, with their values at a stop."""
+    before, moved = sizes.values(), move_field(sizes.discovery, field, stop, sizes.present)
+    return {other: value for other, value in moved.items() if other != field and value != before[other]}
+
+
 def _repairs(sizes: SizeHistory, field: str) -> list[int]:
     typed = sizes.attempt.get(field)
-    return nearest(sizes.discovery, field, typed, sizes.kept) if isinstance(typed, int) else []
+    return nearest(sizes.discovery, field, typed, sizes.present) if isinstance(typed, int) else []
 
 
 def _take(sizes: SizeHistory, event: dict[str, Any]) -> None:
     """Handle an event from the browser, which is untrusted."""
     match event:
-        case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)}:
-            sizes.move(field, value, final=final)
+        case {"do": "move", "field": str(field), "value": int(value)}:
+            sizes.move(field, value)
         case {"do": "type", "field": str(field), "text": str(text)}:
             sizes.move(field, panel.whole_number(text))
         case {"do": "repair", "field": str(field), "repair": int(number)}:

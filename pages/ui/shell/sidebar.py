@@ -74,6 +74,14 @@ def choice() -> Choice:
     return Choice(present.model(), present.preset)
 
 
+def sizes(page: str) -> dict[str, int]:
+    """The sizes that the sliders of a page move, by the names that its live numbers use."""
+    if page == any_model.PAGE:
+        return any_model_sliders.sizes()
+    config = present_model.track().present.config
+    return {field: getattr(config, field) for field in EVERY_LETTER if config.has(field)}
+
+
 def choose(page: str) -> None:
     """Draw the controls of a page; a screen of a lecture draws its own sliders, and the page of any model has others.
 

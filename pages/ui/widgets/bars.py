@@ -10,16 +10,18 @@ import streamlit as st
 from bertcalc import build
 from bertcalc.charts.bar_charts import PieceBar, piece_bars, pieces_frame, proportional_bar, ranked_bars
 from bertcalc.charts.columns import Columns
-from bertcalc.charts.labels import ems
-from bertcalc.explore.factor_formulas import piece_factors
+from bertcalc.charts.labels import ems, first_fitting, room_beside
+from bertcalc.explore.factor_formulas import piece_growths
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
+from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.formula import bar_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import breakdown, openable
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import figure, signed
+from bertcalc.text.live_numbers import grouped, if_same, joined, largest, smallest, unless_same
 from pages.ui.session.present_model import linked
 from pages.ui.session.scale import axis_end
 from pages.ui.shell.controls import Select, set_values
@@ -29,6 +31,7 @@ from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import appearance, colors
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.growth import grown_by, show_way_to_sweep
+from pages.ui.widgets.live_chart import chosen
 from pages.ui.widgets.numbers import percent, short
 
 # Numbers that do not fit are abbreviated. Widths in ems: a line on a phone; on a laptop, the space beside the longest
@@ -90,7 +93,7 @@ def preset_of(choice: Choice) -> Choice:
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
     """The parameters of each part of the module at a path, beside the preset's."""
-    pieces = breakdown(choice.model, path)
+    pieces = live_reading(breakdown, choice.model, path)
     try:
         before = breakdown(preset_of(choice).model, path)
     except KeyError:  # the preset has no such part
@@ -107,7 +110,7 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
         bar_formulas(choice.model, path=path),
         [piece.path for piece in pieces],
         preset=choice.preset,
-        factors=[grown_by(factor) for factor in piece_factors(preset_of(choice).model, choice.model, path=path)],
+        factors=[grown_by(growth) for growth in piece_growths(preset_of(choice).model, choice.model, path=path)],
     )
 
 
@@ -116,7 +119,7 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
 
     The scale ``place`` is kept between runs, until the preset or ``looked_at`` changes.
     """
-    present, before = (max(figures.values(), default=0) for figures in (bars.figures, bars.before))
+    present, before = (largest([*figures.values()]) for figures in (bars.figures, bars.before))
     limit = axis_end(place, (bars.preset, *looked_at), with_room(before), present)
     numbers = {"name": _("Part"), "figure": _(_UNITS[bars.unit]), "share": _("Share"), "formula": _("Formula")}
     if bars.changed:
@@ -150,8 +153,8 @@ def show_legend(preset: str) -> None:
 
 def open_clicked(control: Select[str], key: str) -> None:
     """Open the bar that was clicked in the chart ``key``; a single tensor has nothing to open."""
-    for bar in st.session_state[key]["selection"]["bar"]:
-        if bar["path"]:
+    for bar in chosen(key, "bar"):
+        if bar.get("path") in control.options:
             set_values({control.name: bar["path"]})
 
 
@@ -173,30 +176,29 @@ def words(unit: str, _: Translate) -> tuple[str, ...]:
 def bars_frame(bars: Bars, limit: int) -> Columns:
     """The data of the bars, one row for each part; ``limit`` is the end of the axis."""
     columns, count = _shared_columns(bars), len(bars.figures)
-    pairs = [(present, bars.before.get(key, 0) if bars.changed else present) for key, present in bars.figures.items()]
-    digits, compact = partial(figure, unit=bars.unit), partial(short, unit=bars.unit)
+    pairs = [(present, bars.before.get(key, 0) if bars.before else present) for key, present in bars.figures.items()]
     # All digits of FLOPs and bytes would be wider than their bars.
-    exactly = "{:,}".format if bars.unit == "parameters" else compact
+    exactly = grouped if bars.unit == "parameters" else partial(short, unit=bars.unit)
+    digits, compact = partial(figure, unit=bars.unit), partial(short, unit=bars.unit)
     wide = ((digits, exactly), (digits, compact), (compact, compact))
     narrow = ((exactly, exactly), (compact, compact))
     lines, brief_lines = [], []
     rows = zip(bars.names, pairs, columns["share"], bars.factors or [""] * count, strict=True)
-    for name, (present, was), share, factor in rows:
-        room = _BESIDE + (1 - max(present, was) / limit) * _LONGEST if limit else _BESIDE
-        lines.append(_line((), (present, was), share, factor, wide, room))
-        brief_lines.append(_line((name,), (present, was), share, factor, narrow, _LINE))
+    for name, pair, share, factor in rows:
+        room = room_beside(largest(pair), limit, _BESIDE, float(_LONGEST))
+        lines.append(_line("", pair, share, factor, wide, room))
+        brief_lines.append(_line(name, pair, share, factor, narrow, float(_LINE)))
     label, change = [text for text, _more in lines], [text for _label, text in lines]
     brief, brief_change = [text for text, _more in brief_lines], [text for _label, text in brief_lines]
     return {
         **columns,
         "path": bars.paths or [""] * count,
         "preset": [bars.before.get(key, 0) for key in bars.figures],
-        # Positions are floats, like all numbers in a browser.
-        "end": [float(present) for present, _was in pairs],
-        "solid": [float(min(pair)) for pair in pairs],
-        "far": [float(max(pair)) for pair in pairs],
-        "mark": [float(was) if bars.changed else None for _now, was in pairs],
-        "limit": [float(limit)] * count,
+        "end": [present for present, _was in pairs],
+        "solid": [smallest(pair) for pair in pairs],
+        "far": [largest(pair) for pair in pairs],
+        "mark": [unless_same(*pair) for pair in pairs],
+        "limit": [limit] * count,
         "label": label,
         "brief": brief,
         "more": change,
@@ -211,7 +213,7 @@ _Writer = Callable[[int], str]
 
 
 def _line(
-    start: tuple[str, ...],
+    name: str,
     pair: tuple[int, int],
     share: str,
     factor: str,
@@ -223,12 +225,9 @@ def _line(
     A bar with a difference shows no share.
     """
     present, was = pair
-    for written, changed in ways:
-        line = " · ".join((*start, written(present), *([share] if present == was else [])))
-        change = " · ".join(filter(None, (signed(present - was, changed), factor)))
-        if ems(line + change) <= room:
-            break
-    return line, change
+    lines = [joined(" · ", (name, written(present), if_same(present, was, share))) for written, _changed in ways]
+    changes = [joined(" · ", (signed(present - was, changed), factor)) for _written, changed in ways]
+    return first_fitting(tuple(zip(lines, changes, strict=True)), room)
 
 
 def proportions_frame(bars: Bars) -> Columns:
@@ -249,7 +248,7 @@ def _shared_columns(bars: Bars) -> dict[str, Sequence[Any]]:
         "order": range(len(figures)),
         "color": bars.colors,
         "figure": list(figures),
-        "exact": [f"{figure:,}" for figure in figures],
+        "exact": [grouped(figure) for figure in figures],
         "was": [f"{bars.before.get(key, 0):,}" if bars.before else "–" for key in bars.figures],
         "share": [percent(figure, sum(figures)) for figure in figures],
         "formula": bars.formulas,

@@ -79,7 +79,7 @@ def written(call: Call) -> str:
 def _switch(field: str) -> None:
     """Draw a second control for a field of the sidebar, under its own key."""
     key = f"{field} of the call"
-    st.session_state[key] = (present_model.track().kept.values() | present_model.track().attempt)[field]
+    st.session_state[key] = (present_model.track().present.values() | present_model.track().attempt)[field]
     st.checkbox(field, key=key, on_change=_set_field, args=(field, key))
 
 

@@ -1,33 +1,30 @@
 """The factor by which a number has grown from the preset's, and why, with a link to the Sweep page."""
 
-from collections.abc import Mapping
-
 import streamlit as st
 
-from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.explore.factor_formulas import Factor
-from bertcalc.text.digits import multiple
+from bertcalc.explore.factor_formulas import FOLLOWS, MOSTLY, STAYS, FigureGrowth, growth_words
+from bertcalc.text.live_numbers import fill
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.shell.present import presenting
 
 
-def grown_by(factor: Factor | None, letters: Mapping[str, str] = EVERY_LETTER) -> str:
+def grown_by(growth: FigureGrowth) -> str:
     """The factor and its reason: "× 4.00: H²", or without a reason "× 4.00"; empty if nothing has grown."""
-    reason = factor.text(_, letters) if factor else ""
-    return with_colon(times(factor), reason) if reason else times(factor)
+    return growth_words(growth, with_colon("{times}", "{reason}"), _(STAYS), _(MOSTLY), FOLLOWS)
 
 
-def times(factor: Factor | None) -> str:
+def times(growth: FigureGrowth) -> str:
     """The factor without its reason, for rows with little space: "× 4.00"; empty if nothing has grown."""
-    return f"× {multiple(factor.ratio.numerator, factor.ratio.denominator)}" if factor else ""
+    return growth_words(growth._replace(terms=()), "", "", "", ())
 
 
-def show_growth(factor: Factor | None, quantity: str, preset: str) -> None:
+def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
     """Show the growth of a quantity in a line, with a link to its curves; nothing if it has not grown."""
-    if factor and not presenting():
+    if growth.factor and not presenting():
         message = _("{quantity} {grown}, against {preset}")
         with st.container(horizontal=True, vertical_alignment="center"):  # a link's label would be cut off on a phone
-            st.caption(message.format(quantity=quantity, grown=grown_by(factor), preset=preset), width="content")
+            live.caption(fill(message, quantity=quantity, grown=grown_by(growth), preset=preset), width="content")
             show_way_to_sweep()
 
 

@@ -1,11 +1,14 @@
 """Large numbers, each with a small text below it."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import streamlit as st
 
 from bertcalc.text.digits import signed_count
+from bertcalc.text.live_numbers import grouped, is_live, joined
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.numbers import metric_width, text_width
 
@@ -13,21 +16,31 @@ from pages.ui.widgets.numbers import metric_width, text_width
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
     """Show a number, at least ``least`` pixels wide; the text below has no arrow or colour unless ``look`` says so."""
     width = metric_width(least, value, below)
-    st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
+    with _place(value, below):
+        st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
 
 
-def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 0) -> None:
+def _place(value: str, below: str) -> AbstractContextManager[object]:
+    """A container for a number that moves with the sliders; for others none is needed."""
+    if not is_live((value, below)):
+        return nullcontext()
+    key = live.key()
+    live.put(key, "value", 0, value)
+    live.put(key, "delta", 0, below)
+    return st.container(key=key, width="content")
+
+
+def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 10) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
     ``grown`` is the factor that belongs to the difference. Space is reserved for a difference as large as the total,
     and a factor of ``room`` characters, so that the first step moves nothing.
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
-    change = " · ".join(filter(None, (signed_count(difference), grown)))
-    arrow = "up" if difference > 0 else "down" if difference else "off"
+    change = joined(" · ", (signed_count(difference), grown))
     below = max(text_width(change), len(signed_count(total)) + room) + text_width(f" {against}")
     width = metric_width(max(290, 7 * text_width(label), 7 * below + 30), f"{total:,}", "")
-    show_metric(label, f"{total:,}", change, least=0, delta_arrow=arrow, delta_description=against, width=width)
+    show_metric(label, grouped(total), change, least=0, delta_description=against, width=width)
 
 
 def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:

@@ -5,6 +5,7 @@ from unicodedata import east_asian_width
 
 from bertcalc.charts.labels import SUFFIXES
 from bertcalc.text.digits import MINUS, compact, scaled, share, significant
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell.i18n import _
 
 
@@ -21,7 +22,7 @@ def signed_percent(part: Fraction) -> str:
 
 def percentage(figure: str) -> str:
     """A figure with a percent sign, with a space before it in English and without one in Chinese."""
-    return _("{figure} %").format(figure=figure)
+    return fill(_("{figure} %"), figure=figure)
 
 
 def metric_width(least: int, value: str, delta: str) -> int:
@@ -41,7 +42,7 @@ def unbroken(text: str) -> str:
 def counted(count: int, unit: str) -> str:
     """A count to the last digit, with its unit."""
     units = {"parameters": _("{count} parameters"), "bytes": _("{count} bytes")}
-    return units.get(unit, f"{{count}} {unit}").format(count=f"{count:,}")
+    return fill(units.get(unit, f"{{count}} {unit}"), count=grouped(count))
 
 
 def short(count: float, unit: str) -> str:

@@ -1,7 +1,7 @@
 """The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
 
-Streamlit's own slider sends its value when it is released. This one sends while it is dragged (panel.js), as fast as
-answers come: a second component, drawn at the end of the page, tells it that the page has arrived.
+While a slider is dragged, the browser computes the page (pages/ui/shell/live); the server gets its value when it is let
+go. A second component, drawn at the end of the page, tells the panel that the page has arrived.
 """
 
 from collections.abc import Callable, Collection
@@ -14,7 +14,7 @@ from bertcalc.config import LETTERS, Problem
 from bertcalc.config.fields import EVERY_LETTER, MEANINGS
 from bertcalc.controls.chosen_model import NAMES
 from bertcalc.controls.model_history import ModelHistory
-from bertcalc.controls.stops import SLIDERS, Locks, stops
+from bertcalc.controls.stops import SLIDERS, Locks, alike, followers, stops
 from bertcalc.families.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.text.amounts import whole
@@ -61,8 +61,8 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
     steps = present_model.track()
     problems = {problem.field: problem for problem in steps.problems()}
     drawn = [field for field in SLIDERS if field in fields or field in problems]
-    plain = steps.kept == steps.kept.reset() and not steps.attempt
-    acts = actions(not steps.can_undo, not steps.can_redo, plain, steps.kept.preset)
+    plain = steps.present == steps.present.reset() and not steps.attempt
+    acts = actions(not steps.can_undo, not steps.can_redo, plain, steps.present.preset)
     draw(page, [_field(steps, field, problems.get(field)) for field in drawn], acts, _take, lecture=lecture)
 
 
@@ -113,10 +113,11 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 
 def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
-    not_counted = field == "num_attention_heads" and not version_of(steps.kept.config).distances
+    not_counted = field == "num_attention_heads" and not version_of(steps.present.config).distances
     typed = steps.attempt.get(field)
     label, name = _(WORDS[field]), present.config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
+    field_stops = stops(steps.present.config, field, steps.present.locks, also=start)
     return {
         "name": field,
         "label": label,
@@ -125,7 +126,9 @@ def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str
         "help": with_colon(name, _(MEANINGS[field])),
         "exact": _("{field}, exact value").format(field=listed((label, name))),
         "value": getattr(present.config, field),
-        "stops": stops(steps.kept.config, field, steps.kept.locks, also=start),
+        "stops": field_stops,
+        "followers": [followers(present.config, field, stop, present.locks) for stop in field_stops],
+        "alike": [alike(present.config, field, stop, present.locks) for stop in field_stops],
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
         "lock": _lock(steps, field),
         "note": _("The number of heads does not change the count.") if not_counted else None,
@@ -175,8 +178,8 @@ def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
 def _take(event: dict[str, Any]) -> None:
     steps = present_model.track()
     match event:
-        case {"do": "move", "field": str(field), "value": int(value), "final": bool(final)} if field in SLIDERS:
-            steps.move(field, value, final=final)
+        case {"do": "move", "field": str(field), "value": int(value)} if field in SLIDERS:
+            steps.move(field, value)
         case {"do": "type", "field": str(field), "text": str(text)} if field in SLIDERS:
             steps.move(field, whole_number(text))
         case {"do": "repair", "field": str(field), "repair": int(number)}:

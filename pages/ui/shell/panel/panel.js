@@ -1,11 +1,9 @@
-// The sliders of the model. An action is shown at once, and sent to the server at once if no event awaits an answer.
-// Otherwise it is queued, with only the last value of a drag, and the queue is sent when the page is drawn. So a drag
-// never requests more than the server can answer, and the last value always wins.
+// The sliders of the model. While one is moved, the browser computes the page (live.js); the server is told when it is
+// let go. An event is sent at once if none awaits an answer, otherwise when the page is drawn.
 
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
 const TRIES = 5; // how often an event is sent again if a connection or an interrupted run lost it
 const PRESS = 500; // ms within which a run that a button requested has begun
-const GRIP = 100; // ms within which a key press or a click ends: it sends one event
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
 const panels = new WeakMap();
 let sent = 0; // the number of the last event of this browser window
@@ -51,9 +49,8 @@ class Panel {
     clearTimeout(this.timer);
   }
 
-  // A new event replaces the intermediate moves of its field; a released slider is a step, as repairs and locks are.
+  // A released slider is a step, as repairs and locks are.
   ask(event) {
-    this.queue = this.queue.filter((queued) => queued.do !== "move" || queued.final || queued.field !== event.field);
     const last = this.queue.at(-1);
     // Steps in one direction are added up; steps back and forth are not, as each stops at its end.
     if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) last.by += event.by;
@@ -92,6 +89,8 @@ class Panel {
     this.awaited = null;
     this.next();
     this.fields.forEach((field) => field.catchUp());
+    const moving = [...this.fields.values()].some(({ moved }) => moved);
+    if (this.awaited === null && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
 
   // Not while the next event or Back is under way: the address may be theirs already, before the panel shows them.
@@ -102,6 +101,17 @@ class Panel {
     const names = this.whole && !idle ? null : this.data.names;
     const ours = Object.entries(this.link).filter(([name]) => names === null || names.includes(name));
     writeLink(names, Object.fromEntries(ours));
+  }
+
+  // A slider is at another stop: the page is computed for it, and the fields that follow it show their values.
+  move(name, value, followers, alike) {
+    const sizes = { ...this.sizes(), [name]: value, ...followers };
+    for (const [other, size] of Object.entries(followers)) this.fields.get(other)?.show(size);
+    window.dispatchEvent(new CustomEvent("bertcalc-sizes", { detail: { sizes, alike } }));
+  }
+
+  sizes() {
+    return Object.fromEntries([...this.fields.values()].map(({ name, value }) => [name, value]));
   }
 
   waits(name) {
@@ -211,8 +221,8 @@ class Field {
       if (this.panel.data.lecture) range.blur(); // so that the arrow keys lead through the lecture again
     });
     range.addEventListener("pointercancel", () => {
-      this.show(this.before); // a finger that moved up or down scrolls the page
-      this.letGo();
+      this.move(this.before); // a finger that moved up or down scrolls the page
+      this.moved = this.held = false;
     });
     range.addEventListener("input", () => this.move(this.nearest(Number(range.value))));
     range.addEventListener("change", () => this.letGo());
@@ -272,30 +282,22 @@ class Field {
   }
 
   move(value) {
-    if (value !== this.value) {
-      this.wrong(null);
-      this.show(value);
-      if (this.following) this.ask(false);
-      else this.grip ??= setTimeout(() => this.follow(), GRIP);
-    }
+    if (value === this.value) return;
+    this.moved = true;
+    this.wrong(null);
     this.show(value);
-  }
-
-  follow() {
-    this.following = true;
-    this.ask(false);
+    const at = this.stops.indexOf(value);
+    this.panel.move(this.name, value, this.content.followers[at] ?? {}, this.content.alike[at] ?? false);
   }
 
   letGo() {
-    this.held = this.following = false;
-    if (this.grip === undefined) return;
-    clearTimeout(this.grip);
-    this.grip = undefined;
-    this.ask(true);
+    this.held = false;
+    if (this.moved) this.ask();
+    this.moved = false;
   }
 
-  ask(final) {
-    this.panel.ask({ do: "move", field: this.name, value: this.value, final });
+  ask() {
+    this.panel.ask({ do: "move", field: this.name, value: this.value });
   }
 
   type() {
@@ -310,7 +312,7 @@ class Field {
   restore() {
     this.typing = false;
     this.show(this.value);
-    if (this.content.problem !== null) this.ask(true);
+    if (this.content.problem !== null) this.ask();
   }
 
   show(value) {
@@ -345,7 +347,7 @@ class Field {
   // Show the server's values, unless the slider is held or one of its events has no answer yet.
   catchUp() {
     const { content } = this;
-    if (this.held || this.grip !== undefined || this.panel.waits(this.name)) return;
+    if (this.held || this.panel.waits(this.name)) return;
     this.stops = content.stops;
     [this.range.min, this.range.max] = [content.stops[0], content.stops.at(-1)];
     this.exact.setAttribute("aria-valuemin", 1);

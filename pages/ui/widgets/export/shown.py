@@ -12,6 +12,7 @@ from bertcalc.export.table import Table
 from bertcalc.text import code
 from bertcalc.text.digits import brief
 from pages.ui.shell.present import presenting
+from pages.ui.widgets.live_chart import draw_live_chart
 
 _MOST_ROWS = 400  # of a table on the projector: bert-large has 391 tensors
 
@@ -88,14 +89,16 @@ def note(element: Shown) -> None:
     shown_elements().append(element)
 
 
-def draw_chart(columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, **options: Any) -> None:
-    """Draw a Vega-Lite chart.
+def draw_chart(
+    columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, key: str = "", **options: Any
+) -> None:
+    """Draw a Vega-Lite chart; a ``key`` is needed for one that can be clicked.
 
     ``numbers`` are the columns to export, with their titles; other columns, and rows without all of these, only
     describe how the chart is drawn.
     """
     note(Shown(alt, columns, spec=spec, numbers=numbers))
-    st.vega_lite_chart(sent(columns), spec, alt=alt, **options)
+    draw_live_chart(columns, spec, alt, key or f"chart-{len(shown_elements())}", **options)
 
 
 def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], **options: Any) -> None:

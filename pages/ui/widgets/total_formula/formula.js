@@ -4,8 +4,11 @@ const drawn = new WeakMap();
 
 export default function ({ data, parentElement }) {
   if (!drawn.has(parentElement)) drawn.set(parentElement, start(parentElement));
-  drawn.get(parentElement).draw(data);
+  const { draw } = drawn.get(parentElement);
+  joinPart("total-formula", data.run, (value) => draw(presentData(data, value)));
+  draw(presentData(data, () => null));
   return () => {
+    parts.delete("total-formula");
     drawn.get(parentElement).stop();
     drawn.delete(parentElement);
   };

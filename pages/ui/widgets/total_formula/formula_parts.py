@@ -7,14 +7,17 @@ which ``tips`` has the lines of its tip, ``label``, its name for a screen reader
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
 
-from bertcalc.config.fields import field_named
-from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, filled
+from bertcalc.config.fields import field_named, is_int
+from bertcalc.live.live_formulas import live_reading, live_size, with_formula
+from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, in_braces
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
 from bertcalc.model.totals import Component, over_layers
+from bertcalc.text.live_numbers import LiveText, fill, grouped
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.words import COUNTED, brace_of, greek, lines_of
@@ -34,7 +37,10 @@ def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, An
 
 
 def leaves(text: str) -> list[Part]:
-    """The letters, digits and signs of a formula in plain text, such as 4H²."""
+    """The letters, digits and signs of a formula in plain text, such as 4H²; live numbers are digits."""
+    if isinstance(text, LiveText):
+        parts = (leaves(part) if type(part) is str else [["digit", part]] for part in text.parts)
+        return [leaf for part in parts for leaf in part]
     return [[str(match.lastgroup), match[0].translate(_DIGITS)] for match in _TOKEN.finditer(text)]
 
 
@@ -42,11 +48,11 @@ def data_of(
     written: str, total: int, letters: Iterable[Part], numbers: Iterable[Part], chips: Iterable[Part], tips: Tips
 ) -> dict[str, Any]:
     """The data of the component: the text for a screen reader, lines of parts, and the tips."""
-    whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", f"{total:,}"]]}
+    whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", grouped(total)]]}
     in_letters: Part = {"is": "sum", "parts": list(letters)}
     in_numbers: Part = {"is": "sum", "parts": [*numbers, whole]}
     return {
-        "label": f"N = {written} = {total:,}",
+        "label": fill("N = {written} = {total:,}", written=written, total=total),
         "lines": [
             {"is": "line", "parts": [{"is": "start", "parts": [["letter", "N"], _EQUALS]}, in_letters]},
             {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, in_numbers]},
@@ -56,6 +62,19 @@ def data_of(
     }
 
 
+def equation(letters: str, numbers: str, result: str) -> str:
+    """Letters = numbers = result, without a result that the numbers already are."""
+    whole = fill("{letters} = {numbers}", letters=letters, numbers=numbers)
+    same = len(leaves(numbers)) == 1
+    return whole if same else fill("{whole} = {result}", whole=whole, result=result)
+
+
+def between(sign: str, texts: Sequence[str]) -> str:
+    """Texts with a sign between them."""
+    named = {f"text{at}": text for at, text in enumerate(texts)}
+    return fill(sign.join(f"{{{name}}}" for name in named), **named)
+
+
 class _TotalBuilder:
     """Makes the parts and tips of the formula in one pass over its terms."""
 
@@ -63,10 +82,12 @@ class _TotalBuilder:
         self._config = model.config
         self._colors = colors
         self._tensors = {tensor.name: tensor for tensor in over_layers(model)}
-        self._total = sum(tensor.num_parameters() for tensor in self._tensors.values())
-        self._sizes = {name: tensor._replace(copies=1).num_parameters() for name, tensor in self._tensors.items()}
+        self._sizes = {
+            field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)
+        }
         self._norm = norm_kind(model)
         self._terms = component_terms(model)
+        self._total = live_reading(Model.num_parameters, model)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
         self._tips: Tips = {}
 
@@ -104,20 +125,20 @@ class _TotalBuilder:
         """A term as it is written in its bracket; its tip has the whole term."""
         elements, copies = self._elements(term.tensors), self._copies(term.tensors)
         key = term.tensors[0].name  # stays the same if there are more tensors: 8H² for 4H²
-        text = f"{term.text} = {filled(term.text, self._config)}"
+        numbers = self._filled(term.text)
         share = _("{share} of the model")
         if self._is_layers(term.tensors):
             share = _("In each layer: {layers:,} · {one:,} = {count:,}, {share} of the model")
-        figures = {
+        figures: dict[str, Any] = {
             "layers": copies,
             "one": elements,
             "count": elements * copies,
             "share": percent(elements * copies, self._total),
         }
         self._tips[key] = [
-            text if text.endswith(f" {elements:,}") else f"{text} = {elements:,}",
+            equation(term.text, numbers, grouped(elements)),
             *lines_of(term.tensors, self._tensors),
-            share.format(**figures),
+            fill(share, **figures),
         ]
         return {"is": "part", "key": key, "label": inside, "brace": brace_of(term), "parts": leaves(inside)}
 
@@ -125,12 +146,14 @@ class _TotalBuilder:
         """The tip of a bracket: its tensors, or the layers."""
         tensors = [tensor for term in bracket.terms for tensor in term.tensors]
         elements, copies = self._elements(tensors), self._copies(tensors)
-        share = _("{share} of the model").format(share=percent(elements * copies, self._total))
+        share = fill(_("{share} of the model"), share=percent(elements * copies, self._total))
+        figures: dict[str, Any] = {"whole": bracket.text, "copies": copies, "one": elements, "all": copies * elements}
         if self._is_layers(tensors):
-            layers = _("Layers: {layers:,}, each with its own {tensors:,} tensors")
-            text = layers.format(layers=copies, tensors=len(tensors))
-            return [f"{bracket.text} = {copies:,} · {elements:,} = {copies * elements:,}", text, share]
-        numbers = f"{bracket.text} = {filled(bracket.text, self._config)} = {elements:,}"
+            text = fill(
+                _("Layers: {layers:,}, each with its own {tensors:,} tensors"), layers=copies, tensors=len(tensors)
+            )
+            return [fill("{whole} = {copies:,} · {one:,} = {all:,}", **figures), text, share]
+        numbers = fill("{whole} = {numbers} = {one:,}", numbers=self._filled(bracket.text), **figures)
         return [numbers, *lines_of(tensors, self._tensors), share]
 
     def _numbers(self) -> Iterator[Part]:
@@ -142,17 +165,20 @@ class _TotalBuilder:
             for tensor in sorted(tensors, key=lambda tensor: not self._is_layers([tensor])):
                 groups.setdefault(tensor.copies, []).append(tensor)
             sums = [(self._copies(group), self._elements(group), group) for group in groups.values()]
-            number = " + ".join(
-                f"{copies:,} · {elements:,}" if self._is_layers(group) else f"{elements:,}"
+            numbers = tuple(
+                fill("{copies:,} · {elements:,}", copies=copies, elements=elements)
+                if self._is_layers(group)
+                else grouped(elements)
                 for copies, elements, group in sums
             )
+            number = between(" + ", numbers)
             count = sum(copies * elements for copies, elements, _group in sums)
             written = " + ".join(bracket.text for bracket in brackets)
-            text = _("{tensors:,} tensors, {share} of the model")
-            text = text.format(
-                tensors=sum(copies * len(group) for copies, _elements, group in sums), share=percent(count, self._total)
-            )
-            self._tips[component] = [with_colon(_(component), f"{written} = {count:,}"), text]
+            tensor_count = sum(copies * len(group) for copies, _elements, group in sums)
+            share = percent(count, self._total)
+            text = fill(_("{tensors:,} tensors, {share} of the model"), tensors=tensor_count, share=share)
+            whole = fill("{written} = {count:,}", written=written, count=count)
+            self._tips[component] = [with_colon(_(component), whole), text]
             part: Part = {"is": "part", "key": component, "label": number, "parts": leaves(number)}
             sign = [] if component == self._terms[0][0] else [_NEXT]
             yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
@@ -161,22 +187,27 @@ class _TotalBuilder:
         """Each letter of the formula with its value and its name."""
         own_name = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
-            field, value = FIELD_OF[letter], filled(letter, self._config)
-            about = [f"{own_name(field)} {letter} = {value}", _(field_named(field).meaning)]
+            field, value = FIELD_OF[letter], self._filled(letter)
+            named = fill("{name} {letter} = {value}", name=own_name(field), letter=letter, value=value)
+            about = [named, _(field_named(field).meaning)]
             yield self._chip(letter, value, _(COUNTED[field]), about)
-        norms = [tensor for tensor in self._tensors.values() if tensor.place.role == "norm"]
+        terms = [term for _component, brackets in self._terms for bracket in brackets for term in bracket.terms]
+        norms = [tensor for term in terms for tensor in term.tensors if tensor.place.role == "norm"]
         letters = greek(norms)
         # Several widths: ALBERT's embeddings are narrower than its layers.
-        units = " / ".join(dict.fromkeys(f"{tensor.shape[0]:,}" for tensor in norms))
-        count = sum(tensor.copies for tensor in norms if tensor.name.endswith("weight"))
+        units = between(" / ", tuple(dict.fromkeys(map(self._unit, norms))))
+        count = sum(self._copies([tensor]) for tensor in norms if tensor.name.endswith("weight"))
         if "β" in letters:
             norm, meaning = _("{value} each, LayerNorm"), _("γ (weight) and β (bias) of a LayerNorm")
             does = _("γ scales and β shifts each of the {units} elements of a token's vector.")
         else:
             norm, meaning = _("{value}, LayerNorm"), _("γ (weight): there is no β (bias)")
             does = _("γ scales each of the {units} elements of a token's vector.")
-        lines = (norm, meaning, does.format(units=units), _("LayerNorms in the model: {count:,}").format(count=count))
-        first, *about = (line.replace("LayerNorm", self._norm) for line in lines)
+        first, *about = (
+            line.replace("LayerNorm", self._norm)
+            for line in (norm, meaning, does, _("LayerNorms in the model: {count:,}"))
+        )
+        about = [fill(line, units=units, count=count) for line in about]
         yield self._chip(letters, units, first, about)
 
     def _chip(self, letters: str, value: str, message: str, about: list[str]) -> Part:
@@ -184,14 +215,25 @@ class _TotalBuilder:
         self._tips[letters] = about
         before, after = message.split("{value}")
         parts = [["letter", letters], ["name", before], ["value", value], ["name", after]]
-        return {"is": "chip", "key": letters, "label": f"{letters} {message.format(value=value)}", "parts": parts}
+        label = fill("{letters} {text}", letters=letters, text=fill(message, value=value))
+        return {"is": "chip", "key": letters, "label": label, "parts": parts}
+
+    def _filled(self, text: str) -> str:
+        return fill(in_braces(text), **{letter: self._sizes[FIELD_OF[letter]] for letter in re.findall("[A-Z]", text)})
 
     def _elements(self, tensors: Iterable[Tensor]) -> int:
         """The elements of tensors, in one layer if they are in every layer."""
-        return sum(self._sizes[tensor.name] for tensor in tensors)
+        return sum(self._live(prod(self._tensors[tensor.name].shape), prod(tensor.shape)) for tensor in tensors)
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:
-        return self._tensors[tensors[0].name].copies
+        return self._live(self._tensors[tensors[0].name].copies, tensors[0].copies)
+
+    def _unit(self, norm: Tensor) -> str:
+        return grouped(self._live(self._tensors[norm.name].shape[0], norm.shape[0]))
+
+    def _live(self, number: int, formula: Any) -> int:
+        live_number: int = with_formula(number, formula, self._sizes)
+        return live_number
 
     def _is_layers(self, tensors: Sequence[Tensor]) -> bool:
         """Whether tensors are in every layer; their symbolic copies say so even if there is only one layer."""

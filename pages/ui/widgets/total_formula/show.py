@@ -4,11 +4,16 @@ from typing import Any
 
 from bertcalc.model.model import Model
 from pages.ui.session.component import component
+from pages.ui.shell import live
 from pages.ui.shell.theme import colors
 from pages.ui.widgets.total_formula.formula_parts import total_formula
 
 _component = component(
-    "total_formula", "session/dom.js", "widgets/total_formula/formula.css", "widgets/total_formula/formula.js"
+    "total_formula",
+    "session/dom.js",
+    "shell/live/parts.js",
+    "widgets/total_formula/formula.css",
+    "widgets/total_formula/formula.js",
 )
 
 
@@ -18,4 +23,4 @@ def show_total_formula(model: Model) -> None:
 
 def draw_formula(data: dict[str, Any]) -> None:
     """Draw a formula from its parts (see formula_parts.py)."""
-    _component(data=data, key="total-formula")
+    _component(data={"run": live.run(), **live.with_arguments(data)}, key="total-formula")

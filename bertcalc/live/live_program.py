@@ -1,31 +1,31 @@
 """Live values as a program for a browser: one list of operations, each of which can use the results of those before it.
 
->>> from bertcalc.text.live_numbers import Node, fill, live
->>> hidden = live(768, Node("field", ("hidden_size",)))
->>> program = Program()
+>>> from bertcalc.text.live_numbers import LiveNode, fill, live
+>>> hidden = live(768, LiveNode("field", ("hidden_size",)))
+>>> program = LiveProgram()
 >>> program.add(fill("{count:,} weights", count=hidden * hidden))
 [3]
 >>> program.operations
 [['field', 'hidden_size'], ['*', [0], [0]], ['grouped', [1]], ['text', [2], ' weights']]
 
-An argument is a text, a safe integer, true, false, null, or a list: [3] is the result of operation 3, ["i", "9…"] a large
-integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list of arguments.
+An argument is a text, a safe integer, true, false, null, or a list: [3] is the result of operation 3, ["i", "9…"] a
+large integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list of arguments.
 """
 
 from fractions import Fraction
 from typing import Any
 
-from bertcalc.text.live_numbers import Live, Node, node_of
+from bertcalc.text.live_numbers import Live, LiveNode, node_of
 
 _SAFE = 2**53  # integers up to this are exact in a browser's JSON
 
 
-class Program:
+class LiveProgram:
     """Collects the operations of values; equal operations become one."""
 
     def __init__(self) -> None:
         self.operations: list[list[Any]] = []
-        self._places: dict[Node, int] = {}
+        self._places: dict[LiveNode, int] = {}
 
     def add(self, value: Any) -> Any:
         """Add the operations of a value, and return it as an argument."""
@@ -37,7 +37,7 @@ class Program:
 
     def _argument(self, value: Any) -> Any:
         match value:
-            case Node():
+            case LiveNode():
                 return [self._place(value)]
             case tuple():
                 return ["l", *map(self._argument, value)]
@@ -52,7 +52,7 @@ class Program:
         message = f"a browser cannot compute with {type(value).__name__}"
         raise TypeError(message)
 
-    def _place(self, node: Node) -> int:
+    def _place(self, node: LiveNode) -> int:
         if node not in self._places:
             operation = [node.operation, *map(self._argument, node.arguments)]
             self._places[node] = len(self.operations)

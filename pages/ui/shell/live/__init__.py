@@ -1,0 +1,122 @@
+"""What moves with the sliders in the browser: the page's live numbers as one program, and where they stand.
+
+While a page is drawn, each live text and chart adds what it needs. At the end of the run ``show`` sends all of it, and
+live.js computes it again in every frame of a drag. After a run it compares what Python wrote with what it computes.
+"""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.live.live_program import LiveProgram
+from bertcalc.text.live_numbers import Live, LiveText
+from pages.server.limited_log import LimitedLog
+from pages.ui.session.component import component
+
+_LIVE = component("bertcalc_live", "../../bertcalc/live/runtime.js", "shell/live/parts.js", "shell/live/live.js")
+_MISMATCHES = LimitedLog("A browser computed something else")
+_LONGEST = 300  # characters of a reported mismatch
+
+
+class _Page:
+    """The live values of a run."""
+
+    def __init__(self, run: int) -> None:
+        self.run = run
+        self.program = LiveProgram()
+        self.places: list[dict[str, Any]] = []
+        self.expected: dict[int, str] = {}
+
+
+def begin() -> None:
+    """Forget the last run's values."""
+    last: _Page | None = st.session_state.get("live page")
+    st.session_state["live page"] = _Page(last.run + 1 if last else 1)
+
+
+def _page() -> _Page:
+    if "live page" not in st.session_state:
+        begin()
+    page: _Page = st.session_state["live page"]
+    return page
+
+
+def argument(value: Any) -> Any:
+    """The argument of the page's program that computes a value; None if the value is not live."""
+    if not isinstance(value, Live):
+        return None
+    page = _page()
+    place = page.program.add(value)
+    if isinstance(value, LiveText):
+        page.expected[place[0]] = str(value)
+    return place
+
+
+def with_arguments(data: Any) -> Any:
+    """The data of a component, in which each live text has its argument beside it."""
+    if isinstance(data, Live):
+        return {"text": str(data), "live": argument(data)}
+    if isinstance(data, Mapping):
+        return {name: with_arguments(value) for name, value in data.items()}
+    return [*map(with_arguments, data)] if isinstance(data, list | tuple) else data
+
+
+def run() -> int:
+    """The number of this run, which a component sends with its arguments: they belong to this run's program."""
+    return _page().run
+
+
+def key() -> str:
+    """A key for the next container of live text."""
+    return f"live-{len(_page().places)}"
+
+
+def put(key: str, role: str, at: int, value: object) -> None:
+    """Say that a text is in a container with a key: element number ``at`` of the role "value", "delta" or "text"."""
+    if (place := argument(value)) is not None:
+        _page().places.append({"key": key, "role": role, "at": at, "value": place})
+
+
+def markdown(text: str, **look: Any) -> None:
+    """Show a text whose live parts move with the sliders; it may have Markdown, but no HTML."""
+    _show(st.markdown, text, look)
+
+
+def caption(text: str, **look: Any) -> None:
+    """Show a live text in small type."""
+    _show(st.caption, text, look)
+
+
+def _show(draw: Any, text: str, look: Mapping[str, Any]) -> None:
+    if not isinstance(text, LiveText):
+        draw(text, **look)
+        return
+    place = key()
+    html: list[str] = []
+    live_parts = [part for part in text.parts if isinstance(part, LiveText)]
+    for part in text.parts:
+        written = escape(part, quote=False).replace("&gt;", ">")
+        html.append(f"<span class='live'>{written or '&#8203;'}</span>" if isinstance(part, LiveText) else written)
+    with st.container(key=place, width=look.get("width", "stretch")):
+        draw("".join(html), unsafe_allow_html=True, **look)
+    for at, part in enumerate(live_parts):
+        put(place, "text", at, part)
+
+
+def show(sizes: Mapping[str, int]) -> None:
+    """Send the program, and the sizes that this run shows."""
+    page = _page()
+    expected = [[at, text] for at, text in page.expected.items()]
+    data = {"operations": page.program.operations, "places": page.places, "expected": expected}
+    _LIVE(
+        key="live",
+        data={"run": page.run, "sizes": dict(sizes), **data},
+        on_mismatch_change=_log_mismatch,
+    )
+
+
+def _log_mismatch() -> None:
+    """Log what a browser computed otherwise. What it says is not trusted."""
+    _MISMATCHES.note(f"{st.session_state.get('live', {}).get('mismatch')!r}"[:_LONGEST])

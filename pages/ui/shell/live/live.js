@@ -1,0 +1,86 @@
+// Computes the page's live numbers in every frame in which a slider moves, and writes them where they stand.
+
+const page = (window.bertcalcLive ??= { ahead: null });
+
+export default function ({ data, setTriggerValue }) {
+  page.report = (mismatch) => setTriggerValue("mismatch", mismatch);
+  update(data);
+}
+
+function update(data) {
+  if (!page.listening) listen();
+  page.data = data;
+  try {
+    page.program = new Program(data.operations);
+  } catch (error) {
+    page.program = null;
+    console.error(`bertcalc: ${error.message}`);
+    return;
+  }
+  if (page.ahead) return write();
+  markOlder(false);
+  compute(data.sizes);
+  compare();
+  write();
+}
+
+function listen() {
+  page.listening = true;
+  // At sizes with other formulas everything waits for the server.
+  window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike } }) => {
+    if (alike) page.ahead = sizes;
+    markOlder(true, !alike);
+    page.frame ??= requestAnimationFrame(write);
+  });
+  window.addEventListener("bertcalc-settled", () => (page.ahead = null)); // the server has caught up
+  // React writes the server's text again when it draws a part anew: not while a hand is ahead of the server.
+  new MutationObserver(() => page.ahead && !page.frame && writeTexts()).observe(document.querySelector(".stApp"), {
+    subtree: true,
+    childList: true,
+    characterData: true,
+  });
+}
+
+// What does not move with the sliders is visibly older while they are ahead of the server.
+function markOlder(isOlder, isWhole = false) {
+  document.body.classList.toggle("bertcalc-older", isOlder);
+  document.body.classList.toggle("bertcalc-older-whole", isWhole);
+}
+
+function compute(sizes) {
+  page.program.run({ ...page.data.sizes, ...sizes });
+}
+
+// What Python wrote is what the browser computes; anything else is a fault of ours.
+function compare() {
+  for (const [at, text] of page.data.expected) {
+    const computed = page.program.value([at]);
+    if (computed === text) continue;
+    console.error(`bertcalc: the server wrote ${text}, the browser computes ${computed}`);
+    page.report({ text, computed: `${computed}`, sizes: page.data.sizes });
+    return;
+  }
+}
+
+const ROLES = { value: "[data-testid=stMetricValue]", delta: "[data-testid=stMetricDelta]", text: ".live" };
+
+function write() {
+  page.frame = null;
+  if (!page.program) return;
+  if (page.ahead) compute(page.ahead);
+  writeTexts();
+  for (const { run, draw } of parts.values()) if (run === page.data.run) draw((value) => page.program.value(value));
+}
+
+function writeTexts() {
+  for (const { key, role, at, value } of page.data.places) {
+    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
+    const text = page.program.value(value);
+    if (element && text !== null) writeText(element, text);
+  }
+}
+
+function writeText(element, text) {
+  const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+  if (node && node.data !== text) node.data = text;
+}

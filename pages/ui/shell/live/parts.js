@@ -1,0 +1,15 @@
+// The parts of the page that draw live values themselves, such as charts. Each has the number of the run whose program
+// its arguments belong to, and a function that draws it with what an argument is now.
+const parts = (window.bertcalcParts ??= new Map());
+
+function joinPart(key, run, draw) {
+  parts.set(key, { run, draw });
+}
+
+// Data in which each live text is what it is now.
+function presentData(data, value) {
+  if (Array.isArray(data)) return data.map((part) => presentData(part, value));
+  if (data === null || typeof data !== "object") return data;
+  if (data.live) return value(data.live) ?? data.text;
+  return Object.fromEntries(Object.entries(data).map(([name, part]) => [name, presentData(part, value)]));
+}

@@ -1,0 +1,60 @@
+"""Vega-Lite charts in a component of ours: the browser can redraw them from live columns, at every move of a slider."""
+
+from collections.abc import Callable, Mapping
+from math import isnan
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.charts.blocks import config_of, with_plain_data
+from bertcalc.charts.columns import Columns
+from bertcalc.text.live_numbers import is_live
+from pages.server.vega import ADDRESS
+from pages.ui.session.component import component
+from pages.ui.shell import live
+from pages.ui.shell.theme import appearance
+
+_CHART = component(
+    "bertcalc_chart",
+    *("widgets/live_chart/chart.css", "session/dom.js", "shell/live/parts.js", "widgets/live_chart/chart.js"),
+    isolate_styles=False,  # the tooltip is outside of the component
+)
+
+
+def is_live_chart(columns: Columns) -> bool:
+    """Whether the sliders move anything in a chart."""
+    return any(map(is_live, map(list, columns.values())))
+
+
+def draw_live_chart(
+    columns: Columns, spec: Mapping[str, Any], alt: str, key: str, on_select: Callable[[], None] | None = None
+) -> None:
+    """Draw a chart. A click is in ``st.session_state[key].chosen``, by the name of the parameter that it chooses."""
+    drawn = {**with_plain_data(spec), "config": {**config_of(appearance()), **spec.get("config", {})}}
+    arguments = {name: [live.argument(cell) for cell in cells] for name, cells in columns.items() if is_live([*cells])}
+    parts = [spec, *spec.get("layer", [])] if on_select else []
+    data = {
+        "key": key,
+        "run": live.run(),
+        "vega": ADDRESS,
+        "spec": drawn,
+        "alt": alt,
+        "columns": {name: [_cell(cell) for cell in cells] for name, cells in columns.items()},
+        "live": arguments,
+        "params": [param["name"] for part in parts for param in part.get("params", [])],
+    }
+    _CHART(data=data, key=key, on_chosen_change=on_select or (lambda: None))
+
+
+def chosen(key: str, param: str) -> list[dict[str, Any]]:
+    """The values that a click in the chart ``key`` chose. What a browser sends is not trusted."""
+    sent = st.session_state.get(key, {}).get("chosen")
+    values = sent.get(param) if isinstance(sent, dict) else None
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
+
+
+def _cell(cell: Any) -> Any:
+    """A cell as a browser can read it: None instead of no number, and integers that it cannot hold as floats."""
+    if isinstance(cell, float) and isnan(cell):
+        return None
+    return float(cell) if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) >= 2**53 else cell

@@ -1,0 +1,92 @@
+// A Vega-Lite chart whose data the page's program can compute: Streamlit's own chart gives nobody its view.
+
+const charts = new WeakMap();
+const ROWS = "empty"; // Altair's name for the data of a chart that it got without data
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  if (!charts.has(parentElement)) charts.set(parentElement, new Chart(parentElement));
+  charts.get(parentElement).update(data, (chosen) => setTriggerValue("chosen", chosen));
+  return () => {
+    charts.get(parentElement)?.close();
+    charts.delete(parentElement);
+  };
+}
+
+function loaded(address) {
+  return (window.bertcalcVega ??= new Promise((resolve, reject) => {
+    const script = element("script", { type: "module", src: new URL(address, document.baseURI) });
+    script.onload = () => resolve(window.vegaEmbed);
+    script.onerror = reject;
+    document.head.append(script);
+  }));
+}
+
+class Chart {
+  constructor(parent) {
+    this.root = element("div", { class: "stVegaLiteChart", "data-testid": "stVegaLiteChart" });
+    parent.append(this.root);
+  }
+
+  update(data, choose) {
+    this.choose = choose;
+    this.data = data;
+    this.rows = rowsOf(data.columns);
+    joinPart(data.key, data.run, (value) => this.draw(value));
+    const spec = JSON.stringify([data.spec, data.alt]);
+    if (spec === this.spec) this.redraw();
+    else {
+      this.spec = spec;
+      this.embed();
+    }
+  }
+
+  async embed() {
+    const spec = this.spec;
+    const embed = await loaded(this.data.vega);
+    if (spec !== this.spec) return; // a newer one is under way
+    const datasets = { ...this.data.spec.datasets, [ROWS]: this.rows };
+    const whole = { ...this.data.spec, description: this.data.alt, data: { name: ROWS }, datasets };
+    const made = await embed(this.root, whole, {
+      ast: true,
+      actions: false,
+      defaultStyle: false,
+      logLevel: 1, // errors: Vega warns of charts that have no data yet
+      renderer: "svg",
+      tooltip: { disableDefaultStyle: true },
+    });
+    if (spec !== this.spec) return made.finalize();
+    this.made?.finalize();
+    this.made = made;
+    for (const name of this.data.params) {
+      made.view.addSignalListener(name, (_name, { vlPoint }) => vlPoint && this.choose({ [name]: vlPoint.or }));
+    }
+    this.redraw();
+  }
+
+  draw(value) {
+    this.rows = rowsOf(this.data.columns, (name, at) => {
+      const argument = this.data.live[name]?.[at];
+      const computed = argument ? value(argument) : null;
+      return typeof computed === "bigint" ? Number(computed) : computed;
+    });
+    this.redraw();
+  }
+
+  redraw() {
+    this.made?.view.data(ROWS, this.rows).runAsync();
+  }
+
+  close() {
+    this.spec = null;
+    parts.delete(this.data.key);
+    this.made?.finalize();
+  }
+}
+
+function rowsOf(columns, computed = () => null) {
+  const names = Object.keys(columns);
+  const count = names.length ? columns[names[0]].length : 0;
+  return Array.from({ length: count }, (_row, at) =>
+    Object.fromEntries(names.map((name) => [name, computed(name, at) ?? columns[name][at]])),
+  );
+}
