@@ -33,7 +33,7 @@ _SIGNS = str.maketrans({"·": "*", **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹", "01
 def value(formula: str, config: Any, **sizes: int) -> int:
     """What a formula in plain text is with the numbers of a configuration: Python reads it, with its signs replaced."""
     text = re.sub(r"([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", r"**\1", formula).translate(_SIGNS)
-    text = re.sub(r"(\d) (?=[A-Z(])", r"\1*", text)
+    text = re.sub(r"(\d) (?=[A-Z(])", r"\1*", re.sub(r"(?<=\d),(?=\d)", "", text))
     found: int = eval(text, letters_of(config) | sizes)
     return found
 
