@@ -28,6 +28,7 @@ class _Page:
         self.program = LiveProgram()
         self.places: list[dict[str, Any]] = []
         self.expected: dict[int, str] = {}
+        self.sizes: dict[str, int] = {}
 
 
 def begin() -> None:
@@ -66,6 +67,11 @@ def with_arguments(data: Any) -> Any:
 def run() -> int:
     """The number of this run, which a component sends with its arguments: they belong to this run's program."""
     return _page().run
+
+
+def note_sizes(sizes: Mapping[str, int]) -> None:
+    """Say the sizes of the page's call, such as batch_size, which no slider of the model moves."""
+    _page().sizes.update(sizes)
 
 
 def key() -> str:
@@ -112,7 +118,7 @@ def show(sizes: Mapping[str, int]) -> None:
     data = {"operations": page.program.operations, "places": page.places, "expected": expected}
     _LIVE(
         key="live",
-        data={"run": page.run, "sizes": dict(sizes), **data},
+        data={"run": page.run, "sizes": {**page.sizes, **sizes}, **data},
         on_mismatch_change=_log_mismatch,
     )
 
