@@ -206,6 +206,12 @@ def fill(message: str, **values: Any) -> str:
     return filled
 
 
+def between(sign: str, texts: Iterable[str]) -> str:
+    """``sign.join`` of texts, live if one of them is."""
+    named = {f"text{at}": text for at, text in enumerate(texts)}
+    return fill(sign.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in named), **named)
+
+
 def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:
     for literal, name, form, _conversion in Formatter().parse(message):
         if literal:
