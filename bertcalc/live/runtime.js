@@ -7,6 +7,7 @@ const isFraction = (value) => value?.below !== undefined;
 const absolute = (value) => (value < 0n ? -value : value);
 
 function fraction(top, below) {
+  if (!below) throw new Error("a division by 0");
   let [larger, smaller] = [absolute(top), absolute(below)];
   while (smaller) [larger, smaller] = [smaller, larger % smaller];
   const by = below < 0n ? -larger : larger;
