@@ -345,7 +345,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     index, start = first, tokens[first].start
     while index < min(len(tokens), first + _MOST_TOKENS):
         token = tokens[index]
-        spelled = _letters(token, letters, beside=_beside_operator(tokens, index))
+        spelled = _letters(tokens, index, letters) if token.kind == "name" else ""
         if not complete and token.kind == "number" and token.amount:
             value = token.amount.value
             pieces.append(
@@ -455,10 +455,12 @@ def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
     return any(token.kind == "operator" and token.text not in "-−" for token in beside)
 
 
-def _letters(token: _Token, letters: Mapping[str, int], *, beside: bool) -> str:
+def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
     """A name as a product of letters: 4HI; empty if it is none. A and I are words unless they are multiplied."""
-    if token.kind != "name" or len(token.text) > 2 or (token.text in ("a", "A", "I", "p", "P") and not beside):
-        return letters_of(token.text) if token.text in _LONG_LETTERS else ""
+    token = tokens[index]
+    is_word = token.text in ("a", "A", "I", "p", "P") and not _beside_operator(tokens, index)
+    if len(token.text) > 2 or is_word:
+        return letters_of(token.text)
     if len(token.text) == 2 and not token.text.isupper():
         return ""
     return (

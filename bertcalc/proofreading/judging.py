@@ -21,7 +21,7 @@ from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.known_counts import published_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted
-from bertcalc.diagnosis.miscounts import counted, total
+from bertcalc.diagnosis.miscounts import counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
@@ -35,12 +35,11 @@ from bertcalc.proofreading.named_parts import (
     TABLES,
     all_parts,
     count_of_part,
-    counts_of,
+    counts_without_biases,
     meant_alone,
     meant_by_words,
     names_particular_part,
     scoped,
-    with_and_without_biases,
 )
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_keys_and_values, judge_share
 from bertcalc.proofreading.verdicts import LEAST, LEAST_WITHOUT_WORDS, NO_CLAIM, UNKNOWN, Judged, right_as, wrong_by
@@ -210,14 +209,10 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     if not said:
         return None
     names = (*context.names, *context.headings[:1])
-    for part in counts_of(PARTS, model):
-        beside = any(re.search(PARTS[part.part][1], name, re.I) for name in names)
-        for tensors in with_and_without_biases(part)[1:]:
-            right = total(tensors)
-            if beside and part.heads == "all" and right >= LEAST and line.means(right):
-                message = N_("{part} without biases")
-                counts = Problem.of(message, part=part_in_words(part, model))
-                return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
+    for right, part in counts_without_biases(model):
+        if right >= LEAST and line.means(right) and any(re.search(PARTS[part.part][1], name, re.I) for name in names):
+            counts = Problem.of(N_("{part} without biases"), part=part_in_words(part, model))
+            return Judged("right", counts=counts, counted=part)
     return None
 
 
@@ -391,8 +386,9 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     if side.reach or side.value.denominator != 1 or side.value < LEAST_WITHOUT_WORDS or side.is_calculation:
         return None
     for part in all_parts(model):
-        beside = any(re.search(PARTS[part.part][1], name, re.I) for name in context.names if part.part in PARTS)
-        if beside and part.heads == "all" and is_slip(int(side.value), part.right):
+        if part.part not in PARTS or part.heads != "all" or not is_slip(int(side.value), part.right):
+            continue
+        if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
             described = part_in_words(part, model)
             reason = Problem.of(message, right=part.right, part=described)
@@ -436,8 +432,13 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
     if side.reach or side.value < LEAST:
         return None
-    fitting = [part for part in (*all_parts(model), *_heads(model)) if part.right == side.value and part.heads == "all"]
-    return next(iter(fitting), None)
+    return _by_count(model).get(int(side.value)) if side.value.denominator == 1 else None
+
+
+@lru_cache(maxsize=32)
+def _by_count(model: Model) -> dict[int, Counted]:
+    """The parts, modules, tensors and heads by their counts; the first of each count."""
+    return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 
 @lru_cache(maxsize=32)

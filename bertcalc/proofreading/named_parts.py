@@ -1,7 +1,7 @@
 """Which part of a model the words around a number mean, and whether the number counts it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
-from bertcalc.diagnosis.miscounts import MiscountSizes, counted
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
@@ -218,9 +218,20 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
     return tuple(part_counts(counted(model), MiscountSizes.of(model.config)))
 
 
+@lru_cache(maxsize=32)
+def counts_without_biases(model: Model) -> tuple[tuple[int, Counted], ...]:
+    """The counts of all parts without biases, with the parts without them."""
+    return tuple(
+        (total(tensors), part._replace(tensors=tuple(tensors)))
+        for part in counts_of(tuple(PARTS), model)
+        for tensors in with_and_without_biases(part)[1:]
+        if part.heads == "all"
+    )
+
+
 def _all_of(part: Counted, model: Model) -> Counted:
     """A part in all layers."""
-    return next(counts_of((part.part,), model), part) if part.part in PARTS else part
+    return next(iter(counts_of((part.part,), model)), part) if part.part in PARTS else part
 
 
 def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
@@ -246,6 +257,7 @@ def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None
     return wrong_by(whole, explained, model) if explained else None
 
 
+@lru_cache(maxsize=1024)
 def count_of_part(name: str, model: Model) -> int:
     """The parameters of a part in all layers; 0 if the model has none."""
     return next((part.right for part in counts_of((name,), model)), 0)
@@ -278,6 +290,7 @@ def scoped(name: str, model: Model) -> Iterator[Counted]:
     return (part for part in parts if part.heads == "all" and part.layers != "others")
 
 
-def counts_of(names: Iterable[str], model: Model) -> Iterator[Counted]:
+@lru_cache(maxsize=1024)
+def counts_of(names: tuple[str, ...], model: Model) -> tuple[Counted, ...]:
     """The counts of parts, each in all layers first."""
-    return parts_of(counted(model), MiscountSizes.of(model.config), names)
+    return tuple(parts_of(counted(model), MiscountSizes.of(model.config), names))

@@ -2,6 +2,8 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
 
 from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.known_counts import every_count, known_counts
@@ -78,22 +80,31 @@ def judge_keys_and_values(side: ChainSide, context: Context, model: Model) -> Ju
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 
+@lru_cache(maxsize=32)
+def _sizes(model: Model) -> tuple[tuple[int, Problem, str], ...]:
+    """The bytes of every known count and of every large part, in each data type."""
+    known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
+    named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
+    return tuple((width * count, described, dtype) for width, dtype in _DTYPES for count, described in (*known, *named))
+
+
+_LEAST_OF_BYTES = 10**5
+
+
 def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
     binary = Fraction(1024**power, 1000**power)
-    known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
-    named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > 10**5]
     for ratio in (Fraction(1), binary):
-        for width, dtype in _DTYPES:
-            for count, described in (*known, *named):
-                if abs(width * count - side.value * ratio) <= reach * ratio:
-                    message = (
-                        N_("the bytes of {known} in {dtype}")
-                        if ratio == 1
-                        else N_("the bytes of {known} in {dtype}, in binary units")
-                    )
-                    return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
+        low, high = ceil((side.value - reach) * ratio), floor((side.value + reach) * ratio)
+        for size, described, dtype in _sizes(model):
+            if low <= size <= high:
+                message = (
+                    N_("the bytes of {known} in {dtype}")
+                    if ratio == 1
+                    else N_("the bytes of {known} in {dtype}, in binary units")
+                )
+                return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
     return _bytes_of_named(side, context, model) or _bytes_of_training(side, context, model) or UNKNOWN
 
 

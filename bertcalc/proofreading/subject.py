@@ -11,8 +11,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
@@ -96,14 +96,15 @@ class Mention(NamedTuple):
     line: int
 
 
-class Subject(NamedTuple):
+@dataclass(frozen=True)
+class Subject:
     """The model of a text, and all models that it names."""
 
     model: Model | None  # None: the text is about models that are not counted here
     preset: str
     assumed: bool
     mentions: tuple[Mention, ...] = ()
-    sizes: Mapping[str, int] = {}
+    sizes: Mapping[str, int] = field(default_factory=dict)
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
@@ -113,7 +114,7 @@ class Subject(NamedTuple):
 
         ``words`` are those around the place, the nearest first; they may name only the size, such as "large".
         """
-        index = bisect_right([mention.start for mention in self.mentions], start)
+        index = bisect_right(self._starts, start)
         before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
         ends = bisect_right(self.sentences, start)
         end = self.sentences[ends] if ends < len(self.sentences) else None
@@ -143,9 +144,24 @@ class Subject(NamedTuple):
         sizes = set(
             re.findall(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])", " ".join(words).lower())
         )
-        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
-        fitting = [preset for preset in presets if sizes & set(re.split("[-_]", preset))]
-        return self.of(fitting[0]) if len(sizes) == 1 and len(fitting) == 1 else None
+        if len(sizes) != 1:
+            return None
+        fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
+        return self.of(fitting[0]) if len(fitting) == 1 else None
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [mention.start for mention in self.mentions]
+
+    @cached_property
+    def _named(self) -> tuple[str, ...]:
+        """The presets that the text names, in their order."""
+        return tuple(dict.fromkeys(mention.preset for mention in self.mentions if mention.preset))
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        """The lines that name a model."""
+        return frozenset(mention.line for mention in self.mentions)
 
     @property
     def bound(self) -> frozenset[str]:
@@ -159,7 +175,7 @@ class Subject(NamedTuple):
 
     def is_named_on(self, line: int) -> bool:
         """Whether a line names a model."""
-        return any(mention.line == line for mention in self.mentions)
+        return line in self._lines
 
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
         """The model that a calculation is about: another one named in the text if only that has its hidden size."""
@@ -170,8 +186,7 @@ class Subject(NamedTuple):
 
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
-        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
-        names = [*presets, *([DEFAULT_PRESET] if self.bert else [])]
+        names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
         return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
     @property
