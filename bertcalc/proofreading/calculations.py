@@ -147,7 +147,7 @@ def _of_line(
         return
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
     chains = list(_chains(tokens, letters, bound))
-    cells = _cells(line)
+    cells = cells_of(line)
     weighty = [sides for sides in chains if not _is_minor(sides)]
     before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
     after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
@@ -173,7 +173,8 @@ def _is_minor(sides: Sequence[ChainSide]) -> bool:
     return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
 
 
-def _cells(line: str) -> tuple[str, ...]:
+def cells_of(line: str) -> tuple[str, ...]:
+    """The cells of a row of a table; none if a line is not one."""
     return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
 
 

@@ -9,10 +9,10 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bertcalc.proofreading.calculations import WrittenNumber
+from bertcalc.proofreading.calculations import WrittenNumber, cells_of
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
@@ -51,6 +51,14 @@ class Context(NamedTuple):
         return "one" if self.headings and re.search(_ONE, self.headings[0], re.I) else ""
 
 
+class TableRow(NamedTuple):
+    """A row of a table: its cells, those of the table's first row, and the one of these above a number."""
+
+    cells: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    header: str = ""
+
+
 # Query, key and value are one thing, although commas stand between them.
 _TRIPLE = re.compile(
     r"(?<![A-Za-z])Q[,、] ?K[,、]? ?(?:and|&|和|与|[,、] ?)? ?V(?![A-Za-z])"
@@ -76,6 +84,7 @@ class Surroundings:
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self._headings: list[tuple[str, ...]] = []
+        self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
         for line in self._lines:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
@@ -91,6 +100,15 @@ class Surroundings:
 
     def line(self, number: int) -> str:
         return self._lines[number]
+
+    def row(self, entry: WrittenNumber) -> TableRow:
+        """The row of a table in which a number stands; empty if it is in none, or in the first."""
+        first = self._first_rows[entry.line]
+        if not entry.cells or first in (None, entry.line):
+            return TableRow()
+        headers = cells_of(self._lines[first])
+        header = headers[entry.column] if len(headers) == len(entry.cells) else ""
+        return TableRow(entry.cells, headers, header)
 
     def _names(self, entry: WrittenNumber) -> Iterator[str]:
         before = _as_one(entry.before[-400:])
@@ -121,6 +139,21 @@ class Surroundings:
                 if re.search(r"[:：]\s*$", text) or not re.search(r"[0-9]", text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
+    """The number of the first row of the table that each line is in, or None; rows may have an empty line between."""
+    first, empty = None, 0
+    for number, line in enumerate(lines):
+        if line.count("|") > 1:
+            first, empty = number if first is None else first, 0
+        else:
+            empty = _MOST_EMPTY + 1 if line.strip() else empty + 1
+            first = first if empty <= _MOST_EMPTY else None
+        yield first
+
+
+_MOST_EMPTY = 1
 
 
 def _row_label(entry: WrittenNumber) -> str:

@@ -103,6 +103,8 @@ class _Verdicts:
     def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
         model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1])
+        if entry.cells and not self._about.is_named_on(entry.line):
+            model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None

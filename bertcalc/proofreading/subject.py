@@ -20,6 +20,7 @@ from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
+from bertcalc.proofreading.contexts import TableRow
 from bertcalc.proofreading.relatives import RELATIVES, SPELLINGS
 from bertcalc.text.problem import InputError
 
@@ -88,6 +89,18 @@ def _mentioned() -> re.Pattern[str]:
     )
 
 
+# A label that is only the size of a model.
+_SIZE_ALONE = re.compile(
+    r"\W*(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: ?(?:model|version|模型|版))?\W*", re.I
+)
+
+
+@lru_cache(maxsize=64)
+def _family_name(preset: str) -> str:
+    """The first words of a preset's name: bert for bert-base-uncased."""
+    return re.split(r" ?\b(?:tiny|mini|small|medium|base|large|xx?large|xl|uncased|cased)\b", _spelled(preset))[0]
+
+
 class Mention(NamedTuple):
     """A place where a text names a model; ``preset`` is empty for a model that is not counted here."""
 
@@ -109,6 +122,25 @@ class Subject:
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
 
+    def differing(self) -> dict[str, tuple[int, int]]:
+        """The sizes of the text that differ from those of the model that it names: its own, and the model's."""
+        config = self.published
+        if config is None or self.model is None:
+            return {}
+        own = {name: (getattr(self.model.config, name, 0), getattr(config, name, 0)) for name in self.sizes}
+        return {name: both for name, both in own.items() if both[0] != both[1]}
+
+    def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
+        """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
+        if mention := _mentioned().search(row.header):
+            return model if mention["bert"] else self.of(_preset_of(mention))
+        if size := _SIZE_ALONE.fullmatch(row.header):
+            return self._sibling(size["size"])
+        sizes = sizes_in_row(row.headers, row.cells)
+        if model is None or any(map(_SIZE_ALONE.fullmatch, row.cells)):
+            return model
+        return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
+
     def model_at(self, start: int, line: int, *words: Sequence[str]) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
 
@@ -125,7 +157,16 @@ class Subject:
         ]
         for mention in (*self._nearest(before, start), *after[:1]):
             return self.of(mention.preset)
+        for nearest in (names[0] for names in words[:1] if names):
+            if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
+                return self._sibling(size["size"])
         return next(filter(None, map(self._of_size, words)), self.model)
+
+    def _sibling(self, size: str) -> Model | None:
+        """The model of a size in the family of the text's model; None if there is none."""
+        if size.lower() in re.split("[-_]", self.preset):
+            return self.model
+        return self.of(_names().get(f"{_family_name(self.preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
         """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
@@ -214,6 +255,8 @@ def read(text: str, model: Model | None = None) -> Subject:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
+    if not mentions and not _BERT.search(text):
+        named = Counter(_of_classes(text))
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes)
     preset = named.most_common(1)[0][0] if named else ""
@@ -275,8 +318,28 @@ def _every_mention(text: str) -> Iterator[Mention]:
     for match in _mentioned().finditer(text):
         if match["bert"]:
             continue
-        preset = _names()[_respelled(match["preset"])] if match["preset"] else ""
-        yield Mention(match.start(), preset, bisect_right(lines, match.start() - 1))
+        yield Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1))
+
+
+def _preset_of(mention: re.Match[str]) -> str:
+    """The preset that a place names; empty for a model that is not counted here."""
+    return _names()[_respelled(mention["preset"])] if mention["preset"] else ""
+
+
+def _of_classes(text: str) -> Iterator[str]:
+    """The first preset of each family whose classes a text names: RobertaForMaskedLM."""
+    presets = _by_class()
+    for match in re.finditer(rf"(?<![A-Za-z])(?:TF)?({'|'.join(presets)})(?:For[A-Z]|Model|LMHead|Config)", text):
+        yield presets[match[1]]
+
+
+@lru_cache(maxsize=1)
+def _by_class() -> Mapping[str, str]:
+    """The first preset of each family but BERT's, by the beginning of its classes' names, the longest first."""
+    presets: dict[str, str] = {}
+    for name, entry in PRESETS.items():
+        presets.setdefault(type(entry.config).__name__.removesuffix("Config"), name)
+    return {name: presets[name] for name in sorted(presets, key=len, reverse=True) if name != "Bert"}
 
 
 def _respelled(text: str) -> str:
@@ -348,6 +411,25 @@ def _sizes(text: str) -> dict[str, int]:
     return sizes
 
 
+def sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> dict[str, int]:
+    """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
+    sizes = {}
+    for name, cell in zip(header, cells, strict=False):
+        field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, name.strip(" #`"), re.I)), "")
+        if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
+            size = int(cell.replace(",", ""))
+            if _PLAUSIBLE[field][0] <= size <= _PLAUSIBLE[field][1]:
+                sizes[field] = size
+    return sizes
+
+
+_COLUMNS = {
+    "num_hidden_layers": r"l|(?:num(?:ber)? ?(?:of )?)?(?:hidden )?layers?|n_layers?|depth|层数",
+    "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?|隐藏(?:层)?(?:维度|大小)?",
+    "num_attention_heads": r"a|(?:num(?:ber)? ?(?:of )?)?(?:attention )?heads?|n_heads?|(?:注意力)?头数",
+}
+
+
 def _literals(text: str) -> Counter[int]:
     """How often whole numbers stand in a text."""
     found = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
@@ -393,6 +475,12 @@ def _is_like_bert(config: Config, text: str) -> bool:
     """Whether the vocabulary and the hidden size of a model that is not named occur in a text."""
     literals = _literals(text)
     return bool(literals[config.vocab_size] and literals[config.hidden_size])
+
+
+@lru_cache(maxsize=128)
+def _resized(model: Model, sizes: tuple[tuple[str, int], ...]) -> Model:
+    config = _with_sizes(model.config, dict(sizes))
+    return model if config == model.config else build(config)
 
 
 def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
