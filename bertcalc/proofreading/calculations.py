@@ -46,6 +46,7 @@ class ChainSide(NamedTuple):
     is_calculation: bool = False
     is_shape: bool = False
     letters: bool = False
+    about: bool = False  # whether it follows ≈
 
 
 class WrittenNumber(NamedTuple):
@@ -168,6 +169,8 @@ _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)
 def _is_minor(sides: Sequence[ChainSide]) -> bool:
     """Whether a number is so small that the words before it may be about the next one: 12 layers."""
     only = sides[0]
+    if len(sides) == 1 and only.is_shape:
+        return True  # the number after a shape is about the same tensor
     if len(sides) == 1 and re.fullmatch(r"[0-9.]{1,5} ?B", only.text):
         return True  # the name of a model: 7B
     return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
@@ -218,7 +221,7 @@ def _chains(
             following, after = _side(tokens, end + 1, letters)
             if following is None or (following.is_shape and tokens[end].text in _ARROWS):
                 break
-            sides.append(following)
+            sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
             end = after
         index = end
         yield from _worthwhile(sides, bound)
@@ -307,19 +310,28 @@ def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> t
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         if not (len(sizes) == 1 and re.fullmatch(r"[-+*/^×·]", following)):
             return ChainSide(Fraction(prod(sizes)), token.start, token.end, token.text, is_shape=True), index + 1
-    if token.kind in ("decimal", "percent"):
-        text = re.sub("[,%\\s]", "", token.text)
-        value = Fraction(text)
-        places = len(text.partition(".")[2])
-        reach = Fraction(1, 2 * 10**places)
-        if token.kind == "percent":
-            value, reach = value / 100, reach / 100
+    if token.kind in ("decimal", "percent") and not _is_factor(tokens, index):
+        value, reach = _decimal(token)
         return ChainSide(value, token.start, token.end, token.text, reach=reach, rough=reach), index + 1
-    if token.kind not in ("number", "bracket", "name", "word"):
+    if token.kind not in ("number", "bracket", "name", "word", "decimal", "percent"):
         return None, index + 1
     if token.kind == "number" and _is_part_of_word(tokens, index):
         return None, index + 1
     return _calculation(tokens, index, letters)
+
+
+def _decimal(token: _Token) -> tuple[Fraction, Fraction]:
+    """The value of a decimal or a percentage, and half a unit in its last digit."""
+    text = re.sub("[,%\\s]", "", token.text)
+    scale = 100 if token.kind == "percent" else 1
+    return Fraction(text) / scale, Fraction(1, 2 * 10 ** len(text.partition(".")[2])) / scale
+
+
+def _is_factor(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a decimal or a percentage is multiplied by what follows: 0.4 × 28.3M."""
+    following = tokens[index + 1 : index + 3]
+    multiplied = len(following) == 2 and following[0].text.strip() in ("*", "×", "x", "·")
+    return multiplied and following[1].kind in ("number", "bracket")
 
 
 def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
@@ -354,6 +366,11 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             )
             operands.append(Operand(value, token.text, token.start, token.end))
             amounts.append(token.amount)
+            complete = True
+        elif not complete and token.kind in ("decimal", "percent") and _is_factor(tokens, index):
+            value = _decimal(token)[0]
+            pieces.append(f"({value.numerator}/{value.denominator})")
+            operands.append(Operand(value, token.text, token.start, token.end))
             complete = True
         elif spelled and (not complete or token.start == tokens[index - 1].end):
             pieces.append(("*" if complete else "") + spelled)

@@ -40,15 +40,17 @@ class Context(NamedTuple):
     names: tuple[str, ...]
     headings: tuple[str, ...]
     line: str
+    without_biases: bool = False  # whether the text's model is made with bias=False
+    of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         if re.search(_ONE, beside, re.I):
-            return "one"
+            return "" if self.of_all else "one"
         if layers > 1 and re.search(_ALL.format(layers=layers), beside, re.I):
             return "all"
-        return "one" if self.headings and re.search(_ONE, self.headings[0], re.I) else ""
+        return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
 
 
 class TableRow(NamedTuple):
@@ -72,7 +74,9 @@ def _as_one(text: str) -> str:
 
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
-_RUN_IN = re.compile(r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?([^\W\d](?:[\w-]{1,20} ?){1,4})[.:：。]\s?(?=\w)")
+_RUN_IN = re.compile(
+    r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d](?:[\w-]{1,20} ?){1,4})[)）\]]?[.:：。]\s?(?=[\w(])"
+)
 
 
 _WORD = re.compile(r"[^\W\d_]")
@@ -83,6 +87,7 @@ class Surroundings:
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
+        self._without_biases = bool(re.search(r"\bbias\s?=\s?False\b", text))
         self._headings: list[tuple[str, ...]] = []
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
@@ -96,7 +101,8 @@ class Surroundings:
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
         names = dict.fromkeys(name for name in self._names(entry) if name)
-        return Context(tuple(names), self._headings[entry.line][:2], self._lines[entry.line][:400])
+        headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
+        return Context(tuple(names), headings, line, self._without_biases)
 
     def line(self, number: int) -> str:
         return self._lines[number]

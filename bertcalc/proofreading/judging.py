@@ -56,15 +56,34 @@ def judge(
     A model of None is one that is not counted here. Unless the model is ``sure``, no count is called wrong.
     ``published`` is the configuration of the published model that the text names.
     """
+    context = _of_all_layers(entry, context, model)
     arithmetic = judge_chain(entry)
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
         return UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
     judged = _vocabulary(entry, context, model, published if sure else None) or _by_unit(entry, context, model, sure)
-    if judged.verdict == "unknown" and len([side for side in entry.sides if not side.letters]) > 1 and entry.computes:
+    if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
+
+
+def _is_in_numbers(entry: WrittenNumber) -> bool:
+    """Whether a chain has a calculation, and two sides without letters."""
+    return entry.computes and len([side for side in entry.sides if not side.letters]) > 1
+
+
+def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
+    """The context; of all layers if a calculation has their number in it and gives more than one of them has."""
+    layers = model.config.num_hidden_layers if model else 0
+    operands = {operand.value for side in entry.sides for operand in side.operands}
+    if model is None or layers < _LEAST_LAYERS or layers not in operands:
+        return context
+    one = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    return context._replace(of_all=bool(one) and entry.best.value > one)
+
+
+_LEAST_LAYERS = 3
 
 
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
@@ -178,7 +197,11 @@ def _is_shape(entry: WrittenNumber) -> bool:
 
 
 # Words before a number that the text itself does not claim.
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|if (?:you|we|one|it|they))\b|而不是|而非|如果|假如|若是", re.I)
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
+    r"|而不是|而非|如果|假如|若是|若不|不共享",
+    re.I,
+)
 
 
 _WITHOUT = re.compile(
@@ -205,7 +228,7 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    said = said or any(_MATRICES.search(name) for name in (*context.names[:2], *context.headings[:1]))
+    said = said or context.without_biases or any(_MATRICES.search(name) for name in (*context.names[:2], *context.headings[:1]))
     if not said:
         return None
     names = (*context.names, *context.headings[:1])
@@ -243,7 +266,8 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     )
     last = any(_OUTPUT_LAYER.search(name) for name in context.names[:2])  # the pooler, or of the attention, or a head
     near = judged.right_value and abs(entry.best.value - judged.right_value) <= judged.right_value * _ALMOST
-    last = last or bool(near and _ABOUT.search(entry.before))
+    last = last or bool(near and (_ABOUT.search(entry.before) or entry.stated.about))
+    last = last or (context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation))
     own_size = len(explanation) == 1 and bool(size and vocabulary)
     return (
         judged._replace(verdict="conditional")
@@ -252,6 +276,7 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     )
 
 
+_IS_BIAS = re.compile("bias|beta", re.I)
 # What a sentence says is not counted, by the words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|不含|不计|不算|不包括|未计|忽略)"
