@@ -47,6 +47,7 @@ class ChainSide(NamedTuple):
     is_shape: bool = False
     letters: bool = False
     about: bool = False  # whether it follows ≈
+    is_decimal: bool = False  # a decimal or a percentage, no count
 
 
 class WrittenNumber(NamedTuple):
@@ -196,12 +197,15 @@ def _token(match: re.Match[str]) -> _Token:
         return token
     if match["suffix"] and match["suffix"].strip() == "%":
         return token._replace(kind="percent")
+    if _BYTES.fullmatch(match[0]):
+        return token._replace(amount=_typed(match[0][:-1].strip() + " bytes"))
     try:
         return token._replace(amount=_typed(match[0]))
     except InputError:
         return token._replace(kind="decimal" if re.fullmatch(r"[0-9,]*\.[0-9]+", match[0]) else "other")
 
 
+_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B")  # 440,473,133 B, not billions
 _typed = lru_cache(maxsize=4096)(typed)
 
 
@@ -312,7 +316,8 @@ def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> t
             return ChainSide(Fraction(prod(sizes)), token.start, token.end, token.text, is_shape=True), index + 1
     if token.kind in ("decimal", "percent") and not _is_factor(tokens, index):
         value, reach = _decimal(token)
-        return ChainSide(value, token.start, token.end, token.text, reach=reach, rough=reach), index + 1
+        side = ChainSide(value, token.start, token.end, token.text, reach=reach, rough=reach, is_decimal=True)
+        return side, index + 1
     if token.kind not in ("number", "bracket", "name", "word", "decimal", "percent"):
         return None, index + 1
     if token.kind == "number" and _is_part_of_word(tokens, index):

@@ -34,6 +34,14 @@ _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[�
 _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 
 
+# Words before a number that the text itself does not claim.
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
+    r"|而不是|而非|如果|假如|若是|若不|不共享",
+    re.I,
+)
+
+
 class Context(NamedTuple):
     """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
 
@@ -42,6 +50,11 @@ class Context(NamedTuple):
     line: str
     without_biases: bool = False  # whether the text's model is made with bias=False
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
+
+    @property
+    def supposes(self) -> bool:
+        """Whether the words beside a number suppose something that the text does not claim."""
+        return any(_INSTEAD.search(name) for name in self.names)
 
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
@@ -80,6 +93,8 @@ _RUN_IN = re.compile(
 
 
 _WORD = re.compile(r"[^\W\d_]")
+# Words after the number before: 7,087,872 each, ...
+_OF_LAST = re.compile(r"^(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]\s?", re.I)
 
 
 class Surroundings:
@@ -117,7 +132,7 @@ class Surroundings:
         return TableRow(entry.cells, headers, header)
 
     def _names(self, entry: WrittenNumber) -> Iterator[str]:
-        before = _as_one(entry.before[-400:])
+        before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
         sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:

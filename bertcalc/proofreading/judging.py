@@ -27,6 +27,7 @@ from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
+from bertcalc.proofreading.adapters import judge_adapters, judge_trainable_share
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
@@ -36,13 +37,23 @@ from bertcalc.proofreading.named_parts import (
     all_parts,
     count_of_part,
     counts_without_biases,
+    exchanged,
     meant_alone,
     meant_by_words,
     names_particular_part,
     scoped,
 )
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_keys_and_values, judge_share
-from bertcalc.proofreading.verdicts import LEAST, LEAST_WITHOUT_WORDS, NO_CLAIM, UNKNOWN, Judged, right_as, wrong_by
+from bertcalc.proofreading.verdicts import (
+    LEAST,
+    LEAST_WITHOUT_WORDS,
+    NO_CLAIM,
+    UNKNOWN,
+    Judged,
+    right_as,
+    right_for,
+    wrong_by,
+)
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_total
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -94,9 +105,12 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
         return judge_bytes(entry, context, model)
     if side.unit in ("FLOPs", "MACs"):
         return judge_flops(side, model)
-    if side.value < 1:
-        return judge_share(side, model)
+    if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names[:1]))):
+        return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)
+
+
+_SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
@@ -140,9 +154,13 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = meant_by_words(line, context, model)
     if verdict and verdict.is_right and verdict.counted:
+        if sure and (meant := exchanged(verdict.counted, context, model)):
+            return right_for(meant, model)
         return _right(verdict.counted, side, context, model)
     if whole := judge_total(side, context, model):
         return whole
+    if alone and (adapters := judge_adapters(side, context, model)):
+        return adapters
     if without := _without_biases(line, context, model):
         return without
     part = _any_part(side, model)
@@ -164,12 +182,14 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
         if part and (is_far or (is_named and len(verdict.explanation) > 1)):
             return right_as(part, model)
-        if any(_INSTEAD.search(name) for name in context.names) or _is_shape(entry):
+        if context.supposes or _is_shape(entry):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
         return right_as(part, model)
+    if adapters := judge_adapters(side, context, model):
+        return adapters
     if sure and (judged := judge_other_total(side, context, model) or _slip(side, context, model)):
         return judged
     if sure and (judged := _contradicted(line, context, model)):
@@ -194,14 +214,6 @@ _SHAPE = re.compile(r"[0-9]+\*[0-9]+")
 def _is_shape(entry: WrittenNumber) -> bool:
     """Whether a product of two sizes without a result may be only a shape."""
     return len(entry.sides) == 1 and bool(_SHAPE.fullmatch(re.sub("[x×·⋅]", "*", entry.best.text)))
-
-
-# Words before a number that the text itself does not claim.
-_INSTEAD = re.compile(
-    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
-    r"|而不是|而非|如果|假如|若是|若不|不共享",
-    re.I,
-)
 
 
 _WITHOUT = re.compile(
@@ -439,10 +451,7 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
         exact = not line.rough and line.value >= _LEAST_EXACT
         if apart > 2 * line.rough and (exact or apart * _LEAST_APART > nearest.right) and ratio < _MOST_APART:
-            message = N_("{right} is right for {part}.")
-            described = part_in_words(nearest, model)
-            reason = Problem.of(message, right=nearest.right, part=described)
-            return Judged("wrong", Fraction(nearest.right), described, (reason,), nearest)
+            return right_for(nearest, model)
     return None
 
 

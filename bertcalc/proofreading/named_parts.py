@@ -134,6 +134,26 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     return verdict
 
 
+# The two matrices of a feed-forward, by words that mean one of them alone.
+_MATRIX = {
+    "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)|\bfc_?1\b|\bc_fc\b"
+    r"|\bintermediate\.dense|第一个?(?:全连接|线性|矩阵|dense)",
+    "second matrix of the feed-forward": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)|\bfc_?2\b"
+    r"|\bmlp\.c_proj|第二个?(?:全连接|线性|矩阵|dense)",
+}
+
+
+def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
+    """The matrix of the feed-forward that the nearest words mean, if a number counts the other one."""
+    if part.part not in _MATRIX or not context.names:
+        return None
+    meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
+    if len(meant) != 1 or meant[0] == part.part:
+        return None
+    other = next((other for other in scoped(meant[0], model) if other.layers == part.layers), None)
+    return other if other and other.right != part.right else None
+
+
 # Words around the name of a part that say nothing about which part it is: "So the feed forward has".
 _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|per|for|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"

@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
 
+from bertcalc.diagnosis.file_sizes import file_sizes
 from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS
@@ -15,7 +16,7 @@ from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.named_parts import all_parts, with_and_without_biases
+from bertcalc.proofreading.named_parts import all_parts, scoped, with_and_without_biases
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
 from bertcalc.proofreading.whole_counts import is_total
 from bertcalc.text import N_
@@ -26,7 +27,7 @@ from bertcalc.text.problem import Problem
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 
 
-def judge_share(side: ChainSide, model: Model) -> Judged:
+def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
     """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
         return NO_CLAIM
@@ -35,9 +36,50 @@ def judge_share(side: ChainSide, model: Model) -> Judged:
         if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             message = N_("the share of this component: {component}")
             return Judged("right", counts=Problem.of(message, component=component))
-    return NO_CLAIM
+    return _other_share(side, context, model) or NO_CLAIM
 
 
+# Words around a share that mean one of the parameters of the model, and the component that a label means alone.
+_OF_PARAMETERS = re.compile(
+    r"\bshare of|\bfraction of|\bproportion of|percent(?:age)? of|account|make up|% of|占|比例"
+    r"|of (?:the |all |its |total |model )*(?:param|weights|model)",
+    re.I,
+)
+_COMPONENTS = {
+    "embeddings": r"(?:the )?(?:word |token |input )?embeddings?(?: layers?| tables?| matri(?:x|ces))?|嵌入层?|词嵌入",
+    "layers": r"(?:the )?(?:transformer )?(?:encoder|layers)(?: layers| stack| blocks)?|编码器",
+    "pooler": r"(?:the )?pooler(?: layer)?|池化层",
+}
+_AROUND_SHARE = re.compile(
+    r"\b(?:share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
+    r"|accounts?|makes?|take|takes|hold|holds|contain|contains|parameters?|params|total|all|model)\b|占|的|参数|比例|约|为|是|[^\w\s]",
+    re.I,
+)
+_APART = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
+
+
+def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the share of a component that is none of it in any count of the model."""
+    beside = context.names[0] if context.names else ""
+    if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(" ".join((beside, *context.names[1:2]))):
+        return None
+    label = " ".join(_AROUND_SHARE.sub(" ", beside).split())
+    meant = [name for name, pattern in _COMPONENTS.items() if re.fullmatch(pattern, label, re.I)]
+    if len(meant) != 1 or context.supposes:
+        return None
+    counts = [part.right for name in (meant[0], *_WITHIN.get(meant[0], ())) for part in scoped(name, model)]
+    wholes = [known.total for known in every_count(model.config, known_counts)]
+    wholes += [part.right for part in scoped("layers", model)]
+    shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
+    if not counts or any(abs(share - side.value) <= max(side.reach, _APART) for share in shares):
+        return None
+    right = Fraction(counts[0], model.num_parameters())
+    message = N_("The share of this component is {share} %: {component}.")
+    reason = Problem.of(message, share=fixed(100 * right, 1), component=meant[0])
+    return Judged("wrong", right, None, (reason,))
+
+
+_WITHIN = {"embeddings": ("word embeddings", "embeddings without LayerNorm")}
 _DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
 _SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single precision|32[ -]bits?|单精度)", re.I)
 
@@ -105,7 +147,22 @@ def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
                     else N_("the bytes of {known} in {dtype}, in binary units")
                 )
                 return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
-    return _bytes_of_named(side, context, model) or _bytes_of_training(side, context, model) or UNKNOWN
+    return (
+        _bytes_of_file(side, model)
+        or _bytes_of_named(side, context, model)
+        or _bytes_of_training(side, context, model)
+        or UNKNOWN
+    )
+
+
+def _bytes_of_file(side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on the exact size of a file, which has a header or a pickle beside the weights."""
+    exact = not side.reach and side.value.denominator == 1 and side.value >= _LEAST_OF_FILE
+    file = next(file_sizes(model, int(side.value), published=False), None) if exact else None
+    return Judged("right", counts=file) if file else None
+
+
+_LEAST_OF_FILE = 10**6
 
 
 _TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
@@ -32,11 +33,13 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
-    for known in every_count(model.config, known_counts):
+    for known in _likeliest_first(model):
         if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
             continue
         exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
         if exactly and (named_total or not side.reach):
+            if meant := _class_beside(context, known, model):
+                return _total_is(meant)
             message = N_("It is the count of {known}.")
             reason = Problem.of(message, known=known_in_words(known))
             said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
@@ -48,6 +51,19 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             reason = Problem.of(message, source=claim.source, count=model.num_parameters())
             return Judged("conditional", Fraction(model.num_parameters()), None, (reason,))
     return None
+
+
+@lru_cache(maxsize=32)
+def _likeliest_first(model: Model) -> tuple[KnownCount, ...]:
+    """The known counts of a model; of classes with the same count, the one that most people mean comes first."""
+    return tuple(sorted(every_count(model.config, known_counts), key=_is_unusual))
+
+
+def _is_unusual(known: KnownCount) -> bool:
+    return known.model.architecture.endswith(_UNUSUAL)
+
+
+_UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -63,12 +79,35 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if not Fraction(1, 2) * right <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
-    if any(
-        abs(known.total - side.value) <= max(reach, side.value / 50)
-        for known in every_count(model.config, known_counts)
-    ):
-        return None if side.reach or side.rough else _total_is(model)
-    return _total_is(model) if abs(right - side.value) > right / 20 else None
+    if context.supposes:
+        return None
+    counts = (KnownCount(model, right), *every_count(model.config, known_counts))
+    nearest = min(counts, key=lambda known: abs(known.total - side.value))
+    if abs(nearest.total - side.value) > max(reach, side.value / _NEAR):
+        return _total_is(model)
+    if not reach:
+        return _total_is(model)
+    nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _NEAR))
+    message = N_("It is near the count of {known}, {count}.")
+    reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
+    return Judged("conditional", Fraction(nearest.total), None, (reason,))
+
+
+_NEAR = 50  # a fiftieth of a rounded number
+
+
+_CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
+
+
+def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | None:
+    """The class that the nearest words name, if the number is no count of it but that of another class."""
+    named = set(_CLASS.findall(" ".join(context.names[:1])))
+    classes = {cls.name for cls in model.family.classes}
+    if len(named) != 1 or not named <= classes or known.model.architecture in context.line:
+        return None
+    [name] = named
+    counts = [other.total for other in every_count(model.config, known_counts) if other.model.architecture == name]
+    return model.changed(architecture=name) if counts and known.total not in counts else None
 
 
 OWN_MODEL = re.compile(r"keras|\b(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
@@ -79,9 +118,12 @@ _NAME = re.compile(
 )
 
 
+_AROUND_NAME = re.compile(r"^(?:[\W_]|(?:and|or|vs|versus|while|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I)
+
+
 def is_name(names: Collection[str]) -> bool:
     """Whether words are only the name of a model: BERT-base; base."""
-    return any(_NAME.fullmatch(re.sub(r"^[\W_]+|[\W_]+$|的?参数量?$", "", name)) for name in names)
+    return any(_NAME.fullmatch(_AROUND_NAME.sub("", name)) for name in names)
 
 
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
