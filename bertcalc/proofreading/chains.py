@@ -7,7 +7,7 @@ The calculation gives 1,179,648, not 1,179,684.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable
 from fractions import Fraction
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
@@ -72,8 +72,23 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
                 other.reach, other.rough
             ):
                 return _divided(first.value, other)
-        return UNKNOWN
+        return _other_bytes(first, other) or UNKNOWN
     return gives(first.value, shorten(other.text))
+
+
+def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
+    """The verdict on a size that a count times the bytes of each number does not give: 110M × 4 bytes = 44 MB."""
+    values = sorted(operand.value for operand in first.operands)
+    if len(values) != 2 or values[0] not in _WIDTHS or values[1] < _LEAST_COUNT or not _IS_PRODUCT.search(first.text):
+        return None
+    ratio = max(first.value, other.value) / min(first.value, other.value)
+    if ratio.denominator == 1 and ratio in _WIDTHS:
+        return None
+    reason = Problem.of(_GIVES, value=in_words(first.value, "bytes"), written=shorten(other.text))
+    return Judged("wrong", first.value, reasons=(reason,))
+
+
+_LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"^[^-+/^]*[*×·⋅xX][^-+/^]*$")
 
 
 def gives(value: Fraction, written: str) -> Judged:
@@ -91,14 +106,27 @@ def is_miscalculated(judged: Judged) -> bool:
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 
-def divided_count(entry: WrittenNumber, counts: Collection[Fraction]) -> Judged | None:
-    """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB."""
+def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
+    """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
+
+    ``right_of`` gives the right value of an earlier number of the text; None for other numbers.
+    """
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:
         return None
     value = entry.sides[-2].value
     operands = [operand.value for side in entry.sides[:-1] for operand in side.operands]
     for count in operands:
-        if count in counts and abs(count / 2**20 - value) * 2**20 < 1:
-            return _divided(count, stated)
+        right = right_of(count) if abs(count / 2**20 - value) * 2**20 < 1 else None
+        if right is not None:
+            return _divided_further(_divided(count, stated), right)
     return None
+
+
+def _divided_further(judged: Judged, right: Fraction) -> Judged:
+    """The verdict on the bytes of a count that is itself wrong."""
+    if judged.right_value == 4 * right:
+        return judged
+    message = N_("The count is wrong as well: with the right one, {count}, it takes {bytes}.")
+    reason = Problem.of(message, count=in_words(right), bytes=in_words(4 * right, "bytes"))
+    return judged._replace(right_value=4 * right, reasons=(*judged.reasons, reason))

@@ -240,7 +240,8 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    said = said or context.without_biases or any(_MATRICES.search(name) for name in (*context.names[:2], *context.headings[:1]))
+    near = (*context.names[:2], *context.headings[:1])
+    said = said or context.without_biases or any(map(_MATRICES.search, near))
     if not said:
         return None
     names = (*context.names, *context.headings[:1])

@@ -115,13 +115,18 @@ class _Verdicts:
         judged = self._of_others(entry, context, judged, model) or judged
         judged = (
             self._of_formula(entry, context, judged)
-            or divided_count(entry, self._by_value.keys())
+            or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or judged
         )
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
-            others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
+            others = (
+                self._carried(finding),
+                self._repeated(finding),
+                self._of_all_layers(finding),
+                self._summed(finding, context),
+            )
             finding = next(filter(None, others), None) or self._rounded(finding) or finding
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
         self._findings.append(finding)
@@ -184,6 +189,25 @@ class _Verdicts:
         return None
 
     # --- calculations with earlier numbers ---
+
+    def _right_value(self, value: Fraction) -> Fraction | None:
+        """The right value of an earlier number; None if no earlier line gives it."""
+        if value not in self._by_value:
+            return None
+        judged = self._findings[self._by_value[value]].judged
+        return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
+
+    def _of_all_layers(self, finding: _Finding) -> _Finding | None:
+        """The verdict on the wrong count of one layer times their number, without the calculation."""
+        value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
+        index = self._by_value.get(value / layers) if layers > 1 and not finding.entry.best.reach else None
+        if index is None or finding.entry.computes:
+            return None
+        earlier = self._findings[index].judged
+        if earlier.verdict != "wrong" or not earlier.right_value or not earlier.counted:
+            return None
+        used = {self._findings[index].entry.best.value: index}
+        return self._because(finding, finding.entry.best, used, layers * earlier.right_value)
 
     def _carried(self, finding: _Finding) -> _Finding | None:
         """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
@@ -260,6 +284,7 @@ class _Verdicts:
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
         is_whole = judged.counted is None or judged.counted.part in WHOLE
+        is_whole = is_whole and not is_total_of_model(judged)
         right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
 

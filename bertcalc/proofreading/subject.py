@@ -415,7 +415,8 @@ def sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> dict[str, int]:
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
     sizes = {}
     for name, cell in zip(header, cells, strict=False):
-        field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, name.strip(" #`"), re.I)), "")
+        label = name.strip(" #`")
+        field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
         if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
             size = int(cell.replace(",", ""))
             if _PLAUSIBLE[field][0] <= size <= _PLAUSIBLE[field][1]:
@@ -425,7 +426,8 @@ def sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> dict[str, int]:
 
 _COLUMNS = {
     "num_hidden_layers": r"l|(?:num(?:ber)? ?(?:of )?)?(?:hidden )?layers?|n_layers?|depth|层数",
-    "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?|隐藏(?:层)?(?:维度|大小)?",
+    "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?"
+    r"|隐藏(?:层)?(?:维度|大小)?",
     "num_attention_heads": r"a|(?:num(?:ber)? ?(?:of )?)?(?:attention )?heads?|n_heads?|(?:注意力)?头数",
 }
 

@@ -118,7 +118,9 @@ _NAME = re.compile(
 )
 
 
-_AROUND_NAME = re.compile(r"^(?:[\W_]|(?:and|or|vs|versus|while|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I)
+_AROUND_NAME = re.compile(
+    r"^(?:[\W_]|(?:and|or|vs|versus|while|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I
+)
 
 
 def is_name(names: Collection[str]) -> bool:
