@@ -121,6 +121,7 @@ class Subject:
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
+    topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
 
     def differing(self) -> dict[str, tuple[int, int]]:
         """The sizes of the text that differ from those of the model that it names: its own, and the model's."""
@@ -160,7 +161,12 @@ class Subject:
         for nearest in (names[0] for names in words[:1] if names):
             if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
                 return self._sibling(size["size"])
-        return next(filter(None, map(self._of_size, words)), self.model)
+        return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def _of_topic(self, line: int) -> Model | None:
+        """The model that the heading above a line names, or else the text's."""
+        topic = self.topics[line] if line < len(self.topics) else None
+        return self.model if topic is None else self.of(topic)
 
     def _sibling(self, size: str) -> Model | None:
         """The model of a size in the family of the text's model; None if there is none."""
@@ -249,21 +255,19 @@ def _model(preset: str) -> Model:
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Read the model of a text without markup; ``model`` takes its place if it is given."""
-    mentions = tuple(_mentions(text))
+    mentions = tuple(sorted((*_mentions(text), *_of_classes(text))))
     sizes = _sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
-    if not mentions and not _BERT.search(text):
-        named = Counter(_of_classes(text))
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes)
     preset = named.most_common(1)[0][0] if named else ""
     sizes = _sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
         return Subject(
-            RELATIVES[preset].model, preset, False, mentions, sizes, bool(_BERT.search(text)), *_sentences(text)
+            RELATIVES[preset].model, preset, False, mentions, sizes, bool(_BERT.search(text)), *_structure(text, mentions)
         )
     base = preset or _fitting(sizes, text)
     if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
@@ -272,7 +276,7 @@ def read(text: str, model: Model | None = None) -> Subject:
         sizes = {}  # it is about the published model, whatever other sizes it gives
     config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)), *_sentences(text))
+    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)), *_structure(text, mentions))
 
 
 _SENTENCE = re.compile(
@@ -280,10 +284,47 @@ _SENTENCE = re.compile(
 )
 
 
+def _structure(text: str, mentions: Collection[Mention]) -> tuple[list[int], set[int], list[str | None]]:
+    return *_sentences(text), _topics(text, mentions)
+
+
 def _sentences(text: str) -> tuple[list[int], set[int]]:
     """Where each sentence but the first begins, and which go on about the subject of the one before."""
     ends = list(_SENTENCE.finditer(text))
     return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
+
+
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s")
+_LONGEST_TOPIC = 60
+
+
+def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
+    """The model that the heading above each line names, if it names only one; a short line may be a heading, too."""
+    named: dict[int, set[str]] = {}
+    for mention in mentions:
+        named.setdefault(mention.line, set()).add(mention.preset)
+    topics: list[str | None] = []
+    stack: list[tuple[int, str | None]] = []
+    for number, line in enumerate(text.split("\n")):
+        if level := _level(line, number in named):
+            stack = [entry for entry in stack if entry[0] < level]
+            presets = named.get(number, set())
+            stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
+        topics.append(next((preset for _level, preset in reversed(stack) if preset is not None), None))
+    return topics
+
+
+def _level(line: str, names_model: bool) -> int:
+    """The level of a heading; 7 for a short line that names a model and no number; 0 for other lines."""
+    if heading := _HEADING.match(line):
+        return len(heading[1])
+    if not names_model or len(line) > _LONGEST_TOPIC or "|" in line:
+        return 0
+    rest = _mentioned().sub("", _APART.sub("", line))
+    return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
+
+
+_SHORT_LINE = 7
 
 
 def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
@@ -326,20 +367,34 @@ def _preset_of(mention: re.Match[str]) -> str:
     return _names()[_respelled(mention["preset"])] if mention["preset"] else ""
 
 
-def _of_classes(text: str) -> Iterator[str]:
-    """The first preset of each family whose classes a text names: RobertaForMaskedLM."""
-    presets = _by_class()
-    for match in re.finditer(rf"(?<![A-Za-z])(?:TF)?({'|'.join(presets)})(?:For[A-Z]|Model|LMHead|Config)", text):
-        yield presets[match[1]]
+def _of_classes(text: str) -> Iterator[Mention]:
+    """The places where a text names a class: the family's model that it names most often, or its first preset."""
+    lines = [match.start() for match in re.finditer("\n", text)]
+    named = Counter(mention.preset for mention in _every_mention(text) if mention.preset in PRESETS)
+    presets = {_class_prefix(preset): preset for preset, _count in reversed(named.most_common())}
+    for match in _classes().finditer(text):
+        preset = presets.get(match[1], _by_class()[match[1]])
+        yield Mention(match.start(), preset, bisect_right(lines, match.start() - 1))
+
+
+@lru_cache(maxsize=64)
+def _class_prefix(preset: str) -> str:
+    """The beginning of the names of a preset's classes: Bert."""
+    return type(PRESETS[preset].config).__name__.removesuffix("Config")
 
 
 @lru_cache(maxsize=1)
 def _by_class() -> Mapping[str, str]:
-    """The first preset of each family but BERT's, by the beginning of its classes' names, the longest first."""
+    """The first preset of each family by the beginning of its classes' names, the longest first."""
     presets: dict[str, str] = {}
-    for name, entry in PRESETS.items():
-        presets.setdefault(type(entry.config).__name__.removesuffix("Config"), name)
-    return {name: presets[name] for name in sorted(presets, key=len, reverse=True) if name != "Bert"}
+    for name in (DEFAULT_PRESET, *PRESETS):
+        presets.setdefault(_class_prefix(name), name)
+    return {name: presets[name] for name in sorted(presets, key=len, reverse=True)}
+
+
+@lru_cache(maxsize=1)
+def _classes() -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z])(?:TF)?({'|'.join(_by_class())})(?:For[A-Z][A-Za-z]|Model(?![a-z])|LMHead)")
 
 
 def _respelled(text: str) -> str:
