@@ -416,7 +416,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             best = _Written(len(pieces), len(operands), index, token.end)
     if best is None:
         return None, first + 1
-    if _is_cut(tokens, first, best.after):
+    if _is_cut(tokens, first, best.after) and not (best.pieces == 1 and _goes_on_with_words(tokens, best.after)):
         return None, best.after
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
@@ -509,6 +509,18 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
         return False
     cut = tokens[first - 2]
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
+
+
+def _goes_on_with_words(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a plus and a named number follow an amount: 4,198,400 + feed-forward 8,393,728."""
+    if index >= len(tokens) or tokens[index].text != "+":
+        return False
+    for after in range(index + 1, min(len(tokens), index + 5)):
+        if tokens[after].kind == "number":
+            return after > index + 1
+        if tokens[after].kind not in ("name", "word") and tokens[after].text not in ("-", ":", "："):
+            return False
+    return False
 
 
 def _heading(tokens: Sequence[_Token], index: int) -> int:

@@ -19,7 +19,6 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
-from bertcalc.diagnosis.known_counts import published_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted
 from bertcalc.diagnosis.miscounts import counted
 from bertcalc.diagnosis.part_words import part_in_words
@@ -49,12 +48,13 @@ from bertcalc.proofreading.verdicts import (
     LEAST_WITHOUT_WORDS,
     NO_CLAIM,
     UNKNOWN,
+    WHOLE_MODEL,
     Judged,
     right_as,
     right_for,
     wrong_by,
 )
-from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_total
+from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
@@ -175,8 +175,10 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
         if (line.reach and len(verdict.explanation) > 1) or (side.letters and side.value < _LEAST_OF_LETTERS):
+            if not side.letters and (judged := _otherwise(line, side, context, model)):
+                return judged
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
-        if elsewhere := _published(side):
+        if elsewhere := judge_published(side):
             return elsewhere
         is_named = part and "query, key and value" in part.part and _QUERY_KEY_VALUE.search(context.line)
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
@@ -190,15 +192,18 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
-    if sure and (judged := judge_other_total(side, context, model) or _slip(side, context, model)):
-        return judged
-    if sure and (judged := _contradicted(line, context, model)):
+    if sure and (judged := _otherwise(line, side, context, model)):
         return judged
     if side.letters or (alone and side.unit is None and side.value < LEAST_WITHOUT_WORDS):
         return NO_CLAIM
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
+    return judge_other_total(side, context, model) or _slip(side, context, model) or _contradicted(line, context, model)
 
 
 _DIFFERENCE = re.compile(
@@ -256,15 +261,6 @@ _QUERY_KEY_VALUE = re.compile(r"\bQ\b.{0,5}\bK\b.{0,8}\bV\b|query.{0,8}key", re.
 
 
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
-
-
-def _published(side: ChainSide) -> Judged | None:
-    """The verdict on the count of another published model."""
-    entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
-    if entry is None:
-        return None
-    reason = Problem.of(N_("It is the count of another model: {preset}."), preset=entry[0])
-    return Judged("conditional", side.value, reason, (reason,))
 
 
 def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
@@ -426,12 +422,18 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     for part in all_parts(model):
         if part.part not in PARTS or part.heads != "all" or not is_slip(int(side.value), part.right):
             continue
-        if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names):
+        if any(re.search(_called(part), name, re.I) for name in context.names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
             described = part_in_words(part, model)
             reason = Problem.of(message, right=part.right, part=described)
             return Judged("wrong", Fraction(part.right), described, (reason,), part)
     return None
+
+
+def _called(part: Counted) -> str:
+    """The pattern of the names of a part; the whole model may be called its body, if it has no head."""
+    also = f"|{PARTS['the model without its head'][1]}" if part.part == WHOLE_MODEL else ""
+    return PARTS[part.part][1] + also
 
 
 _LEAST_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
@@ -446,7 +448,7 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
             continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)
-        if nearest is None or not nearest.right:
+        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model):
             continue
         apart = abs(line.value - nearest.right)
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
@@ -457,6 +459,21 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
 
 
 _LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
+
+
+# What else embeddings and an encoder may be, besides the parts that are called so.
+_ALSO = {
+    "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
+    "layers": ("the whole model",),
+}
+
+
+def _is_near_another(name: str, value: Fraction, model: Model) -> bool:
+    """Whether a number is near a count that goes by the same name; always where embeddings are projected."""
+    others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
+    if name == "embeddings" and count_of_part("projection of the embeddings", model):
+        return True
+    return any(abs(other - value) * _LEAST_APART <= other for other in others)
 
 
 def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:

@@ -158,7 +158,7 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
 _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|per|for|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
-    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,
 )
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
@@ -292,7 +292,13 @@ def names_part_but_whole(name: str) -> bool:
     )
 
 
-_CLEAN = {**_TABLE_LABELS, **_PLAIN_LABELS, "pooler": r"(?:the )?pooler(?: layer)?|池化层"}
+_CLEAN = {
+    **_TABLE_LABELS,
+    **_PLAIN_LABELS,
+    "pooler": r"(?:the )?pooler(?: layer)?|池化层",
+    "embeddings": r"(?:the |all |total )?(?:input )?embeddings?(?: layers?| parameters?)?|嵌入层?|总嵌入",
+    "layers": r"(?:the )?(?:transformer )?encoder(?: layers| stack| blocks)?|编码器",
+}
 _ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
 
 

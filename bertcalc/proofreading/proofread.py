@@ -21,8 +21,8 @@ from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, times_layers
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.verdicts import WHOLE, Judged
-from bertcalc.proofreading.whole_counts import is_total, is_total_of_model, searched
+from bertcalc.proofreading.verdicts import UNKNOWN, WHOLE, Judged
+from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -113,6 +113,10 @@ class _Verdicts:
             return
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
+        if judged.right_value == 0 and self._about.others():
+            judged = UNKNOWN  # a part of another model that the text names
+        if is_of_another(judged) and self._names_its_model(entry, context):
+            judged = total_is(model) if model else judged
         judged = (
             self._of_formula(entry, context, judged)
             or divided_count(entry, self._right_value)
@@ -138,6 +142,12 @@ class _Verdicts:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
+        """Whether a number is the total of a model that its row, column or sentence names."""
+        header = self._around.row(entry).header
+        named = self._about.is_named_on(entry.line) or self._about.names(header)
+        return named and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _of_formula(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on what the text says that the formula before it gives, if it gives something else."""

@@ -224,6 +224,10 @@ class Subject:
         """Whether a line names a model."""
         return line in self._lines
 
+    def names(self, text: str) -> bool:
+        """Whether a few words name a model."""
+        return bool(_mentioned().search(text))
+
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
         """The model that a calculation is about: another one named in the text if only that has its hidden size."""
         if model is None or model.config.hidden_size in values:
@@ -266,9 +270,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     preset = named.most_common(1)[0][0] if named else ""
     sizes = _sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
-        return Subject(
-            RELATIVES[preset].model, preset, False, mentions, sizes, bool(_BERT.search(text)), *_structure(text, mentions)
-        )
+        model, structure = RELATIVES[preset].model, _structure(text, mentions)
+        return Subject(model, preset, False, mentions, sizes, bool(_BERT.search(text)), *structure)
     base = preset or _fitting(sizes, text)
     if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
         sizes.pop("vocab_size")
@@ -368,13 +371,16 @@ def _preset_of(mention: re.Match[str]) -> str:
 
 
 def _of_classes(text: str) -> Iterator[Mention]:
-    """The places where a text names a class: the family's model that it names most often, or its first preset."""
+    """The places where a text names a class: its line's model of that family, the most named one, or the first."""
     lines = [match.start() for match in re.finditer("\n", text)]
-    named = Counter(mention.preset for mention in _every_mention(text) if mention.preset in PRESETS)
-    presets = {_class_prefix(preset): preset for preset, _count in reversed(named.most_common())}
+    mentions = [mention for mention in _every_mention(text) if mention.preset in PRESETS]
+    often = Counter(mention.preset for mention in mentions).most_common()
+    presets = {_class_prefix(preset): preset for preset, _count in reversed(often)}
+    beside = {(mention.line, _class_prefix(mention.preset)): mention.preset for mention in mentions}
     for match in _classes().finditer(text):
-        preset = presets.get(match[1], _by_class()[match[1]])
-        yield Mention(match.start(), preset, bisect_right(lines, match.start() - 1))
+        line = bisect_right(lines, match.start() - 1)
+        named = presets.get(match[1], _by_class()[match[1]])
+        yield Mention(match.start(), beside.get((line, match[1]), named), line)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
 from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families.presets import PRESETS
@@ -39,7 +39,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
         exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
         if exactly and (named_total or not side.reach):
             if meant := _class_beside(context, known, model):
-                return _total_is(meant)
+                return total_is(meant)
             message = N_("It is the count of {known}.")
             reason = Problem.of(message, known=known_in_words(known))
             said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
@@ -84,9 +84,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
     nearest = min(counts, key=lambda known: abs(known.total - side.value))
     if abs(nearest.total - side.value) > max(reach, side.value / _NEAR):
-        return _total_is(model)
+        return total_is(model)
     if not reach:
-        return _total_is(model)
+        return total_is(model)
     nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _NEAR))
     message = N_("It is near the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
@@ -112,7 +112,8 @@ def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | 
 
 OWN_MODEL = re.compile(r"keras|\b(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
 _NAME = re.compile(
-    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|small|medium|(?:xx?)?large|xl)(?: model)?"
+    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|tiny|mini|small|medium|(?:xx?)?large|xl)"
+    r"(?: model)?"
     r"|(?:the )?(?:distil|ro|al|deberta|xlm-ro)?bert[\w-]{0,20}|gpt-?2[\w-]{0,10}",
     re.I,
 )
@@ -125,10 +126,27 @@ _AROUND_NAME = re.compile(
 
 def is_name(names: Collection[str]) -> bool:
     """Whether words are only the name of a model: BERT-base; base."""
-    return any(_NAME.fullmatch(_AROUND_NAME.sub("", name)) for name in names)
+    return any(_NAME.fullmatch(_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name))) for name in names)
 
 
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
+
+
+_OF_ANOTHER = N_("It is the count of another model: {preset}.")
+
+
+def judge_published(side: ChainSide) -> Judged | None:
+    """The verdict on the count of another published model."""
+    entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
+    if entry is None:
+        return None
+    reason = Problem.of(_OF_ANOTHER, preset=entry[0])
+    return Judged("conditional", side.value, reason, (reason,))
+
+
+def is_of_another(judged: Judged) -> bool:
+    """Whether a verdict says that a number is the count of another published model."""
+    return bool(judged.reasons) and judged.reasons[0].message == _OF_ANOTHER
 
 
 def is_total_of_model(judged: Judged) -> bool:
@@ -136,7 +154,8 @@ def is_total_of_model(judged: Judged) -> bool:
     return bool(judged.reasons) and judged.reasons[0].message == _TOTAL_IS
 
 
-def _total_is(model: Model) -> Judged:
+def total_is(model: Model) -> Judged:
+    """The verdict on a number that is another one than a model's total."""
     right = model.num_parameters()
     reason = Problem.of(_TOTAL_IS, architecture=model.architecture, count=right)
     return Judged("wrong", Fraction(right), None, (reason,))
