@@ -49,6 +49,7 @@ class Context(NamedTuple):
     headings: tuple[str, ...]
     line: str
     without_biases: bool = False  # whether the text's model is made with bias=False
+    header: str = ""  # of its column, in a table
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
@@ -117,7 +118,7 @@ class Surroundings:
         """The words around a number."""
         names = dict.fromkeys(name for name in self._names(entry) if name)
         headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
-        return Context(tuple(names), headings, line, self._without_biases)
+        return Context(tuple(names), headings, line, self._without_biases, self.row(entry).header)
 
     def line(self, number: int) -> str:
         return self._lines[number]

@@ -7,7 +7,7 @@ from math import ceil, floor
 
 from bertcalc.diagnosis.file_sizes import file_sizes
 from bertcalc.diagnosis.flop_counts import flops_of
-from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
@@ -18,7 +18,7 @@ from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import all_parts, scoped, with_and_without_biases
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
-from bertcalc.proofreading.whole_counts import is_total
+from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed
@@ -87,7 +87,7 @@ _SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights, in MB or in MiB, which words after it may call float32."""
     side, single = entry.best, bool(_SINGLE.search(entry.after[:40]))
-    judged = _of_bytes(side, context, model)
+    judged = _of_bytes(entry, context, model)
     if judged.verdict == "right" and judged.counts and single:
         dtype = judged.counts.values.get("dtype")
         if dtype != "float32" and (width := next((width for width, name in _DTYPES if name == dtype), 0)):
@@ -133,7 +133,42 @@ def _sizes(model: Model) -> tuple[tuple[int, Problem, str], ...]:
 _LEAST_OF_BYTES = 10**5
 
 
-def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
+_PRECISIONS = {
+    4: r"fp32|float32|single precision|32[ -]bits?|单精度",
+    2: r"fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度",
+    1: r"int8|8[ -]bits?",
+}
+_WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
+_NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
+_FARTHEST = 20  # times too large or too small: otherwise it is of something else
+
+
+def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
+    words = " ".join((*context.names, context.header, entry.after[:40]))
+    widths = [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
+    if len(widths) != 1 or not _WEIGHTS.search(words) or _TRAINING.search(words) or context.supposes:
+        return None
+    if not is_total(context) or OWN_MODEL.search(context.line):
+        return None
+    value, right = entry.best.value, widths[0] * model.num_parameters()
+    counts = every_count(model.config, known_counts)
+    sizes = [widths[0] * known.total for known in counts if known.model.config == model.config]
+    near = [
+        abs(size - times * value) <= max(entry.best.reach, size * _NEAR_BYTES) for size in sizes for times in _PREFIXES
+    ]
+    if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
+        return None
+    described = known_in_words(KnownCount(model, model.num_parameters()))
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(Fraction(right), "bytes"), part=described)
+    return Judged("wrong", Fraction(right), described, (reason,))
+
+
+_PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]
+
+
+def _of_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    side = entry.best
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
     binary = Fraction(1024**power, 1000**power)
@@ -151,6 +186,7 @@ def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
         _bytes_of_file(side, model)
         or _bytes_of_named(side, context, model)
         or _bytes_of_training(side, context, model)
+        or _other_bytes(entry, context, model)
         or UNKNOWN
     )
 

@@ -110,7 +110,7 @@ def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | 
     return model.changed(architecture=name) if counts and known.total not in counts else None
 
 
-OWN_MODEL = re.compile(r"keras|\b(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
+OWN_MODEL = re.compile(r"keras|(?<![\w-])(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
 _NAME = re.compile(
     r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|tiny|mini|small|medium|(?:xx?)?large|xl)"
     r"(?: model)?"
