@@ -219,7 +219,11 @@ def _chains(
             index = max(end, index + 1)
             continue
         sides = [side]
-        while end + 1 < len(tokens) and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters)):
+        while (
+            not _is_last_term(tokens, index, side)
+            and end + 1 < len(tokens)
+            and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters))
+        ):
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
             following, after = _side(tokens, end + 1, letters)
@@ -333,10 +337,15 @@ def _decimal(token: _Token) -> tuple[Fraction, Fraction]:
 
 
 def _is_factor(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a decimal or a percentage is multiplied by what follows: 0.4 × 28.3M."""
+    """Whether a decimal or a percentage is multiplied by what follows, or added to it: 0.4 × 28.3M."""
     following = tokens[index + 1 : index + 3]
-    multiplied = len(following) == 2 and following[0].text.strip() in ("*", "×", "x", "·")
-    return multiplied and following[1].kind in ("number", "bracket")
+    goes_on = len(following) == 2 and following[0].text.strip() in ("*", "×", "x", "·", "+")
+    return goes_on and following[1].kind in ("number", "bracket", "decimal")
+
+
+def _is_operand(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a decimal or a percentage is part of a calculation."""
+    return _is_factor(tokens, index) or (index > 0 and tokens[index - 1].text.strip() in ("*", "×", "x", "·", "+", "("))
 
 
 def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
@@ -372,8 +381,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             operands.append(Operand(value, token.text, token.start, token.end))
             amounts.append(token.amount)
             complete = True
-        elif not complete and token.kind in ("decimal", "percent") and _is_factor(tokens, index):
-            value = _decimal(token)[0]
+        elif not complete and token.kind in ("decimal", "percent") and _is_operand(tokens, index):
+            value, reach = _decimal(token)
+            amounts.append(Typed(value, value - reach, value + reach, None))
             pieces.append(f"({value.numerator}/{value.denominator})")
             operands.append(Operand(value, token.text, token.start, token.end))
             complete = True
@@ -386,6 +396,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         elif not complete and index > first and (after := _heading(tokens, index)):
             index = after
             continue  # a noun before the terms in parentheses: embedding(768*2)
+        elif not complete and index > first and (after := _named_factor(tokens, index)):
+            index = after
+            continue
         elif not complete and index == first and token.kind in ("name", "word") and _opens_sum(tokens, index + 1):
             first = index = index + 1
             start = tokens[first].start if _INTRODUCES.search(token.text) else start
@@ -509,6 +522,30 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
         return False
     cut = tokens[first - 2]
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
+
+
+def _named_factor(tokens: Sequence[_Token], index: int) -> int:
+    """The index after the words between a times sign and a number: × hidden size 768; 0 if there are none."""
+    if tokens[index - 1].text.strip() not in ("x", "X", "*", "×", "·"):
+        return 0
+    for after in range(index, min(len(tokens), index + 4)):
+        if tokens[after].kind == "number":
+            return after if after > index else 0
+        if tokens[after].kind not in ("name", "word") or len(tokens[after].text) < 3:
+            return 0
+    return 0
+
+
+def _is_last_term(tokens: Sequence[_Token], first: int, side: ChainSide) -> bool:
+    """Whether words and an operator stand before an amount, which alone is not what follows: + pooler 0.6M = 109.5M."""
+    if side.is_calculation or side.is_shape:
+        return False
+    for before in range(first - 1, max(-1, first - 5), -1):
+        if tokens[before].kind == "operator" and tokens[before].text not in ("-", "−"):
+            return before < first - 1
+        if tokens[before].kind not in ("name", "word"):
+            return False
+    return False
 
 
 def _goes_on_with_words(tokens: Sequence[_Token], index: int) -> bool:

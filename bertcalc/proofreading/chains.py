@@ -38,6 +38,8 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
+    if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
+        return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
@@ -46,6 +48,12 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
 def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
     difference = value.value - stated
     return -reach - value.reach <= difference <= max(reach, 2 * reach * (reach < 1)) + value.reach
+
+
+def _is_near_scaled(value: ChainSide, other: ChainSide, scale: int) -> bool:
+    """Whether a sum in thousands, millions or billions gives a result: 23.4 + 85.1 = 108.5M."""
+    reach = max(other.reach, other.rough) + value.reach * scale
+    return abs(value.value * scale - other.value) <= reach
 
 
 def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:

@@ -21,7 +21,8 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
 _ONE = (
     r"\b(?:one|single|per|each|every|a)[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)|\blayer[ _.-]?[0-9]"
-    r"|^each\b|\| each\b|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
+    r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b|^each\b|\| each\b"
+    r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
     r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"

@@ -48,6 +48,7 @@ from bertcalc.proofreading.verdicts import (
     LEAST_WITHOUT_WORDS,
     NO_CLAIM,
     UNKNOWN,
+    WHOLE,
     WHOLE_MODEL,
     Judged,
     right_as,
@@ -101,7 +102,7 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
     side = entry.best
     if entry.stated.unit == "bytes" and (judged := judge_keys_and_values(entry.stated, context, model)):
         return judged
-    if side.unit == "bytes":
+    if entry.stated.unit == "bytes":
         return judge_bytes(entry, context, model)
     if side.unit in ("FLOPs", "MACs"):
         return judge_flops(side, model)
@@ -151,6 +152,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return Judged("right", counts=Problem.of(N_("a size of the model")))
     if alone and (judged := _size(side, context, model)):
         return judged
+    if _DECAY.search(" ".join(context.names)):
+        return _decayed(side, model)
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = meant_by_words(line, context, model)
     if verdict and verdict.is_right and verdict.counted:
@@ -204,6 +207,18 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
     return judge_other_total(side, context, model) or _slip(side, context, model) or _contradicted(line, context, model)
+
+
+_DECAY = re.compile(r"\bdecay", re.I)
+
+
+def _decayed(side: ChainSide, model: Model) -> Judged:
+    """The verdict on a group of parameters with or without weight decay: usually matrices, and all others."""
+    matrices = sum(tensor.num_parameters() for tensor in counted(model) if len(tensor.shape) > 1)
+    for count, words in ((matrices, N_("all matrices")), (model.num_parameters() - matrices, N_("all vectors"))):
+        if side.value == count:
+            return Judged("right", counts=Problem.of(words))
+    return UNKNOWN
 
 
 _DIFFERENCE = re.compile(
@@ -277,12 +292,19 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     near = judged.right_value and abs(entry.best.value - judged.right_value) <= judged.right_value * _ALMOST
     last = last or bool(near and (_ABOUT.search(entry.before) or entry.stated.about))
     last = last or (context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation))
+    last = last or _is_without_positions(judged, explanation)
     own_size = len(explanation) == 1 and bool(size and vocabulary)
     return (
         judged._replace(verdict="conditional")
         if apart or last or own_size or _says_why(explanation, context)
         else judged
     )
+
+
+def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
+    """Whether a total leaves out only the position embeddings, as nanoGPT prints it."""
+    whole = judged.counted is not None and judged.counted.part in WHOLE
+    return whole and [cause.miscount for cause in explanation] == ["positions"]
 
 
 _IS_BIAS = re.compile("bias|beta", re.I)

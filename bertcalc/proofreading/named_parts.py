@@ -299,11 +299,22 @@ _CLEAN = {
     "embeddings": r"(?:the |all |total )?(?:input )?embeddings?(?: layers?| parameters?)?|嵌入层?|总嵌入",
     "layers": r"(?:the )?(?:transformer )?encoder(?: layers| stack| blocks)?|编码器",
 }
+# The model whose part it is: DistilBERT's encoder.
+_OWNER = re.compile(
+    r"\b(?:the )?[\w-]{0,12}(?:bert|electra|gpt-?2)(?:[-_ ](?:base|large|small|medium|tiny|mini|xl))?"
+    r"(?:'s|’s|的)?(?![\w-])"
+    r"|^(?:of|in|for) ",
+    re.I,
+)
+_EACH = re.compile(r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$", re.I)
 _ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
 
 
 def meant_alone(name: str) -> list[str]:
     """The part that a label means, if it is nothing else."""
+    if _EACH.search(name):
+        return ["layers"]
+    name = _OWNER.sub(" ", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
     whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)

@@ -16,7 +16,8 @@ from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.named_parts import all_parts, scoped, with_and_without_biases
+from bertcalc.proofreading.named_parts import all_parts, names_part_but_whole, scoped, with_and_without_biases
+from bertcalc.proofreading.subject import names_model
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
@@ -79,6 +80,22 @@ def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | No
     return Judged("wrong", right, None, (reason,))
 
 
+def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on the share of all parameters that a count before it has; None if it is one of something else."""
+    wholes = [known.total for known in every_count(model.config, known_counts)]
+    wholes += [part.right for part in scoped("layers", model)]
+    right = count / model.num_parameters()
+    counts = Problem.of(N_("the share of the number before it"))
+    if abs(right - side.value) <= max(side.reach, _DOUBLE):
+        return Judged("right", counts=counts)
+    if right >= 1 or any(abs(count / whole - side.value) <= max(side.reach, _ROUGHLY) for whole in wholes):
+        return None
+    message = N_("The share of the number before it is {share} %.")
+    reason = Problem.of(message, share=fixed(100 * right, 1))
+    return Judged("wrong", right, counts, (reason,))
+
+
+_ROUGHLY = Fraction(1, 200)
 _WITHIN = {"embeddings": ("word embeddings", "embeddings without LayerNorm")}
 _DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
 _SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single precision|32[ -]bits?|单精度)", re.I)
@@ -86,7 +103,7 @@ _SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights, in MB or in MiB, which words after it may call float32."""
-    side, single = entry.best, bool(_SINGLE.search(entry.after[:40]))
+    side, single = entry.stated, bool(_SINGLE.search(entry.after[:40]))
     judged = _of_bytes(entry, context, model)
     if judged.verdict == "right" and judged.counts and single:
         dtype = judged.counts.values.get("dtype")
@@ -133,10 +150,11 @@ def _sizes(model: Model) -> tuple[tuple[int, Problem, str], ...]:
 _LEAST_OF_BYTES = 10**5
 
 
+_AFTER = r"[\s)（(]{0,3}(?:in|of|as|at|用|以)?\s?"
 _PRECISIONS = {
-    4: r"fp32|float32|single precision|32[ -]bits?|单精度",
-    2: r"fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度",
-    1: r"int8|8[ -]bits?",
+    4: r"(?:fp32|float32|single precision|32[ -]bits?|单精度)",
+    2: r"(?:fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
+    1: r"(?:int8|8[ -]bits?)",
 }
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
@@ -146,16 +164,19 @@ _FARTHEST = 20  # times too large or too small: otherwise it is of something els
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
     words = " ".join((*context.names, context.header, entry.after[:40]))
-    widths = [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
-    if len(widths) != 1 or not _WEIGHTS.search(words) or _TRAINING.search(words) or context.supposes:
+    widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
+    widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
+    if len(widths) != 1 or not _WEIGHTS.search(f"{words} {context.line}") or _TRAINING.search(words):
         return None
-    if not is_total(context) or OWN_MODEL.search(context.line):
+    if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
         return None
-    value, right = entry.best.value, widths[0] * model.num_parameters()
+    value, right = entry.stated.value, widths[0] * model.num_parameters()
     counts = every_count(model.config, known_counts)
     sizes = [widths[0] * known.total for known in counts if known.model.config == model.config]
     near = [
-        abs(size - times * value) <= max(entry.best.reach, size * _NEAR_BYTES) for size in sizes for times in _PREFIXES
+        abs(size - times * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
+        for size in sizes
+        for times in _PREFIXES
     ]
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
@@ -164,11 +185,16 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     return Judged("wrong", Fraction(right), described, (reason,))
 
 
+def _is_of_model(context: Context) -> bool:
+    """Whether words mean the whole model, or no part of it on a line that names one."""
+    return is_total(context) or (names_model(context.line) and not any(map(names_part_but_whole, context.names)))
+
+
 _PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]
 
 
 def _of_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    side = entry.best
+    side = entry.stated
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
     binary = Fraction(1024**power, 1000**power)

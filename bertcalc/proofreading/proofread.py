@@ -19,7 +19,8 @@ from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
-from bertcalc.proofreading.named_parts import in_all_layers, times_layers
+from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
+from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
 from bertcalc.proofreading.verdicts import UNKNOWN, WHOLE, Judged
 from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
@@ -89,6 +90,7 @@ class _Verdicts:
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber]) -> None:
         self._about = about
+        self._text = text
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
@@ -121,6 +123,7 @@ class _Verdicts:
             self._of_formula(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
+            or self._share_of_last(entry, context, model)
             or judged
         )
         finding = _Finding(entry, model, judged)
@@ -143,10 +146,25 @@ class _Verdicts:
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
+    def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.entry.line != entry.line or model is None or last.model is not model:
+            return None
+        counted = last.entry.best
+        between = self._text[last.entry.end : entry.start]
+        if len(between) > _SHORT or names_part_but_whole(between) or context.supposes:
+            return None
+        if not entry.stated.text.endswith("%") or not _IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"):
+            return None
+        if counted.reach or counted.value < _LEAST_OF_OTHERS or last.judged.verdict not in ("right", "conditional"):
+            return None
+        return judge_share_of(counted.value, entry.stated, model)
+
     def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether a number is the total of a model that its row, column or sentence names."""
         header = self._around.row(entry).header
-        named = self._about.is_named_on(entry.line) or self._about.names(header)
+        named = self._about.is_named_on(entry.line) or subject.names_model(header)
         return named and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _of_formula(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
@@ -349,6 +367,8 @@ class _Verdicts:
         return self._because(finding, entry.best, used, corrected)
 
 
+_IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
+_SHORT = 40
 _FORMULA_GIVES = re.compile(
     r"\b(?:formula|calculation)\W{1,3}(?:yields|gives)|公式(?:给出|得到|得出|算出|的结果)", re.I
 )

@@ -89,6 +89,7 @@ def _mentioned() -> re.Pattern[str]:
     )
 
 
+_SIZE_WORD = re.compile(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])")
 # A label that is only the size of a model.
 _SIZE_ALONE = re.compile(
     r"\W*(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: ?(?:model|version|模型|版))?\W*", re.I
@@ -99,6 +100,17 @@ _SIZE_ALONE = re.compile(
 def _family_name(preset: str) -> str:
     """The first words of a preset's name: bert for bert-base-uncased."""
     return re.split(r" ?\b(?:tiny|mini|small|medium|base|large|xx?large|xl|uncased|cased)\b", _spelled(preset))[0]
+
+
+def names_model(text: str) -> bool:
+    """Whether words name a model."""
+    return bool(_mentioned().search(text))
+
+
+def is_model_name(text: str) -> bool:
+    """Whether a label is only the name of a model."""
+    match = _mentioned().fullmatch(text.strip())
+    return bool(match and match["preset"])
 
 
 class Mention(NamedTuple):
@@ -187,14 +199,13 @@ class Subject:
         return topic
 
     def _of_size(self, words: Sequence[str]) -> Model | None:
-        """The model of a size that words name, if the text names only one of that size."""
-        sizes = set(
-            re.findall(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])", " ".join(words).lower())
-        )
-        if len(sizes) != 1:
-            return None
-        fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
-        return self.of(fitting[0]) if len(fitting) == 1 else None
+        """The model of a size that the nearest words name, if the text names only one of that size."""
+        for name in words:
+            sizes = set(_SIZE_WORD.findall(name.lower()))
+            fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
+            if sizes:
+                return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
+        return None
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -223,10 +234,6 @@ class Subject:
     def is_named_on(self, line: int) -> bool:
         """Whether a line names a model."""
         return line in self._lines
-
-    def names(self, text: str) -> bool:
-        """Whether a few words name a model."""
-        return bool(_mentioned().search(text))
 
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
         """The model that a calculation is about: another one named in the text if only that has its hidden size."""

@@ -19,7 +19,8 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.named_parts import names_part_but_whole
+from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
+from bertcalc.proofreading.subject import is_model_name
 from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -33,6 +34,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
+    named_total = named_total or is_name(context.names[:1])
     for known in _likeliest_first(model):
         if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
             continue
@@ -79,7 +81,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if not Fraction(1, 2) * right <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
-    if context.supposes:
+    is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
+    if context.supposes or is_part:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
     nearest = min(counts, key=lambda known: abs(known.total - side.value))
@@ -93,6 +96,19 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
+# Words that mean all of something, which need not be the whole model.
+_ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一共|共", re.I)
+
+
+def _is_of_layers(side: ChainSide, model: Model) -> bool:
+    """Whether a number counts a part of all layers."""
+    parts = counts_of(tuple(PARTS), model)
+    reach = max(side.reach, side.rough)
+    return any(
+        abs(part.right - side.value) <= reach for part in parts if part.layers == "all" and part.part != WHOLE_MODEL
+    )
+
+
 _NEAR = 50  # a fiftieth of a rounded number
 
 
@@ -103,7 +119,7 @@ def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | 
     """The class that the nearest words name, if the number is no count of it but that of another class."""
     named = set(_CLASS.findall(" ".join(context.names[:1])))
     classes = {cls.name for cls in model.family.classes}
-    if len(named) != 1 or not named <= classes or known.model.architecture in context.line:
+    if len(named) != 1 or not named <= classes:
         return None
     [name] = named
     counts = [other.total for other in every_count(model.config, known_counts) if other.model.architecture == name]
@@ -126,7 +142,8 @@ _AROUND_NAME = re.compile(
 
 def is_name(names: Collection[str]) -> bool:
     """Whether words are only the name of a model: BERT-base; base."""
-    return any(_NAME.fullmatch(_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name))) for name in names)
+    labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in names]
+    return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
 
 
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
