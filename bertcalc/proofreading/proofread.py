@@ -59,7 +59,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         for finding in findings.all()
         if finding.judged.verdict
     )
-    return Proofread(text, claims, about.model, about.preset, about.assumed)
+    return Proofread(text, claims, about.model, about.preset, about.assumed, about.differing())
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
