@@ -14,7 +14,8 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_, shorten
-from bertcalc.text.problem import Problem
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError, Problem
 
 _GIVES = N_("The calculation gives {value}, not {written}.")
 _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
@@ -107,6 +108,33 @@ def gives(value: Fraction, written: str) -> Judged:
 def _divided(count: Fraction, other: ChainSide) -> Judged:
     reason = Problem.of(_IS_DIVIDED, written=other.text, bytes=in_words(4 * count, "bytes"))
     return Judged("wrong", 4 * count, reasons=(reason,))
+
+
+def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
+    """The verdict on a sum that multiplies the table of words by the number of layers: L·(12·d² + V·d)."""
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
+        return None
+    try:
+        without, once, without_once = (
+            evaluate(_with(_with(side.text, vocabulary, words), layers, times))
+            for words, times in ((0, layers), (vocabulary, 1), (0, 1))
+        )
+    except InputError:
+        return None
+    table = once - without_once
+    if not 0 < without < side.value or side.value - without != layers * table or layers * without_once != without:
+        return None
+    message = N_(
+        "The vocabulary is counted in each of the {layers} layers; with one table, the calculation gives {right}."
+    )
+    reason = Problem.of(message, layers=layers, right=in_words(without + table))
+    return Judged("wrong", without + table, reasons=(reason,))
+
+
+def _with(text: str, number: int, value: int) -> str:
+    """A calculation with another value for a number."""
+    return re.sub(rf"(?<![0-9.]){number}(?![0-9.])", f"{value}", text)
 
 
 def is_miscalculated(judged: Judged) -> bool:

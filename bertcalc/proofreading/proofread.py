@@ -15,7 +15,7 @@ from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
@@ -121,6 +121,7 @@ class _Verdicts:
             judged = total_is(model) if model else judged
         judged = (
             self._of_formula(entry, context, judged)
+            or self._table_in_every_layer(entry, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, model)
@@ -145,6 +146,14 @@ class _Verdicts:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _table_in_every_layer(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
+        sizes = self._about.sizes
+        vocabulary, layers = sizes.get("vocab_size", 0), sizes.get("num_hidden_layers", 0)
+        if judged.verdict in ("right", "conditional") or not (vocabulary and layers and entry.computes):
+            return None
+        return table_in_every_layer(entry, vocabulary, layers)
 
     def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
         """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""

@@ -542,9 +542,11 @@ def _is_rounded(size: int, vocabulary: int) -> bool:
 
 
 def _is_like_bert(config: Config, text: str) -> bool:
-    """Whether the vocabulary and the hidden size of a model that is not named occur in a text."""
+    """Whether the vocabulary and the hidden size of a model that is not named occur in a text, and are a BERT's."""
     literals = _literals(text)
-    return bool(literals[config.vocab_size] and literals[config.hidden_size])
+    berts = [entry.config for entry in PRESETS.values() if family_of(entry.config).name == "bert"]
+    published = any(config.vocab_size == bert.vocab_size for bert in berts)
+    return published and bool(literals[config.vocab_size] and literals[config.hidden_size])
 
 
 @lru_cache(maxsize=128)

@@ -70,7 +70,9 @@ def is_hand_count(text: str, model: Model) -> bool:
     return valued >= fewest and 2 * valued > len(lines)
 
 
-_LINE = re.compile(r"\s*(?:[-*•]\s|[0-9]{1,2}[.)]\s)?\s*(?P<name>[^:：=\n]{1,40}?)\s*[:：=]\s*(?P<value>[^\n]{1,40}?)\s*")
+_LINE = re.compile(
+    r"\s*(?:[-*•]\s|[0-9]{1,2}[.)]\s)?\s*(?P<name>[^:：=\n]{1,40}?)\s*[:：=]\s*(?P<value>[^\n]{1,40}?)\s*"
+)
 _SIZE = re.compile(
     r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:hidden|vocab\w*|embedding|intermediate|attention|transformer|encoder)?[ _]?"
     r"(?:size|dim\w*|layers|heads|vocab\w*)|词表(?:大小)?|隐藏层?(?:大小|维度)|层数|头数",
