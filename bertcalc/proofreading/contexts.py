@@ -95,6 +95,8 @@ _RUN_IN = re.compile(
 
 
 _WORD = re.compile(r"[^\W\d_]")
+# The header of a column that says nothing about which part it counts.
+_OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
 # Words after the number before: 7,087,872 each, ...
 _OF_LAST = re.compile(r"^(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]\s?", re.I)
 
@@ -139,6 +141,8 @@ class Surroundings:
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
             yield _row_label(entry)
+            header = self.row(entry).header
+            yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
         if _WORD.search(clause):
             yield _trimmed(clause[-_MOST_BEFORE:])
         after = _CLAUSE.split(_as_one(entry.after[:200]).strip(" *`)）"))[0]

@@ -290,7 +290,8 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     )
     last = any(_OUTPUT_LAYER.search(name) for name in context.names[:2])  # the pooler, or of the attention, or a head
     near = judged.right_value and abs(entry.best.value - judged.right_value) <= judged.right_value * _ALMOST
-    last = last or bool(near and (_ABOUT.search(entry.before) or entry.stated.about))
+    is_rough = entry.stated.letters and _RULE_OF_THUMB.search(context.line)
+    last = last or bool(near and (_ABOUT.search(entry.before) or entry.stated.about or is_rough))
     last = last or (context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation))
     last = last or _is_without_positions(judged, explanation)
     own_size = len(explanation) == 1 and bool(size and vocabulary)
@@ -343,6 +344,9 @@ _FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part ha
 
 
 _ABOUT, _ALMOST = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I), Fraction(1, 500)
+
+
+_RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
 
 
 _OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)

@@ -51,10 +51,20 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
         verdict = _of_the_meant(verdict, name, scope, model)
         if verdict.is_right and verdict.counted and verdict.kind != "size":
             return _in_scope(verdict, scope, name, model)
-        verdict = _in_scope_of(verdict, scope, model)
+        verdict = _with_norm(_in_scope_of(verdict, scope, model), model)
         if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
             wrong = verdict
     return wrong
+
+
+def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
+    """A wrong verdict on the embeddings, explained with their LayerNorm if that takes fewer mistakes."""
+    part, whole = verdict.counted, next(iter(counts_of(("embeddings",), model)), None)
+    if not whole or not part or part.part != "embeddings without LayerNorm" or not verdict.explanation:
+        return verdict
+    explained = _best(whole, verdict.line, model)
+    fewer = explained and len(explained) < len(verdict.explanation)
+    return verdict._replace(counted=whole, explanation=explained) if fewer else verdict
 
 
 def _names_strictly(verdict: LineVerdict) -> bool:
@@ -156,7 +166,7 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
 
 # Words around the name of a part that say nothing about which part it is: "So the feed forward has".
 _AROUND_LABEL = re.compile(
-    r"(?:[\W_]|\b(?:of|in|per|for|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
+    r"(?:[\W_]|\b(?:of|in|per|for|alone|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
     r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,

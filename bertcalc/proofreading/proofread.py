@@ -216,6 +216,8 @@ class _Verdicts:
             return None
         if _is_arithmetic(_Finding(entry, model, judged)) or self._about.is_named_on(entry.line):
             return None
+        if subject.names_model(context.header):
+            return None
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:
                 instead = judge(entry, context, other, sure=True)

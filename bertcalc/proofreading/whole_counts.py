@@ -20,7 +20,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
-from bertcalc.proofreading.subject import is_model_name
+from bertcalc.proofreading.subject import is_model_name, names_model
 from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -75,7 +75,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
     if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
         return None
-    if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))):
+    if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
     if not Fraction(1, 2) * right <= side.value <= 4 * right:
@@ -126,7 +126,23 @@ def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | 
     return model.changed(architecture=name) if counts and known.total not in counts else None
 
 
-OWN_MODEL = re.compile(r"keras|(?<![\w-])(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
+OWN_MODEL = re.compile(
+    r"keras|自己|自定义|(?<![\w-])(?:our|my|own|custom|toy|tiny|smaller) (?:\w+[ -]){0,3}"
+    r"(?:model|bert|transformer|net|network|version|implementation|encoder|config|vocab|tokeni[sz]er)",
+    re.I,
+)
+# The header of a column that counts whole models.
+_OF_WHOLE = re.compile(
+    r"param|参数|total|size|count|number|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
+    re.I,
+)
+
+
+def _is_other_column(context: Context) -> bool:
+    """Whether a number is in a column whose header does not say that it counts whole models."""
+    return bool(context.header) and not (_OF_WHOLE.search(context.header) or names_model(context.header))
+
+
 _NAME = re.compile(
     r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|tiny|mini|small|medium|(?:xx?)?large|xl)"
     r"(?: model)?"
@@ -182,7 +198,7 @@ def is_total(context: Context) -> bool:
     """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
     names = (*context.names, *context.headings[:1])
     whole = any(re.search(PARTS[WHOLE_MODEL][1], name, re.I) for name in names) or is_name(context.names[:1])
-    if OWN_MODEL.search(" ".join(names)):
+    if OWN_MODEL.search(" ".join(names)) or _is_other_column(context):
         return False
     return whole and not any(names_part_but_whole(name) for name in context.names)
 
