@@ -163,7 +163,7 @@ class Surroundings:
                 yield _trimmed((heading[1] or heading[2])[-_MOST_BEFORE:])
                 return
             if text:
-                if re.search(r"[:：]\s*$", text) or not re.search(r"[0-9]", text):
+                if re.search(r"[:：?？]\s*$", text) or not re.search(r"[0-9]", text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
 

@@ -43,6 +43,7 @@ from bertcalc.proofreading.named_parts import (
     scoped,
 )
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_keys_and_values, judge_share
+from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
     LEAST_WITHOUT_WORDS,
@@ -74,7 +75,11 @@ def judge(
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
         return UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
-    judged = _vocabulary(entry, context, model, published if sure else None) or _by_unit(entry, context, model, sure)
+    judged = (
+        judge_module(entry)
+        or _vocabulary(entry, context, model, published if sure else None)
+        or _by_unit(entry, context, model, sure)
+    )
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
