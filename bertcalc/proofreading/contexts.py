@@ -51,6 +51,7 @@ class Context(NamedTuple):
     line: str
     without_biases: bool = False  # whether the text's model is made with bias=False
     header: str = ""  # of its column, in a table
+    before: str = ""  # the last characters of the line before it
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
@@ -105,6 +106,7 @@ class Surroundings:
     """The lines and headings of a text."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self._lines = text.split("\n")
         self._without_biases = bool(re.search(r"\bbias\s?=\s?False\b", text))
         self._headings: list[tuple[str, ...]] = []
@@ -121,7 +123,8 @@ class Surroundings:
         """The words around a number."""
         names = dict.fromkeys(name for name in self._names(entry) if name)
         headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
-        return Context(tuple(names), headings, line, self._without_biases, self.row(entry).header)
+        before = self._text[max(self._text.rfind("\n", 0, entry.start) + 1, entry.start - _MOST_BEFORE) : entry.start]
+        return Context(tuple(names), headings, line, self._without_biases, self.row(entry).header, before)
 
     def line(self, number: int) -> str:
         return self._lines[number]

@@ -33,6 +33,7 @@ from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import (
     TABLES,
+    WIDE,
     all_parts,
     count_of_part,
     counts_without_biases,
@@ -76,7 +77,7 @@ def judge(
     if model is None:
         return UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
     judged = (
-        judge_module(entry)
+        judge_module(entry, context)
         or _vocabulary(entry, context, model, published if sure else None)
         or _by_unit(entry, context, model, sure)
     )
@@ -111,7 +112,7 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
         return judge_bytes(entry, context, model)
     if side.unit in ("FLOPs", "MACs"):
         return judge_flops(side, model)
-    if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names[:1]))):
+    if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)
 
@@ -178,6 +179,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
+        if not particular and verdict.counted.part not in WIDE:
+            return _otherwise(line, side, context, model) or UNKNOWN
         if not verdict.counted.right and verdict.counted.part not in (*TABLES, "pooler"):
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):

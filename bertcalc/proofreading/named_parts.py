@@ -93,7 +93,7 @@ def _without_layers(name: str, model: Model) -> str:
     return rest if rest != name and _names_part(rest, model) and not names_whole_only(rest, model) else name
 
 
-_WIDE = ("layers", "layers without cross-attention and distances", WHOLE_MODEL, "the model without its head")
+WIDE = ("layers", "layers without cross-attention and distances", WHOLE_MODEL, "the model without its head")
 
 
 @lru_cache(maxsize=4096)
@@ -102,7 +102,7 @@ def names_whole_only(name: str, model: Model) -> bool:
     if re.search(r"\w\.(?:weight|bias)\b", name):
         return False
     called = (part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I))
-    return all(part in _WIDE for part in called)
+    return all(part in WIDE for part in called)
 
 
 # Parts that a name means alone, although others are called so as well.

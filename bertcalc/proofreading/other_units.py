@@ -187,7 +187,8 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
 
 def _is_of_model(context: Context) -> bool:
     """Whether words mean the whole model, or no part of it on a line that names one."""
-    return is_total(context) or (names_model(context.line) and not any(map(names_part_but_whole, context.names)))
+    parts = [re.sub(r"\b(?:weights?|matrices)\b|权重", " ", name) for name in context.names]
+    return is_total(context) or (names_model(context.line) and not any(map(names_part_but_whole, parts)))
 
 
 _PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]

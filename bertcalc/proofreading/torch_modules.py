@@ -1,8 +1,10 @@
 """Judge a number behind a module of PyTorch: nn.Linear(768, 3072)  # 2362368.
 
 >>> from bertcalc.proofreading.calculations import find
->>> [entry] = [entry for entry in find("count(nn.Linear(3072, 768))  # 2,362,368", {}) if not entry.computes]
->>> print(judge_module(entry).reasons[0])
+>>> from bertcalc.proofreading.contexts import Surroundings
+>>> text = "count(nn.Linear(3072, 768))  # 2,362,368"
+>>> [entry] = [entry for entry in find(text, {}) if not entry.computes]
+>>> print(judge_module(entry, Surroundings(text).of(entry)).reasons[0])
 2,360,064 is right for nn.Linear(3072, 768).
 """
 
@@ -10,6 +12,7 @@ import re
 from fractions import Fraction
 
 from bertcalc.proofreading.calculations import WrittenNumber
+from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
@@ -20,10 +23,10 @@ _MODULE = re.compile(
 )
 
 
-def judge_module(entry: WrittenNumber) -> Judged | None:
+def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
     """The verdict on the parameters of the module that stands directly before a number; None if there is none."""
     side = entry.best
-    module = _MODULE.search(entry.before[-200:]) if not entry.computes and side.value >= LEAST else None
+    module = _MODULE.search(context.before) if not entry.computes and side.value >= LEAST else None
     right = _count(module) if module else 0
     if module is None or not right or side.unit not in (None, "parameters"):
         return None

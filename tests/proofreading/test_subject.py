@@ -2,6 +2,9 @@
 
 import pytest
 
+from bertcalc.families.presets import PRESETS
+from bertcalc.proofreading.contexts import TableRow
+from bertcalc.proofreading.proofread import proofread
 from bertcalc.proofreading.subject import read, without_sizes
 
 
@@ -58,6 +61,63 @@ def test_a_sentence_goes_on_about_its_subject(text: str, count: str, total: int)
     model = read(text).model_at(start, line, [text.split("\n")[line]])
     assert model is not None
     assert model.num_parameters() == total
+
+
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("BERT-base! BERT-base!\n## GPT-2\nattention\nIt has", 124_439_808),
+        ("BERT-base! BERT-base!\n\nQ2: And DistilBERT?\n\nIt has", 66_362_880),
+        ("BERT-base! BERT-base!\n## GPT-2\nIt is nice.\n## Size\nIt has", 109_482_240),
+        ("RobertaForMaskedLM is a class.\n\nIt has", 124_645_632),
+        ("A bert-large-uncased in BertForMaskedLM: it has", 335_141_888),
+    ],
+)
+def test_a_heading_or_a_class_names_the_model(text: str, total: int) -> None:
+    model = read(text).model_at(len(text), text.count("\n"), ["It has"])
+    assert model is not None
+    assert model.num_parameters() == total
+
+
+@pytest.mark.parametrize(
+    ("label", "preset"),
+    [("large", "bert-large-uncased"), ("Tiny model", "bert_uncased_L-2_H-128_A-2"), ("base", "bert-base-uncased")],
+)
+def test_a_label_may_be_only_the_size_of_a_model(label: str, preset: str) -> None:
+    model = read("\nbert-base-uncased").model_at(0, 0, [label])
+    assert model is not None
+    assert model.config == PRESETS[preset].config
+
+
+def test_a_size_that_the_family_does_not_have_is_no_model() -> None:
+    assert read("\nroberta-base").model_at(0, 0, ["tiny"]) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "preset"),
+    [
+        (TableRow(("total", "66M"), ("", "DistilBERT"), "DistilBERT"), "distilbert-base-uncased"),
+        (TableRow(("8", "512", "8", "41M"), ("L", "H", "A", "params"), "params"), "bert_uncased_L-8_H-512_A-8"),
+        (TableRow(("total", "335M"), ("", "Large"), "Large"), "bert-large-uncased"),
+        (TableRow(("total", "110M"), ("", "Parameters"), "Parameters"), "bert-base-uncased"),
+    ],
+)
+def test_a_column_or_the_sizes_of_a_row_name_the_model(row: TableRow, preset: str) -> None:
+    subject = read("bert-base-uncased and bert-base-uncased")
+    model = subject.model_in_table(row, subject.model)
+    assert model is not None
+    assert model.config == PRESETS[preset].config
+
+
+def test_sizes_that_contradict_the_named_model_are_told() -> None:
+    assert read("BERT-base with hidden_size = 1024").differing() == {"hidden_size": (1024, 768)}
+    assert read("BERT-base with hidden_size = 768").differing() == {}
+    report = proofread("BERT-base with hidden_size = 1024")
+    assert "The text gives hidden_size = 1,024, but bert-base-uncased has 768: 1,024 is counted." in str(report)
+
+
+def test_a_model_with_sizes_of_no_bert_is_assumed() -> None:
+    assert read("a transformer with d_model = 512, V = 37000").assumed
 
 
 def test_a_line_about_a_matrix_gives_no_size() -> None:
