@@ -116,7 +116,8 @@ class Surroundings:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
-                stack.append((level, _UP.sub(" ", (heading[1] or heading[2]).strip()[:_MOST_HEADING])))
+                title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
+                stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
             self._headings.append(tuple(text for _level, text in reversed(stack)))
 
     def of(self, entry: WrittenNumber) -> Context:
@@ -209,11 +210,12 @@ _SIZE = re.compile(
 
 # Up and down are also the matrices of a feed-forward.
 _UP = re.compile(r"\b(?:scal|add|sum|set|end|mak|round|siz|cut)\w{0,5}\s(?:\w{1,6}\s)?(?:up|down)\b", re.I)
+_NAMED_EMBED = re.compile(r"\bnomic-embed[\w.-]{0,20}", re.I)  # a model, not its embeddings
 _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
 def _trimmed(text: str) -> str:
-    text = _TOUCHING.sub(" ", text)
+    text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
     text = re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)
     return " ".join(text.split())
