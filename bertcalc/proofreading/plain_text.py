@@ -154,6 +154,9 @@ def _fraction(match: re.Match[str]) -> str:
 _ALWAYS = re.compile("")
 _LATEX = re.compile(r"\\(?:times|cdot|text|frac|approx|section|begin|mathrm|left|quad|ast|textbf|item|,)|\{,\}")
 _TABULAR = re.compile(r"\\begin\{(?:tabular|longtable)")
+_COLUMNS = re.compile(
+    r"\\begin\{(?:tabular|longtable)[*x]?\}(?:\[\w{1,3}\])?(?:\{(?:[^{}\n]|\{[^{}\n]{0,30}\}){0,80}\}){1,2}"
+)
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
 # A Chinese comma in a result: = 393，216
 _CHINESE_COMMA = re.compile(
@@ -175,6 +178,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
     (_LATEX, re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])"), lambda _match: "≈"),
     (_LATEX, re.compile(r"\\(?:sub)*section\*?|\\(?:chapter|paragraph)\*?"), lambda _match: "\n# "),
+    (_TABULAR, _COLUMNS, lambda _match: "\n"),
     (_TABULAR, re.compile(r"(?m)^[^\n](?=[^\n]{0,400}?(?<!\\)&(?!\s?=))"), lambda match: f"| {match[0]}"),
     (_TABULAR, re.compile(r"(?<!\\)&(?!\s?=)"), lambda _match: "|"),
     (

@@ -178,6 +178,8 @@ class Subject:
     def _of_topic(self, line: int) -> Model | None:
         """The model that the heading above a line names, or else the text's."""
         topic = self.topics[line] if line < len(self.topics) else None
+        if topic and topic.startswith(_ONLY_SIZE):
+            return self._sibling(topic.removeprefix(_ONLY_SIZE)) if self.preset else self.model
         return self.model if topic is None else self.of(topic)
 
     def _sibling(self, size: str) -> Model | None:
@@ -306,6 +308,12 @@ def _sentences(text: str) -> tuple[list[int], set[int]]:
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s")
 _LONGEST_TOPIC = 60
+_ONLY_SIZE = "?"  # before the size that a heading names without the model: Parameters (large)
+_SIZE_IN_HEADING = re.compile(
+    r"(?:^\s{0,3}(?:#{1,6}\s)?|[(（])(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: model)?"
+    r"(?:[)）][?？:：]?\s*$|\s?[?？:：]\s*$|(?<=[a-z])\s*$)",
+    re.I,
+)
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
@@ -316,9 +324,11 @@ def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
     topics: list[str | None] = []
     stack: list[tuple[int, str | None]] = []
     for number, line in enumerate(text.split("\n")):
-        if level := _level(line, number in named):
+        if level := _level(line, number in named or bool(_SIZE_IN_HEADING.search(line))):
             stack = [entry for entry in stack if entry[0] < level]
-            presets = named.get(number, set())
+            size = _SIZE_IN_HEADING.search(line)
+            topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
+            presets = named.get(number, topic)
             stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
         topics.append(next((preset for _level, preset in reversed(stack) if preset is not None), None))
     return topics
