@@ -451,7 +451,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
         return (
             (None, best.after)
-            if not has_letters or best.pieces == 1
+            if not has_letters or (best.pieces == 1 and "*" not in text)
             else (_letters_only(text, letters, start, best), best.after)
         )
     return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after

@@ -122,10 +122,11 @@ class Surroundings:
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
-        names = dict.fromkeys(name for name in self._names(entry) if name)
+        header = self.row(entry).header
+        names = dict.fromkeys(name for name in self._names(entry, header) if name)
         headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
         before = self._text[max(self._text.rfind("\n", 0, entry.start) + 1, entry.start - _MOST_BEFORE) : entry.start]
-        return Context(tuple(names), headings, line, self._without_biases, self.row(entry).header, before)
+        return Context(tuple(names), headings, line, self._without_biases, header, before)
 
     def line(self, number: int) -> str:
         return self._lines[number]
@@ -139,13 +140,12 @@ class Surroundings:
         header = headers[entry.column] if len(headers) == len(entry.cells) else ""
         return TableRow(entry.cells, headers, header)
 
-    def _names(self, entry: WrittenNumber) -> Iterator[str]:
+    def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
         before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
         sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
             yield _row_label(entry)
-            header = self.row(entry).header
             yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
         if _WORD.search(clause):
             yield _trimmed(clause[-_MOST_BEFORE:])

@@ -156,6 +156,7 @@ _PRECISIONS = {
     2: r"(?:fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
     1: r"(?:int8|8[ -]bits?)",
 }
+_ONLY_PRECISION = re.compile(rf"\W*(?:{'|'.join(_PRECISIONS.values())})\W*(?:[MG]i?B)?\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
 _FARTHEST = 20  # times too large or too small: otherwise it is of something else
@@ -166,7 +167,8 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     words = " ".join((*context.names, context.header, entry.after[:40]))
     widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
-    if len(widths) != 1 or not _WEIGHTS.search(f"{words} {context.line}") or _TRAINING.search(words):
+    of_weights = _WEIGHTS.search(f"{words} {context.line}") or _ONLY_PRECISION.fullmatch(context.header)
+    if len(widths) != 1 or not of_weights or _TRAINING.search(words):
         return None
     if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
         return None

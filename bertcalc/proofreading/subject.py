@@ -43,6 +43,8 @@ _ALIASES = {
     "distilbert base": "distilbert-base-uncased",
     "albert": "albert-base-v2",
     "xlm r": "xlm-roberta-base",
+    "xlm r base": "xlm-roberta-base",
+    "xlm r large": "xlm-roberta-large",
     "xlm roberta": "xlm-roberta-base",
     "electra small": "electra-small-discriminator",
     "electra base": "electra-base-discriminator",
@@ -460,7 +462,9 @@ _ASSIGNED = re.compile(
     + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
     re.I,
 )
-_LETTER = re.compile(rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·(])")
+_LETTER = re.compile(
+    rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
+)
 _LISTED = re.compile(
     r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
 )

@@ -92,6 +92,7 @@ def test_letters_that_the_text_gives_have_to_agree() -> None:
     text = "4H² + 4H = 2,359,296"
     assert [len(entry.sides) for entry in find(text, LETTERS)] == [1]
     assert [len(entry.sides) for entry in find(text, LETTERS, {"H"})] == [2]
+    assert [len(entry.sides) for entry in find("VH = 23,400,896", LETTERS, {"V", "H"})] == [2]
 
 
 def test_an_arrow_compares_what_the_words_before_it_name() -> None:

@@ -14,6 +14,7 @@ from bertcalc.proofreading.subject import read, without_sizes
         ("BERT-base and its sizes", "bert-base-uncased", {"vocab_size": 30522}),
         (r"BERT$_{LARGE}$", "bert-large-uncased", {"num_hidden_layers": 24}),
         ("GPT-2 small", "gpt2", {"vocab_size": 50257}),
+        ("XLM-R large", "xlm-roberta-large", {"hidden_size": 1024}),
         ('BERT-base: {"vocab_size": 21128, "hidden_size": 768}', "bert-base-uncased", {"vocab_size": 21128}),
         ("bert: V=21128, 隐藏层 1024", "bert-large-chinese", {"vocab_size": 21128, "num_hidden_layers": 24}),
         ("[vocab_size, hidden_size], [21128, 1024]", "bert-large-chinese", {"hidden_size": 1024}),
@@ -135,6 +136,7 @@ def test_a_vocabulary_in_thousands_is_that_of_the_named_model() -> None:
 
 def test_letters_that_the_text_gives_are_bound() -> None:
     assert read("BERT-base: H = 768, L = 12").bound == {"H", "L"}
+    assert read("V = 30522 (BERT-base)").bound == {"V"}
 
 
 def test_sizes_in_names_are_no_numbers() -> None:
