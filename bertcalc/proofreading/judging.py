@@ -97,8 +97,8 @@ def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) 
     operands = {operand.value for side in entry.sides for operand in side.operands}
     if model is None or layers < _LEAST_LAYERS or layers not in operands:
         return context
-    one = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
-    return context._replace(of_all=bool(one) and entry.best.value > one)
+    of_layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    return context._replace(of_all=bool(of_layer) and entry.best.value > of_layer)
 
 
 _LEAST_LAYERS = 3

@@ -173,8 +173,8 @@ class _Verdicts:
     def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether a number is the total of a model that its row, column or sentence names."""
         header = self._around.row(entry).header
-        named = self._about.is_named_on(entry.line) or subject.names_model(header)
-        return named and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
+        names_it = self._about.is_named_on(entry.line) or subject.names_model(header)
+        return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _of_formula(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on what the text says that the formula before it gives, if it gives something else."""

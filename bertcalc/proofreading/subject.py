@@ -142,8 +142,8 @@ class Subject:
         config = self.published
         if config is None or self.model is None:
             return {}
-        own = {name: (getattr(self.model.config, name, 0), getattr(config, name, 0)) for name in self.sizes}
-        return {name: both for name, both in own.items() if both[0] != both[1]}
+        sizes = {name: (getattr(self.model.config, name, 0), getattr(config, name, 0)) for name in self.sizes}
+        return {name: both for name, both in sizes.items() if both[0] != both[1]}
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
         """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
@@ -398,8 +398,8 @@ def _of_classes(text: str) -> Iterator[Mention]:
     beside = {(mention.line, _class_prefix(mention.preset)): mention.preset for mention in mentions}
     for match in _classes().finditer(text):
         line = bisect_right(lines, match.start() - 1)
-        named = presets.get(match[1], _by_class()[match[1]])
-        yield Mention(match.start(), beside.get((line, match[1]), named), line)
+        likeliest = presets.get(match[1], _by_class()[match[1]])
+        yield Mention(match.start(), beside.get((line, match[1]), likeliest), line)
 
 
 @lru_cache(maxsize=64)

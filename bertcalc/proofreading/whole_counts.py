@@ -117,11 +117,11 @@ _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za
 
 def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | None:
     """The class that the nearest words name, if the number is no count of it but that of another class."""
-    named = set(_CLASS.findall(" ".join(context.names[:1])))
+    beside = set(_CLASS.findall(" ".join(context.names[:1])))
     classes = {cls.name for cls in model.family.classes}
-    if len(named) != 1 or not named <= classes:
+    if len(beside) != 1 or not beside <= classes:
         return None
-    [name] = named
+    [name] = beside
     counts = [other.total for other in every_count(model.config, known_counts) if other.model.architecture == name]
     return model.changed(architecture=name) if counts and known.total not in counts else None
 
