@@ -148,7 +148,7 @@ def _size_of_file(text: str) -> str:
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ABOUT_FILE.search(line):
         return ""
-    numbers = [match for match in _BYTES.finditer(line)]
+    numbers = list(_BYTES.finditer(line))
     sized = [match[0] for match in numbers if match["unit"] or match["joined"]]
     if not sized and _FILE_NAME.search(line):
         large = (match["number"] for match in numbers if len(re.sub(r"\D", "", match["number"])) > _FEWEST_DIGITS)
