@@ -49,7 +49,7 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
         yield from _plainest([file for file in files if file.is_pickle])
 
 
-def _plainest(files: Sequence["_File"]) -> Iterator[Problem]:
+def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
     """The sentences on the files of each configuration that have the least beside a class."""
     fewest: dict[Config, int] = {}
     for file in files:
@@ -57,7 +57,7 @@ def _plainest(files: Sequence["_File"]) -> Iterator[Problem]:
     yield from (file.sentence for file in files if file.extras == fewest[file.config])
 
 
-class _File(NamedTuple):
+class _SizedFile(NamedTuple):
     """A file that may have a size: by which part its header is off, the bytes of its format, what is in it."""
 
     is_pickle: bool
@@ -68,7 +68,7 @@ class _File(NamedTuple):
     sentence: Problem
 
 
-def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_File]:
+def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [known for known in counts if not known.buffers]
     for (width, dtype, words), known in product(_DTYPES, classes):
         # What older releases save beside the parameters may be larger than what a format adds: GPT-2's masks.
@@ -87,7 +87,7 @@ def _most_over(known: KnownCount, width: int) -> int:
     return masks + width * added + 8 * config.max_position_embeddings + _MOST_OVER
 
 
-def _file(file: Contents, over: int, dtype: str, words: Problem | str, pickled: bool) -> Iterator[_File]:
+def _file(file: Contents, over: int, dtype: str, words: Problem | str, pickled: bool) -> Iterator[_SizedFile]:
     """The file that exceeds its tensors by ``over`` bytes, if a format explains it."""
     plain = plain_header(file.tensors(), dtype)
     off = min(abs(over - plain), abs(over - plain - -plain % 8)) / plain
@@ -96,12 +96,12 @@ def _file(file: Contents, over: int, dtype: str, words: Problem | str, pickled: 
     values = {"known": _in_words(file), "dtype": words, "bytes": f"{size:,}", "over": f"{over:,}"}
     if off <= (_OTHER_NAMES if file.extras else _OLDER_NAMES):
         message = N_("A safetensors file of {known}, in {dtype}: {bytes} bytes of weights after a header of {over}.")
-        yield _File(False, *about, Problem("", None, message, values))
+        yield _SizedFile(False, *about, Problem("", None, message, values))
     elif pickled and any(abs(over - near) <= _NEAR * near for near in pickle_sizes(file)):
         message = N_(
             "Near the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes and {over} of pickle."
         )
-        yield _File(True, *about, Problem("", None, message, values))
+        yield _SizedFile(True, *about, Problem("", None, message, values))
 
 
 def _in_words(file: Contents) -> Problem:

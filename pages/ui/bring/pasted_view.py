@@ -6,12 +6,14 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.checkpoints.local_files import chosen
+from bertcalc.discover.other_config import read_any
+from bertcalc.discover.results.from_config import CountedConfig
 from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model
+from bertcalc.reading.config_text import config_in
 from bertcalc.reading.examples import EXAMPLES
 from bertcalc.reading.plain_lines import LARGEST
-from bertcalc.reading.read_text import read
 from bertcalc.reading.recognition import UnmatchedPart
 from bertcalc.reading.text_reading import KIND_NAMES, Kind, TextReading
 from bertcalc.text import N_, code, shorten
@@ -48,10 +50,9 @@ def show(model: Model) -> None:
     if not text.strip():
         return
     answer = _read(text, kind, model)
-    for problem in answer.problems:
-        st.error(sentence(problem))
-    if answer.problems and is_of_another_type(answer.problems):
-        show_config_link(text)
+    if not (is_of_another_type(answer.problems) and show_config_link(config_in(text))):
+        for problem in answer.problems:
+            st.error(sentence(problem))
     if reading := answer.reading:
         st.markdown(f"**{sentence(reading.sentence)}**")
         _show_reading(reading, model, text)
@@ -103,7 +104,7 @@ def _read(text: str, kind: str, model: Model) -> _Read:
     answer: _Read | None = st.session_state.get("text read")
     if answer is None or answer.asked != asked:
         try:
-            answer = _Read(asked, read(text, next((name for name in KIND_NAMES if name == kind), None), model))
+            answer = _Read(asked, read_any(text, next((name for name in KIND_NAMES if name == kind), None), model))
         except InputError as error:
             answer = _Read(asked, None, error.problems)
         st.session_state["text read"] = answer
@@ -117,6 +118,8 @@ def _show_reading(reading: TextReading, model: Model, text: str) -> None:
         _show_link(number=text.strip())
     elif kind == "hand-count":
         _show_hand_count(model, text)
+    elif isinstance(reading.detail, CountedConfig):
+        show_config_link(config_in(text))
     elif kind == "article":
         report_view.show(reading.detail, model, text)
     else:

@@ -1,0 +1,194 @@
+"""Configurations of other types, counted with the formulas that come with the library; transformers is the judge."""
+
+import json
+from typing import Any
+
+import pytest
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertcalc.discover.results import from_config
+from bertcalc.discover.results.from_config import counted_config
+from bertcalc.discover.search.config_input import read_config, structural_fields
+from bertcalc.text.problem import InputError
+from tests.discover.real import real
+from tests.examples import examples, sampled
+
+# Fields of public files; the counts are published in the headers of their safetensors files.
+LLAMA_3_2_1B = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "attention_bias": False,
+    "attention_dropout": 0.0,
+    "bos_token_id": 128000,
+    "eos_token_id": 128001,
+    "head_dim": 64,
+    "hidden_act": "silu",
+    "hidden_size": 2048,
+    "initializer_range": 0.02,
+    "intermediate_size": 8192,
+    "max_position_embeddings": 131072,
+    "mlp_bias": False,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 16,
+    "num_key_value_heads": 8,
+    "pretraining_tp": 1,
+    "rms_norm_eps": 1e-05,
+    "rope_theta": 500000.0,
+    "tie_word_embeddings": True,
+    "torch_dtype": "bfloat16",
+    "rope_scaling": {"factor": 32.0, "rope_type": "llama3"},
+    "use_cache": True,
+    "vocab_size": 128256,
+}
+MISTRAL_7B = {
+    "model_type": "mistral",
+    "architectures": ["MistralForCausalLM"],
+    "hidden_act": "silu",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "max_position_embeddings": 32768,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 8,
+    "rms_norm_eps": 1e-05,
+    "rope_theta": 10000.0,
+    "sliding_window": 4096,
+    "tie_word_embeddings": False,
+    "vocab_size": 32000,
+    "transformers_version": "4.34.0",
+}
+QWEN_2_5_HALF_B = {
+    "model_type": "qwen2",
+    "architectures": ["Qwen2ForCausalLM"],
+    "hidden_act": "silu",
+    "hidden_size": 896,
+    "intermediate_size": 4864,
+    "max_position_embeddings": 32768,
+    "max_window_layers": 24,
+    "num_attention_heads": 14,
+    "num_hidden_layers": 24,
+    "num_key_value_heads": 2,
+    "rope_theta": 1000000.0,
+    "sliding_window": 32768,
+    "tie_word_embeddings": True,
+    "use_sliding_window": False,
+    "vocab_size": 151936,
+    "use_mrope": False,
+    "attention_dropout": 0.0,
+}
+LLAMA_2_7B = {
+    "model_type": "llama",
+    "architectures": ["LlamaForCausalLM"],
+    "hidden_act": "silu",
+    "hidden_size": 4096,
+    "intermediate_size": 11008,
+    "num_attention_heads": 32,
+    "num_hidden_layers": 32,
+    "num_key_value_heads": 32,
+    "rope_scaling": None,
+    "tie_word_embeddings": False,
+    "vocab_size": 32000,
+    "max_position_embeddings": 4096,
+}
+GEMMA_2B = {
+    "model_type": "gemma",
+    "architectures": ["GemmaForCausalLM"],
+    "attention_bias": False,
+    "head_dim": 256,
+    "hidden_act": "gelu",
+    "hidden_size": 2048,
+    "intermediate_size": 16384,
+    "num_attention_heads": 8,
+    "num_hidden_layers": 18,
+    "num_key_value_heads": 1,
+    "vocab_size": 256000,
+    "max_position_embeddings": 8192,
+}
+
+
+def counted(config: dict[str, Any]) -> int:
+    parsed = read_config(json.dumps(config))
+    return counted_config(parsed.model_type, parsed.cls or "", parsed.fields).parameters
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [
+        (LLAMA_3_2_1B, 1_235_814_400),
+        (MISTRAL_7B, 7_241_732_096),
+        (QWEN_2_5_HALF_B, 494_032_768),
+        (LLAMA_2_7B, 6_738_415_616),
+        (GEMMA_2B, 2_506_172_416),
+    ],
+)
+def test_a_public_file_has_its_published_count(config: dict[str, Any], parameters: int) -> None:
+    assert counted(config) == parameters
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"attention_bias": True},
+        {"mlp_bias": True},
+        {"head_dims": 32},
+        {"hidden_size": None},
+        {"tie_word_embeddings": None},
+        {"num_key_value_heads": "8"},
+        {"hidden_size": 2047},
+        {"num_local_experts": 8},
+    ],
+)
+def test_a_key_that_is_not_known_to_change_nothing_is_not_counted(more: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        counted({**LLAMA_3_2_1B, **more})
+
+
+# Classes of each kind: derived heads, attention windows, untied, biases, encoder-decoders, other names of sizes.
+CLASSES = sorted(name for name in from_config._keys() if not name.startswith(("bert.", "roberta.")))
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
+    """A class, and the keys of a file of it: some sizes, and any of its other keys with another value."""
+    model_type, _dot, cls = draw(st.sampled_from(CLASSES)).rpartition(".")
+    default = structural_fields(json.loads(transformers.CONFIG_MAPPING[model_type]().to_json_string(use_diff=False)))
+    changed: dict[str, Any] = {}
+    for name in draw(st.lists(st.sampled_from(sorted(default)), min_size=1, max_size=4, unique=True)):
+        value = default[name]
+        if isinstance(value, bool):
+            changed[name] = not value
+        elif isinstance(value, int):
+            changed[name] = draw(st.sampled_from([value, 2 * value, value // 2, value + 1, 8]))
+        elif isinstance(value, float):
+            changed[name] = draw(st.sampled_from([value, value / 2, 0.3]))
+        elif value is None:
+            changed[name] = draw(st.sampled_from([None, 2, 64, True]))
+    return model_type, cls, changed
+
+
+@examples(40)
+@given(files())
+def test_what_is_counted_is_what_transformers_builds(case: tuple[str, str, dict[str, Any]]) -> None:
+    model_type, cls, changed = case
+    config = {"model_type": model_type, "architectures": [cls], **changed}
+    try:
+        parsed = read_config(json.dumps(config))
+        answer = counted_config(parsed.model_type, cls, parsed.fields)
+    except InputError:
+        return
+    assert answer.parameters == real(model_type, cls, **changed)
+
+
+EXPLICIT = sorted(from_config._data(from_config.EXPLICIT))
+
+
+@pytest.mark.parametrize("name", sampled(EXPLICIT, 4))
+def test_derived_heads_that_a_file_gives_are_sizes(name: str) -> None:
+    model_type, _dot, cls = name.rpartition(".")
+    keys = from_config._keys()[name]["derived"]
+    heads = transformers.CONFIG_MAPPING[model_type]().num_attention_heads
+    for number in (heads // 2, heads // 4):
+        sizes = {"num_key_value_heads": max(1, number)} if "num_key_value_heads" in keys else {"head_dim": 8 * number}
+        assert counted_config(model_type, cls, sizes).parameters == real(model_type, cls, **sizes)
