@@ -120,6 +120,11 @@ def safetensors_header(tensors: Sequence[Stored], dtype: str) -> int:
 
 def plain_header(tensors: Sequence[Stored], dtype: str) -> int:
     """The bytes before the data without padding."""
+    return _LENGTH + len(header_text(tensors, dtype))
+
+
+def header_text(tensors: Sequence[Stored], dtype: str) -> str:
+    """The JSON in front of the data of a safetensors file, as PyTorch's models save them."""
     dtypes = {tensor.name: tensor.dtype or dtype for tensor in tensors}
     ordered = sorted(tensors, key=lambda tensor: (-WIDTHS[dtypes[tensor.name]], tensor.name))
     sizes = (WIDTHS[dtypes[tensor.name]] * prod(tensor.shape) for tensor in ordered)
@@ -127,7 +132,7 @@ def plain_header(tensors: Sequence[Stored], dtype: str) -> int:
         tensor.name: {"dtype": dtypes[tensor.name], "shape": list(tensor.shape), "data_offsets": list(place)}
         for tensor, place in zip(ordered, pairwise(accumulate(sizes, initial=0)), strict=True)
     }
-    return _LENGTH + len(json.dumps({"__metadata__": {"format": "pt"}, **entries}, separators=(",", ":")))
+    return json.dumps({"__metadata__": {"format": "pt"}, **entries}, separators=(",", ":"))
 
 
 def pickle_sizes(file: Contents) -> Iterator[int]:

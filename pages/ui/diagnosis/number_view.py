@@ -14,11 +14,15 @@ from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 
 
-def show_number(model: Model, text: str) -> None:
-    """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one."""
+def show_number(model: Model, text: str, *, is_named: bool = False) -> None:
+    """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one.
+
+    If the page has named the number already (``is_named``), only a range is shown.
+    """
     asked = number_asked(text)
     if number := read_number(asked, model.config):
-        show_reading(number)
+        if not is_named or number.low != number.high:
+            show_reading(number)
         if field_asked(text):
             _show_other_meanings(model, number, text)
         else:
