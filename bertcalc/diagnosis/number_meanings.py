@@ -318,7 +318,7 @@ def _adapters(model: Model, exact: int, written: str) -> Iterator[Problem]:
         pooler = sum(tensor.num_parameters() for tensor in adapted.tensors() if tensor.place.component == "pooler")
         whole = adapted.num_parameters()
         for count, targets, rank in _adapted(adapted):
-            values = {"number": written, "rank": rank, "targets": Problem.of(targets), "architecture": cls.name}
+            values = {"number": written, "rank": f"{rank}", "targets": Problem.of(targets), "architecture": cls.name}
             if exact == count:
                 yield Problem("", None, _ALONE, values)
             elif head and exact == count + head:

@@ -87,6 +87,14 @@ def test_a_number_is_read_once_and_a_range_is_shown() -> None:
     assert [caption.value for caption in paste("110M", app).caption if "Read as a range: 109,500,000" in caption.value]
 
 
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("text", ["897,024", "109,483,009", "220 million", "which vocabulary gives 1e8?", "1,610,612,736 B"])
+def test_every_kind_of_meaning_can_be_shown(text: str, lang: str) -> None:
+    app = paste(text, lang=lang)
+    assert not app.exception
+    assert app.info or app.success or app.markdown
+
+
 def test_units_are_in_the_language_of_the_page() -> None:
     app = paste("437,928,960 bytes", lang="zh")
     shown = " ".join(text.value for kind in ("markdown", "info", "success", "caption") for text in app.get(kind))
