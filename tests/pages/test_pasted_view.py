@@ -88,7 +88,9 @@ def test_a_number_is_read_once_and_a_range_is_shown() -> None:
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("text", ["897,024", "109,483,009", "220 million", "which vocabulary gives 1e8?", "1,610,612,736 B"])
+@pytest.mark.parametrize(
+    "text", ["897,024", "109,483,009", "220 million", "which vocabulary gives 1e8?", "1,610,612,736 B"]
+)
 def test_every_kind_of_meaning_can_be_shown(text: str, lang: str) -> None:
     app = paste(text, lang=lang)
     assert not app.exception

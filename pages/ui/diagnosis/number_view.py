@@ -1,5 +1,7 @@
 """A number with what explains it: known counts, FLOPs, memory, common mistakes, and other models."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from bertcalc.diagnosis.diagnose import diagnose
@@ -23,10 +25,12 @@ def show_number(model: Model, text: str, *, is_named: bool = False) -> None:
     if number := read_number(asked, model.config):
         if not is_named or number.low != number.high:
             show_reading(number)
-        if field_asked(text):
-            _show_other_meanings(model, number, text)
-        else:
-            _show_explanations(model, number, asked)
+        st.html(Path(__file__).with_suffix(".css"))
+        with st.container(key="number-view"):
+            if field_asked(text):
+                _show_other_meanings(model, number, text)
+            else:
+                _show_explanations(model, number, asked)
 
 
 def _show_explanations(model: Model, number: Typed, text: str) -> None:
