@@ -99,7 +99,7 @@ def test_every_kind_of_meaning_can_be_shown(text: str, lang: str) -> None:
 
 def test_units_are_in_the_language_of_the_page() -> None:
     app = paste("437,928,960 bytes", lang="zh")
-    shown = " ".join(text.value for kind in ("markdown", "info", "success", "caption") for text in app.get(kind))
+    shown = " ".join(text.value for texts in (app.markdown, app.info, app.success, app.caption) for text in texts)
     assert "437,928,960 字节" in shown
     assert "bytes" not in shown
     app = paste(f"{2 * 109_482_240 + 21_976} bytes", app)  # a safetensors file in half precision
