@@ -8,8 +8,10 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertcalc.discover.file_keys import explicit, keys_of
 from bertcalc.discover.results import from_config
 from bertcalc.discover.results.from_config import counted_config
+from bertcalc.discover.search import build
 from bertcalc.discover.search.config_input import read_config, structural_fields
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
@@ -192,3 +194,19 @@ def test_derived_heads_that_a_file_gives_are_sizes(name: str) -> None:
     for number in (heads // 2, heads // 4):
         sizes = {"num_key_value_heads": max(1, number)} if "num_key_value_heads" in keys else {"head_dim": 8 * number}
         assert counted_config(model_type, cls, sizes).parameters == real(model_type, cls, **sizes)
+
+
+@pytest.mark.parametrize("name", sampled(CLASSES, 40))
+def test_what_the_keys_change_is_as_measured(name: str) -> None:
+    model_type, _dot, cls = name.rpartition(".")
+    with build.quiet():
+        assert json.loads(json.dumps(keys_of(model_type, cls))) == from_config._keys()[name]
+
+
+def test_formulas_with_derived_heads_are_as_discovered() -> None:
+    llama = ("llama", "LlamaForCausalLM")
+    discovery = explicit(*llama, from_config._keys()["llama.LlamaForCausalLM"]["derived"])
+    stored = from_config._explicit("llama.LlamaForCausalLM")
+    assert discovery is not None
+    assert stored is not None
+    assert (discovery.total, discovery.fields) == (stored.total, stored.fields)
