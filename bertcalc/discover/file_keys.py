@@ -7,9 +7,12 @@ those that must keep their default, and the matrix that tie_word_embeddings adds
 those of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
 """
 
+import inspect
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from copy import deepcopy
 from math import inf
 from pathlib import Path
@@ -26,6 +29,7 @@ from bertcalc.text.problem import InputError
 
 _TIED = "tie_word_embeddings"
 _LAYERS = 4  # enough for layers of different kinds, and quick
+_MENTIONED = re.compile(r"""config\.(\w+)|self\.(\w+)|["'](\w{1,60})["']""")
 _HERE = Path(__file__).parent / "results"
 _TRIED = (3, 4096, 0.5, True, False)  # for a key whose default is null
 _ATTENTIONS = ("full_attention", "sliding_attention", "chunked_attention")
@@ -86,7 +90,20 @@ class _Measured:
         lists = {name: words for name, value in same.items() if (words := self._idle_words(name, value))}
         keys = {"idle": idle, "same": same, "null": [name for name in whole if whole[name] is None]}
         names = {name: own for name, own in getattr(self.config, "attribute_map", {}).items() if isinstance(own, str)}
-        derived = {name: leaders for name, leaders in self.discovery.derived.items() if self._is_usual(name, leaders)}
+        read = sorted(mentioned(self.config, self.real) - {*whole, *self.discovery.fields, *names})
+        idle += self._idle_together(read)
+        names |= {name: own for name in read if name not in idle and (own := self._meaning(name))}
+        keys["read"] = [name for name in read if name not in idle and name not in names]
+        keys["equal"] = {
+            name: leaders[0]
+            for name, leaders in self.discovery.derived.items()
+            if len(leaders) == 1 and name not in DERIVED and self._is_usual(name, leaders)
+        }
+        derived = {
+            name: leaders
+            for name, leaders in self.discovery.derived.items()
+            if name in DERIVED and self._is_usual(name, leaders)
+        }
         return {**keys, "names": names, "lists": lists, "derived": derived, "tied": self._tied(default.get(_TIED))}
 
     def _changes_nothing(self, name: str, default: Mapping[str, Any]) -> bool:
@@ -108,9 +125,40 @@ class _Measured:
         words = sorted({*value, *_ATTENTIONS})
         return [word for word in words if self.is_idle(name, ([word] * len(value),))]
 
+    def _idle_together(self, names: list[str]) -> list[str]:
+        """The keys that change no tensor, tried together and by halves, because most do not."""
+        outcomes = [self._halved(names, value) for value in _TRIED]
+        return [
+            name
+            for name in names
+            if any(outcome[name] for outcome in outcomes) and all(outcome[name] is not False for outcome in outcomes)
+        ]
+
+    def _halved(self, names: list[str], value: Any) -> dict[str, bool | None]:
+        """Whether each key with this value changes nothing; None if the class does not take it."""
+        if not names:
+            return {}
+        try:
+            is_same: bool | None = bool(self.tensors(dict.fromkeys(names, value)) == self.base)
+        except Exception:  # transformers raises exceptions of all types
+            is_same = None
+        if is_same or len(names) == 1:
+            return dict.fromkeys(names, is_same)
+        half = len(names) // 2
+        return {**self._halved(names[:half], value), **self._halved(names[half:], value)}
+
+    def _meaning(self, name: str) -> str:
+        """The size that a key changes under another name, such as hidden_size for Bloom's n_embed; else empty."""
+        for own, size in self.discovery.fields.items():
+            with suppress(Exception):  # transformers raises exceptions of all types
+                changed = self.tensors({name: 2 * size})
+                if changed != self.base and changed == self.tensors({own: 2 * size}):
+                    return own
+        return ""
+
     def _is_usual(self, name: str, leaders: list[str]) -> bool:
         """Whether a derived field is the quotient of two others, or equals another, at several sizes."""
-        if name not in DERIVED or not 1 <= len(leaders) <= 2:
+        if not 1 <= len(leaders) <= 2 or not {*leaders} <= self.discovery.fields.keys():
             return False
         built = 0
         for factor in (1, 2, 3):
@@ -139,6 +187,25 @@ class _Measured:
             return {"default": default, "tensor": "", "like": ""} if tied == untied else None
         like = [name for name in tied if "embed" in name and [*tied[name].values()] == [*untied[more[0]].values()]]
         return {"default": default, "tensor": more[0], "like": like[0]} if like else None
+
+
+def mentioned(*classes: Any) -> set[str]:
+    """The keys that the sources of a configuration and a model class may read: no other key changes anything."""
+    return {
+        name
+        for source in {inspect.getsource(inspect.getmodule(cls) or cls) for cls in classes}
+        for groups in _MENTIONED.findall(source)
+        for name in groups
+        if name and not name.startswith("_")
+    }
+
+
+def of_every_class() -> list[str]:
+    """The keys that the code may read which all classes have in common."""
+    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
+
+    return sorted(mentioned(PreTrainedConfig, PreTrainedModel, RotaryEmbeddingConfigMixin))
 
 
 def explicit(model_type: str, cls: str, derived: Mapping[str, list[str]]) -> Discovered | None:
@@ -170,7 +237,7 @@ def measured(types: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 def main() -> None:
     keys = {f"{model_type}.{cls}": entry for model_type, cls, entry in measured(sys.argv[1:])}
-    write(keys, _HERE / FILE)
+    write({"": {"read": of_every_class()}, **keys}, _HERE / FILE)
     more: dict[str, Any] = {}
     for name, entry in keys.items():
         model_type, _dot, cls = name.rpartition(".")

@@ -11,6 +11,7 @@ class, or one that has the class's default. ``bertcalc.discover.file_keys`` has 
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ DERIVED = ("num_key_value_heads", "head_dim")
 # The angles of rotary positions: they change values, not shapes.
 _ANGLES = ("rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq")
 _TIED = "tie_word_embeddings"
+_LONGEST = 60  # characters of a key that are compared with the sizes
 _NAMED = 6  # keys in a sentence
 
 
@@ -137,7 +139,7 @@ def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Dis
 
 def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str, Any]) -> Iterator[str]:
     """The keys of which it is not known that they leave the formulas as they are."""
-    declared = {*keys["idle"], *keys["same"], *keys["null"], *keys["derived"]}
+    declared = {*keys["idle"], *keys["same"], *keys["null"], *keys["derived"]} - keys["equal"].keys()
     for name, value in fields.items():
         if name in discovery.fields or name == _TIED:
             known = value is not None or name in keys["derived"] if name != _TIED else _is_tie(keys, value)
@@ -146,8 +148,12 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
         elif name in declared:
             idle = name in keys["idle"] and not (name in keys["null"] and isinstance(value, bool))
             known = idle or name in _ANGLES or _is_usual(keys, name, value)
+        elif name in keys["equal"]:
+            known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
         else:
-            known = name in _ANGLES or not value or is_neutral(name, value)
+            is_read = keys["read"] is None or name in keys["read"] or name in _keys()[""]["read"]
+            is_read = is_read or _is_doubtful(discovery, name, value)
+            known = name in _ANGLES or not value or not is_read or is_neutral(name, value)
         if not known:
             yield name
 
@@ -158,6 +164,12 @@ def _is_usual(keys: Mapping[str, Any], name: str, value: Any) -> bool:
     if isinstance(value, list) and words:
         return all(entry in words for entry in value)
     return usual is not None and usual == value and isinstance(usual, bool) == isinstance(value, bool)
+
+
+def _is_doubtful(discovery: Discovered, name: str, value: Any) -> bool:
+    """Whether a key that the class does not read is a size all the same: of experts, or misspelled."""
+    near = get_close_matches(name[:_LONGEST], discovery.fields, n=1, cutoff=0.85)
+    return type(value) is int and ("expert" in name or bool(near))
 
 
 def _is_tie(keys: Mapping[str, Any], value: Any) -> bool:
