@@ -231,6 +231,7 @@ def test_a_public_file_has_its_published_count(config: dict[str, Any], parameter
         {"num_key_value_heads": "8"},
         {"hidden_size": 2047},
         {"num_local_experts": 8},
+        {"_remove_final_layer_norm": True},
     ],
 )
 def test_a_key_that_is_not_known_to_change_nothing_is_not_counted(more: dict[str, Any]) -> None:

@@ -144,7 +144,7 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
         if name in discovery.fields or name == _TIED:
             known = value is not None or name in keys["derived"] if name != _TIED else _is_tie(keys, value)
         elif value is None:
-            known = name in (*keys["null"], *keys["derived"]) or name not in declared
+            known = name in (*keys["null"], *keys["derived"], *_ANGLES) or name not in declared
         elif name in declared:
             idle = name in keys["idle"] and not (name in keys["null"] and isinstance(value, bool))
             known = idle or name in _ANGLES or _is_usual(keys, name, value)
@@ -152,7 +152,7 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
             known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
         else:
             is_read = keys["read"] is None or name in keys["read"] or name in _keys()[""]["read"]
-            is_read = is_read or _is_doubtful(discovery, name, value)
+            is_read = is_read or name.startswith("_") or _is_doubtful(discovery, name, value)
             known = name in _ANGLES or not value or not is_read or is_neutral(name, value)
         if not known:
             yield name
