@@ -208,9 +208,14 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     explained against ``model``, by default BERT-base. Nothing in the text is executed.
 
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
-    ``additional``; ``str`` gives all of it as sentences. Raises InputError if the text is nothing of this kind.
+    ``additional``; ``str`` gives all of it as sentences. A config.json of another type, such as Llama's, is counted
+    with the formula for its class that comes with bertcalc, if there is one (this needs SymPy). Raises InputError if
+    the text is nothing of this kind.
     """
-    from bertcalc.reading.read_text import read as read_text
+    try:
+        from bertcalc.discover.other_config import read_any as read_text
+    except ImportError:  # SymPy
+        from bertcalc.reading.read_text import read as read_text
 
     reading = read_text(text, kind, model)
     if reading.model is None:

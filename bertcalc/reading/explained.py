@@ -39,8 +39,10 @@ def read_number(text: str, model: Model) -> TextReading:
     number = amount(meanings.text, names=letters(model.config))
     kind = number_kind(meanings.text)
     message = N_("Read as: a number, {value}.") if kind == "number" else N_("Read as: a calculation, {value}.")
-    value = f"{int(number.value):,}" if number.value.denominator == 1 else brief(number.value)
-    sentence = Problem.of(message, value=f"{value} {number.unit}" if number.unit else value)
+    value: str | Problem = f"{int(number.value):,}" if number.value.denominator == 1 else brief(number.value)
+    if number.unit:
+        value = Problem("", None, N_("{value} {unit}"), {"value": value, "unit": Problem.of(number.unit)})
+    sentence = Problem("", None, message, {"value": value})
     return TextReading(kind, sentence, notes=tuple(meanings.all_sentences()), detail=meanings.diagnosis)
 
 
