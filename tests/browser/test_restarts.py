@@ -147,5 +147,6 @@ def test_after_a_restart_nothing_changes_that_the_reader_did_not_change(server: 
     slider(config, "n_layer").press("ArrowRight")
     expect(total(config)).to_have_text("81,912,576", timeout=90_000)
     expect(number(config, "n_layer")).to_have_value("6")
+    expect(undo(config)).to_be_enabled(timeout=90_000)  # once the server has found its formula again
     undo(config).click()
     expect(total(config)).to_have_text("74,824,704")

@@ -30,7 +30,7 @@ def _place(value: str, below: str) -> AbstractContextManager[object]:
     return st.container(key=key, width="content")
 
 
-def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 10) -> None:
+def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 6) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
     ``grown`` is the factor that belongs to the difference. Space is reserved for a difference as large as the total,
