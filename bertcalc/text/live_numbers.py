@@ -225,6 +225,11 @@ class Bound(NamedTuple):
     high: int | None = None
 
 
+def staying(figure: int) -> Bound:
+    """The bound of a figure that has to stay what it is now."""
+    return Bound(figure, int(figure), int(figure))
+
+
 @mirrored
 def within(value: Any, bounds: tuple[Bound, ...]) -> Any:
     """A value that has a formula only while these figures stay within their bounds. Raises OutsideError elsewhere.
