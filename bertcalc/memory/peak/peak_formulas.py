@@ -348,9 +348,7 @@ def top_moments(
 def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, ...]) -> tuple[TopMoment, ...]:
     numbers = Products(sizes)
     tops = (
-        TopMoment(
-            moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms}
-        )
+        TopMoment(moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms})
         for moment in _moments(*symbolic)
     )
     return tuple(_can_be_largest(tops, lambda top: _added(top.areas.values())))

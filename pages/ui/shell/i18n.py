@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.text import Translate
+from bertcalc.text.live_numbers import fill
 from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
@@ -104,7 +105,8 @@ def with_colon(name: str, text: str) -> str:
 def in_a_row(sentences: Iterable[str]) -> str:
     """Join sentences; between Chinese ones there is no space."""
     space = _("{first} {second}").format(first="", second="")
-    return space.join(filter(None, sentences))
+    texts = dict(enumerate(filter(None, sentences)))
+    return fill(space.join(f"{{text{at}}}" for at in texts), **{f"text{at}": text for at, text in texts.items()})
 
 
 @lru_cache

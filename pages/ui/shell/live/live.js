@@ -63,7 +63,7 @@ function compare() {
   }
 }
 
-const ROLES = { value: "[data-testid=stMetricValue]", delta: "[data-testid=stMetricDelta]", text: ".live" };
+const ROLES = { value: "[data-testid=stMetricValue]", delta: "[data-testid=stMetricDelta]", text: ".live", group: "" };
 
 function write() {
   page.frame = null;
@@ -78,7 +78,7 @@ function writeTexts() {
     const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null) writeText(element, text);
+    if (element && text !== null && role !== "group") writeText(element, text);
   }
 }
 
