@@ -283,7 +283,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "-": lambda left, right: left - right,
     "*": lambda *values: prod(values),
     "/": lambda left, right: Fraction(left) / right,
-    "^": lambda base, power: base**power,
+    "^": lambda base, power: Fraction(base) ** power,
     "floor": floor,
     "max": max,
     "min": min,

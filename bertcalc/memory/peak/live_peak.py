@@ -18,6 +18,7 @@ from bertcalc.config.fields import SIZES
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.live.live_formulas import live_reading, live_size, with_formula
 from bertcalc.memory.footprint import steady_bytes
+from bertcalc.memory.held import held, staying_sizes
 from bertcalc.memory.peak.peak_formulas import (
     Terms,
     bytes_in_8_bits,
@@ -86,11 +87,6 @@ def live_steady_bytes(model: Model, plan: Plan) -> int:
     return live_reading(steady_bytes, model, plan)
 
 
-def held(number: int, model: Model) -> int:
-    """A number that follows from sizes without a formula: it has no value at other sizes."""
-    return cast(int, within(number, tuple(_as_now(model, SLIDERS))))
-
-
 def free_sizes(model: Model) -> list[int]:
     """The live sizes in which the bytes are polynomials, in their order; 1 for those that the family lacks."""
     config = model.config
@@ -118,7 +114,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[B
     return (
         *(Bound(size, 1, 1) if size == 1 else Bound(size, 2) for size in sizes),
         *_layers(model, how, sequence_length),
-        *_as_now(model, others),
+        *staying_sizes(model, others),
     )
 
 
@@ -132,13 +128,6 @@ def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterat
         whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
         rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
         yield staying(rest)
-
-
-def _as_now(model: Model, fields: Sequence[str]) -> Iterator[Bound]:
-    values = model.config.shared()
-    for field in fields:
-        if type(value := values.get(field)) is int:
-            yield staying(live_size(field, value))
 
 
 def polynomial(terms: Terms, sizes: Sequence[int]) -> int:
