@@ -291,6 +291,7 @@ const OPERATIONS = {
   either: (count, other, same, different) => (isSame(count, other) ? same : different),
   most_fitting,
   counted_or: (number, without, none) => (number < 0n ? without : number ? grouped(number) : none),
+  chosen: (texts, place) => texts[Number(place)],
   within,
 };
 

@@ -223,6 +223,12 @@ def either(count: int, other: int, same: str, different: str) -> str:
     return same if count == other else different
 
 
+@mirrored
+def chosen(texts: tuple[str, ...], place: int) -> str:
+    """The text at a place."""
+    return texts[place]
+
+
 class Bound(NamedTuple):
     """A figure that has to stay within limits; ``high`` None is no limit."""
 

@@ -132,6 +132,8 @@ class _Sizes:
 
     def polynomial(self, terms: Terms) -> int:
         """The value of a polynomial, live."""
+        if not terms:
+            return 0
         return cast(int, live(self._products.sum(terms), _polynomial(tuple(terms.items()), self._period)))
 
 
