@@ -213,7 +213,9 @@ function widened(limit, largest) {
   return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
 }
 
+// The whole part of a square root.
 function root(value) {
+  if (!value) return value;
   let guess = BigInt(Math.floor(Math.sqrt(Number(value)))) + 2n;
   for (let next = (guess + value / guess) / 2n; next < guess; next = (guess + value / guess) / 2n) guess = next;
   return guess;
