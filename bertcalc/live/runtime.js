@@ -294,6 +294,7 @@ const OPERATIONS = {
   most_fitting,
   counted_or: (number, without, none) => (number < 0n ? without : number ? grouped(number) : none),
   chosen: (texts, place) => texts[Number(place)],
+  inside: (count, low, high) => (count < low || count > high ? NaN : Number(count)),
   within,
 };
 

@@ -229,6 +229,12 @@ def chosen(texts: tuple[str, ...], place: int) -> str:
     return texts[place]
 
 
+@mirrored
+def inside(count: int, low: int, high: int) -> float:
+    """A number as a position in a chart, if it is in a range; otherwise not a number."""
+    return float(count) if low <= count <= high else nan
+
+
 class Bound(NamedTuple):
     """A figure that has to stay within limits; ``high`` None is no limit."""
 

@@ -136,6 +136,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "unbroken": lambda rng: (_text(rng),),
     "either": lambda rng: (*_two(rng), _text(rng), _text(rng)),
     "chosen": lambda rng: (tuple(_text(rng) for _part in range(3)), rng.randrange(3)),
+    "inside": lambda rng: (_count(rng), *sorted(_two(rng))),
     "within": lambda rng: (_text(rng), _bounds(rng)),
     "most_fitting": lambda rng: (
         tuple(_polynomial(rng) for _line in range(1 + rng.randrange(4))),
@@ -154,7 +155,9 @@ def _bounds(rng: random.Random) -> tuple[Bound, ...]:
 def _polynomial(rng: random.Random) -> Polynomial:
     coefficients = [rng.choice((0, _count(rng))) for _power in range(3)]
     start = rng.choice((2, 2, 3 + rng.randrange(600)))
-    return Polynomial(rng.randrange(1 + sum(coefficients)), *coefficients, start, rng.choice((None, start + 500)))
+    constant, linear, square = coefficients
+    first, end = rng.randrange(1 + sum(coefficients)), rng.choice((None, start + 500))
+    return Polynomial(first, constant, linear, square, start, end)
 
 
 @pytest.mark.parametrize("name", list(MIRRORED))
@@ -257,7 +260,7 @@ def _models_with_memory(rng: random.Random) -> tuple[Model, Plan | Inference, in
 
 def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: Page) -> None:
     rng, compared = random.Random(42), 0
-    for _model in range(12):
+    for _model in range(8):
         model, how, *batch, others = _models_with_memory(rng)
         device = rng.choice((8, 80)) * 2**30
         field, positions = "batch_size", most_sequences(model)
@@ -282,4 +285,4 @@ def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: 
             for value, text in zip(expected, computed(page, program, sizes, wanted), strict=True):
                 assert text in (str(value), None)
                 compared += text is not None
-    assert compared > 100
+    assert compared > 60
