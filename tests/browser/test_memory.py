@@ -16,7 +16,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, hold, overflow, settled, slider
+from tests.browser.look import bottom, expect_query, hold, overflow, query, settled, slider
 from tests.examples import sampled
 
 # By view, what is on the first screen.
@@ -92,10 +92,10 @@ def test_memory_moves_in_the_hand(look: Look, view: str) -> None:
     layers = hold(page, slider(page, "num_hidden_layers"), 0.7)
     assert layers > 24
     expect(figure).to_have_text(size(MOVING[view](model_of(layers))))
-    expect_query(page, num_hidden_layers=None)  # the server does not know yet
+    assert "num_hidden_layers" not in query(page)  # the server does not know yet
     page.mouse.up()
-    expect_query(page, num_hidden_layers=str(layers))
     settled(page)
+    assert query(page)["num_hidden_layers"] == str(layers)
     expect(figure).to_have_text(size(MOVING[view](model_of(layers))))
 
 
