@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.charts.sweep_charts import LOW, LOW_MAP, Curve, Mark, curves, curves_frame, equal_values, map_frame
 from bertcalc.explore.growth_formulas import growth
-from bertcalc.explore.live_quantities import live_quantity, same_curves
+from bertcalc.explore.live_quantity_formulas import live_quantity, same_curves
 from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
 from bertcalc.model.formula import LETTER_OF

@@ -235,7 +235,7 @@ def inside(count: int, low: int, high: int) -> float:
     return float(count) if low <= count <= high else nan
 
 
-class Bound(NamedTuple):
+class FigureBound(NamedTuple):
     """A figure that has to stay within limits; ``high`` None is no limit."""
 
     figure: int
@@ -243,13 +243,13 @@ class Bound(NamedTuple):
     high: int | None = None
 
 
-def staying(figure: int) -> Bound:
+def staying(figure: int) -> FigureBound:
     """The bound of a figure that has to stay what it is now."""
-    return Bound(figure, int(figure), int(figure))
+    return FigureBound(figure, int(figure), int(figure))
 
 
 @mirrored
-def within(value: Any, bounds: tuple[Bound, ...]) -> Any:
+def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
     """A value that has a formula only while these figures stay within their bounds. Raises OutsideError elsewhere.
 
     In a browser it then stays as it is, and is marked as older.

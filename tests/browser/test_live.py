@@ -24,7 +24,7 @@ from bertcalc.memory.byte_formulas import live_modules
 from bertcalc.memory.fit import LIMITS, Polynomial, most, most_fitting
 from bertcalc.memory.footprint import kept, steady_bytes
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
-from bertcalc.memory.peak.live_peak import live_growths, live_peak, live_steady_bytes
+from bertcalc.memory.peak.live_peak_formulas import live_growths, live_peak, live_steady_bytes
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import by_module
@@ -32,7 +32,17 @@ from bertcalc.model.formula import symbolic_model
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown, totals_by_component
-from bertcalc.text.live_numbers import MIRRORED, Bound, LiveNode, OutsideError, evaluated, fill, live, node_of, within
+from bertcalc.text.live_numbers import (
+    MIRRORED,
+    FigureBound,
+    LiveNode,
+    OutsideError,
+    evaluated,
+    fill,
+    live,
+    node_of,
+    within,
+)
 from bertcalc.text.problem import InputError
 
 ROOT = Path(__file__).parents[2]
@@ -147,9 +157,9 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
 }
 
 
-def _bounds(rng: random.Random) -> tuple[Bound, ...]:
+def _bounds(rng: random.Random) -> tuple[FigureBound, ...]:
     figures = [_count(rng) for _figure in range(rng.randrange(4))]
-    return tuple(Bound(n, n - rng.randrange(2), rng.choice((None, n, n + 1))) for n in figures)
+    return tuple(FigureBound(n, n - rng.randrange(2), rng.choice((None, n, n + 1))) for n in figures)
 
 
 def _polynomial(rng: random.Random) -> Polynomial:
@@ -213,10 +223,10 @@ def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(pag
 
 def test_a_value_outside_of_its_bounds_is_none_in_the_browser(page: Page) -> None:
     with pytest.raises(OutsideError):
-        within(7, (Bound(3, 4),))
+        within(7, (FigureBound(3, 4),))
     size = live(3, LiveNode("field", ("num_hidden_layers",)))
     program = LiveProgram()
-    value = fill("{count:,} bytes", count=within(7 * size, (Bound(size, 2, 5),)))
+    value = fill("{count:,} bytes", count=within(7 * size, (FigureBound(size, 2, 5),)))
     wanted = [program.add(value), program.add(size)]
     for layers, text in ((3, "21 bytes"), (5, "35 bytes"), (6, None), (1, None)):
         assert computed(page, program, {"num_hidden_layers": layers}, wanted) == [text, str(layers)]

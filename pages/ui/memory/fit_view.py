@@ -8,12 +8,12 @@ from streamlit.delta_generator import DeltaGenerator
 from bertcalc.export.table import Table
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import LIMITS, Most, Polynomial, counted_or, most, most_fitting
-from bertcalc.memory.peak.live_peak import live_growths
+from bertcalc.memory.peak.live_peak_formulas import live_growths
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
 from bertcalc.text.digits import latex_number, size
-from bertcalc.text.live_numbers import Bound, chosen, fill, place_of_largest
+from bertcalc.text.live_numbers import FigureBound, chosen, fill, place_of_largest
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
@@ -57,7 +57,9 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     # On the projector the metrics below have the second one.
     said = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
     # The box has the color of the verdict.
-    verdict = Bound(fit.needed, 0, device.usable) if fit.fits(device) else Bound(fit.needed, device.usable + 1)
+    verdict = (
+        FigureBound(fit.needed, 0, device.usable) if fit.fits(device) else FigureBound(fit.needed, device.usable + 1)
+    )
     with answer.container(), live.container_within((verdict,)):
         if fit.fits(device):
             live.success(said, icon=":material/check:")

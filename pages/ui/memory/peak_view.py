@@ -12,7 +12,7 @@ from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.memory.footprint import output_bytes
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import moments_of_step, run_of
-from bertcalc.memory.peak.live_peak import live_steady_bytes
+from bertcalc.memory.peak.live_peak_formulas import live_steady_bytes
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Phase

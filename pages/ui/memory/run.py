@@ -10,7 +10,7 @@ from bertcalc.explore.factor_formulas import WHOLE, FigureGrowth, Side, growths
 from bertcalc.export.report import Settings
 from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
-from bertcalc.memory.peak.live_peak import LivePeak, live_peak
+from bertcalc.memory.peak.live_peak_formulas import LivePeak, live_peak
 from bertcalc.memory.peak.peak_formulas import peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse

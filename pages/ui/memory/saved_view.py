@@ -9,7 +9,7 @@ from bertcalc.explore.factor_formulas import Side, growths
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas, live_modules
-from bertcalc.memory.held import held
+from bertcalc.memory.held_formulas import held
 from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan

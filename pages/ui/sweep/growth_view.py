@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.charts.colors import COLORS, INK
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
-from bertcalc.explore.live_quantities import live_doubled, live_quantity
+from bertcalc.explore.live_quantity_formulas import live_doubled, live_quantity
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.model.formula import LETTER_OF
 from bertcalc.text import N_

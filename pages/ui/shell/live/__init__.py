@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.text.live_numbers import Bound, Live, LiveText, fill, within
+from bertcalc.text.live_numbers import FigureBound, Live, LiveText, fill, within
 from pages.server.limited_log import LimitedLog
 from pages.ui.session.component import component
 
@@ -86,7 +86,7 @@ def put(key: str, role: str, at: int, value: object) -> None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place})
 
 
-def container_within(bounds: tuple[Bound, ...], **look: Any) -> Any:
+def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
     """A container for what does not move: it is marked as older while a figure is out of its bounds."""
     place = key()
     box = st.container(key=place, **look)

@@ -15,11 +15,11 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.memory.byte_formulas import live_modules
-from bertcalc.memory.held import held, staying_sizes
-from bertcalc.memory.peak.live_peak import live_peak
+from bertcalc.memory.held_formulas import held, staying_sizes
+from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH
-from bertcalc.text.live_numbers import Bound, LiveNode, live, node_of, within
+from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, within
 
 
 def live_quantity(name: str, case: Case) -> int:
@@ -55,22 +55,22 @@ def live_doubled(name: str, sweep: Sweep) -> int:
     return cast(int, within(at_double, tuple(_is_possible(sweep, field))))
 
 
-def _is_possible(sweep: Sweep, field: str) -> Iterator[Bound]:
+def _is_possible(sweep: Sweep, field: str) -> Iterator[FigureBound]:
     """The bounds in which the doubled dimension is possible and the model keeps its structure."""
     config = sweep.config
     if field not in SLIDERS:
         return
     twice = 2 * live_size(field, getattr(config, field))
-    yield Bound(twice, 1, sweep.limits(field)[1] if field != "num_attention_heads" else None)
+    yield FigureBound(twice, 1, sweep.limits(field)[1] if field != "num_attention_heads" else None)
     if field == "hidden_size":
         for width in config.breaks:
-            yield Bound(twice, width + 1) if twice > width else Bound(twice, 1, width - (twice < width))
+            yield FigureBound(twice, width + 1) if twice > width else FigureBound(twice, 1, width - (twice < width))
     if field == "num_attention_heads":
         unit = LiveNode("*", (node_of(twice), config.heads_of))
         hidden = live_size("hidden_size", config.hidden_size)
         whole = LiveNode("floor", (LiveNode("/", (node_of(hidden), unit)),))
         rest = LiveNode("-", (node_of(hidden), LiveNode("*", (unit, whole))))
-        yield Bound(live(config.hidden_size % (twice * config.heads_of), rest), 0, 0)
+        yield FigureBound(live(config.hidden_size % (twice * config.heads_of), rest), 0, 0)
 
 
 def _substituted(node: Any, nodes: Mapping[str, Any], seen: dict[int, tuple[Any, Any]]) -> Any:
@@ -87,7 +87,7 @@ def _substituted(node: Any, nodes: Mapping[str, Any], seen: dict[int, tuple[Any,
     return seen[id(node)][1]
 
 
-def same_curves(sweep: Sweep) -> tuple[Bound, ...]:
+def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
     """The bounds in which the curves of a sweep, or its map, stay: only what is swept changes, and what follows it."""
     model, config = sweep.case.model, sweep.config
     still = [field for field in SLIDERS if field not in (*sweep.dimensions, *sweep.following)]
@@ -96,4 +96,4 @@ def same_curves(sweep: Sweep) -> tuple[Bound, ...]:
         live_size(field, getattr(config, field)) * config.hidden_size - getattr(config, field) * hidden
         for field in sweep.following
     )
-    return (*staying_sizes(model, still), *(Bound(ratio, 0, 0) for ratio in ratios))
+    return (*staying_sizes(model, still), *(FigureBound(ratio, 0, 0) for ratio in ratios))

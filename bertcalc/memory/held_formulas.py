@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.live.live_formulas import live_size
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import Bound, staying, within
+from bertcalc.text.live_numbers import FigureBound, staying, within
 
 Value = TypeVar("Value")
 
@@ -21,7 +21,7 @@ def held(value: Value, model: Model) -> Value:
     return cast(Value, within(value, tuple(staying_sizes(model, SLIDERS))))
 
 
-def staying_sizes(model: Model, fields: Iterable[str]) -> Iterator[Bound]:
+def staying_sizes(model: Model, fields: Iterable[str]) -> Iterator[FigureBound]:
     """The bounds of sizes that have to stay what they are now; of fields that the family lacks there is none."""
     values = model.config.shared()
     for field in fields:

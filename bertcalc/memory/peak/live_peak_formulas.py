@@ -7,7 +7,7 @@ a live number has no value.
 >>> from bertcalc.text.live_numbers import evaluated
 >>> now = live_peak(Model(BertConfig(), "BertForMaskedLM"), Plan(), 8, 128).num_bytes
 >>> now, evaluated(now.node, {**BertConfig().shared(), "num_hidden_layers": 24})
-(2762047588, 4599447652)
+(2614309352, 4541129960)
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.live.live_formulas import live_reading, live_size, with_formula
 from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.footprint import steady_bytes
-from bertcalc.memory.held import held, staying_sizes
+from bertcalc.memory.held_formulas import held, staying_sizes
 from bertcalc.memory.peak.peak_formulas import (
     Monomial,
     Products,
@@ -37,7 +37,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Area
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import Bound, LiveNode, largest, live, node_of, place_of_largest, staying, within
+from bertcalc.text.live_numbers import FigureBound, LiveNode, largest, live, node_of, place_of_largest, staying, within
 
 # The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
 _FREE = (*(field for field in SLIDERS if field != "hidden_size"), "attention_head_size", "layer_periods")
@@ -48,7 +48,7 @@ class LivePeak(NamedTuple):
 
     num_bytes: int
     areas: dict[Area, int]
-    bounds: tuple[Bound, ...]
+    bounds: tuple[FigureBound, ...]
 
 
 def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
@@ -57,13 +57,13 @@ def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     bounds = regime(model, how, sequence_length)
     states = _states_in_8_bits(model, how)
     moments = top_moments(model, how, batch_size, sequence_length, _FREE)
-    sizes = _Sizes(model)
+    sizes = _FreeSizes(model)
     areas = [{area: sizes.polynomial(terms) for area, terms in moment.areas.items()} for moment in moments]
     if states:
         areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
     figures = [_added(list(parts.values())) for parts in areas]
     place = place_of_largest(figures)
-    alike = [Bound(_chosen([int(parts.keys() == present.areas.keys()) for parts in areas], place), 1)]
+    alike = [FigureBound(_chosen([int(parts.keys() == present.areas.keys()) for parts in areas], place), 1)]
     return LivePeak(
         within(largest(figures), bounds),
         {
@@ -85,7 +85,7 @@ def live_growths(
     first = live_peak(model, how, **{**call, field: 1}).num_bytes
     if field == "batch_size" and most_sequences(model):
         return [Polynomial(first, first, 0, 0)]
-    sizes, states = _Sizes(model), _states_in_8_bits(model, how)
+    sizes, states = _FreeSizes(model), _states_in_8_bits(model, how)
     polynomials = []
     for start, end in growth_ranges(model, field):
         bounds = regime(model, how, start if field == "sequence_length" else sequence_length)
@@ -117,7 +117,7 @@ def live_steady_bytes(model: Model, plan: Plan) -> int:
     return live_reading(steady_bytes, model, plan)
 
 
-class _Sizes:
+class _FreeSizes:
     """The sizes in which the bytes are polynomials: as numbers and as nodes."""
 
     def __init__(self, model: Model) -> None:
@@ -162,7 +162,7 @@ def _head_size() -> LiveNode:
     return LiveNode("/", tuple(LiveNode("field", (field,)) for field in ("hidden_size", "num_attention_heads")))
 
 
-def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[Bound, ...]:
+def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
     """While these figures are within their bounds, the peak has the formulas that it has now."""
     config = model.config
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
@@ -170,18 +170,18 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[B
     sizes.append(live(config.attention_head_size, _head_size()))
     others = [field for field in SIZES if field not in SLIDERS]
     return (
-        *(Bound(size, 1, 1) if size == 1 else Bound(size, 2) for size in sizes),
+        *(FigureBound(size, 1, 1) if size == 1 else FigureBound(size, 2) for size in sizes),
         *_layers(model, how, sequence_length),
         *staying_sizes(model, others),
     )
 
 
-def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[Bound]:
+def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
     """Few layers are simulated one by one; of more than these the formulas have a letter for their number."""
     layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)
     size = live_size("num_hidden_layers", layers)
-    yield Bound(size, least) if layers >= least + period else staying(size)
+    yield FigureBound(size, least) if layers >= least + period else staying(size)
     if period > 1:
         whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
         rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
