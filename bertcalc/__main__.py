@@ -25,6 +25,7 @@ from typing import Any
 
 from bertcalc import __version__
 from bertcalc.api import NO_FORMULAS
+from bertcalc.api import read as read_text
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
 from bertcalc.explore.model_refs import PRESENT, ModelRef, model_of_preset, read
@@ -36,7 +37,6 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST
 from bertcalc.model.totals import totals_by_component
 from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
-from bertcalc.reading.read_text import read as read_text
 from bertcalc.reading.text_reading import KINDS
 from bertcalc.text import shorten, text_table
 from bertcalc.text.amounts import whole

@@ -131,6 +131,18 @@ class Model(core.Model):
             return self.changed(config, architecture)
         return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
 
+    def interactive_page(self, url: str = "") -> str:
+        """One HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in it.
+
+        >>> page = load("bert-base-uncased").interactive_page()
+        >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000
+        (True, True)
+        """
+        from bertcalc.charts.colors import COLORS
+        from bertcalc.export.formula_page import interactive_page
+
+        return interactive_page(self, COLORS["light"], url=url)
+
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")
 
@@ -196,9 +208,14 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     explained against ``model``, by default BERT-base. Nothing in the text is executed.
 
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
-    ``additional``; ``str`` gives all of it as sentences. Raises InputError if the text is nothing of this kind.
+    ``additional``; ``str`` gives all of it as sentences. A config.json of another type, such as Llama's, is counted
+    with the formula for its class that comes with bertcalc, if there is one (this needs SymPy). Raises InputError if
+    the text is nothing of this kind.
     """
-    from bertcalc.reading.read_text import read as read_text
+    try:
+        from bertcalc.discover.other_config import read_any as read_text
+    except ImportError:  # SymPy
+        from bertcalc.reading.read_text import read as read_text
 
     reading = read_text(text, kind, model)
     if reading.model is None:

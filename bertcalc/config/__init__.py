@@ -106,6 +106,9 @@ class Config(metaclass=_WithSharedNames):
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
+    whole_numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are no fields here but must be integers
+    numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are no fields here but must be numbers
+    decimal_numbers: ClassVar[tuple[str, ...]] = ()  # fields that a config.json must have as decimals: 0.0, not 0
     stores_masks: ClassVar[bool] = False  # whether files of older releases contain the causal mask of each layer
     most: ClassVar[Mapping[str, Any]] = {}  # values that switch on all optional parts that only this family has
     # The fields other than sizes that determine a model's structure (not just what ``print`` shows).

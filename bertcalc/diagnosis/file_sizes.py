@@ -2,79 +2,112 @@
 
 >>> from bertcalc import BertConfig
 >>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
-['A safetensors file of BertModel with pooler in float32: 437,928,960 bytes of weights after a header of 22,368.']
+['A safetensors file of BertModel with pooler, in float32: 437,928,960 bytes of weights after a header of 22,368.']
 >>> [str(meaning) for meaning in buffers(Model(BertConfig()), 1_610_612_736)][:1]
 ['The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes.']
 """
 
-import json
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise, product
-from math import prod
+from itertools import product
+from typing import NamedTuple
 
 from bertcalc.config import Config
+from bertcalc.diagnosis.file_contents import WIDTHS, Contents, contents, pickle_sizes, plain_header
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, KnownCount, known_counts
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families import family_of
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Shape
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-_LENGTH = 8  # bytes before the header of a safetensors file, which say how long it is
-_DTYPES = ((4, "F32", "float32"), (2, "F16", "16 bits"))
-# A pickle takes some hundred bytes per tensor: its record in the archive, and padding to 64 bytes.
-_LEAST_PICKLED, _MOST_PICKLED = 100, 800
+_DTYPES: tuple[tuple[int, str, Problem | str], ...] = (
+    (4, "F32", "float32"),
+    (2, "F16", Problem.of(N_("16 bits"))),
+)
+_SURE = 0.02  # so near to a header that it is no pickle
+_NEAR = 0.2  # what torch.save adds to the data depends on its release and on the file's name
 _OLDER_NAMES = 0.3  # headers of older releases differ: other names, other metadata
+_OTHER_NAMES = 0.05  # the same for a file with more than the class, which could be many
+_MOST_OVER = 10**6  # bytes that a format adds
 _LENGTHS = (128, 256, 384, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
-def safetensors_header(tensors: Sequence[tuple[str, Shape]], dtype: str, width: int) -> int:
-    """The bytes before the data of a safetensors file that has these tensors, as PyTorch's models save them."""
-    ordered = sorted(tensors)
-    ends = list(accumulate((width * prod(shape) for _name, shape in ordered), initial=0))
-    entries = {
-        name: {"dtype": dtype, "shape": list(shape), "data_offsets": list(place)}
-        for (name, shape), place in zip(ordered, pairwise(ends), strict=True)
-    }
-    text = json.dumps({"__metadata__": {"format": "pt"}, **entries}, separators=(",", ":"))
-    return _LENGTH + len(text) + -len(text) % 8
-
-
 def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
-    """The files of weights that may have this size: of the model's classes first, then of ``published`` models."""
+    """The files of weights that may have this size: of the model's classes first, then of ``published`` models.
+
+    A header is known to a few bytes, so that the nearest safetensors files are meant. Pickles are only near: those of
+    fewer tensors beside the parameters of a class are likelier.
+    """
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
     files = ours or (list(_files(_published(), size, pickled)) if published else [])
-    nearest = min([difference for difference, _file in files], default=0)
-    yield from (file for difference, file in files if difference == nearest or nearest)
+    headed = [file for file in files if not file.is_pickle]
+    nearest = min(headed, key=lambda file: file.off, default=None)
+    yield from (file.sentence for file in headed if nearest and file.over == nearest.over)
+    if nearest is None or nearest.off > _SURE:
+        yield from _plainest([file for file in files if file.is_pickle])
 
 
-def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[tuple[int, Problem]]:
-    for width, dtype, words in _DTYPES:
-        for known in counts:
-            over = size - width * known.parameters
-            if not known.buffers and 0 < over < 10**6:
-                yield from _file(known, over, width, dtype, words, pickled)
+def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
+    """The sentences on the files of each configuration that have the least beside a class."""
+    fewest: dict[Config, int] = {}
+    for file in files:
+        fewest[file.config] = min(file.extras, fewest.get(file.config, file.extras))
+    yield from (file.sentence for file in files if file.extras == fewest[file.config])
 
 
-def _file(
-    known: KnownCount, over: int, width: int, dtype: str, words: str, pickled: bool
-) -> Iterator[tuple[int, Problem]]:
-    """The file that exceeds the weights by ``over`` bytes, if a format explains it, after how far it is off."""
-    tensors = list(known.model.named_parameters())
-    header = safetensors_header(tensors, dtype, width)
-    data = {"bytes": f"{width * known.parameters:,}", "over": f"{over:,}"}
-    values = {"known": known_in_words(known), "dtype": words, **data}
-    if abs(over - header) <= header * _OLDER_NAMES:
-        message = N_("A safetensors file of {known} in {dtype}: {bytes} bytes of weights after a header of {over}.")
-        yield abs(over - header), Problem("", None, message, values)
-    elif pickled and _LEAST_PICKLED * len(tensors) <= over <= _MOST_PICKLED * len(tensors):
+class _SizedFile(NamedTuple):
+    """A file that may have a size: by which part its header is off, the bytes of its format, what is in it."""
+
+    is_pickle: bool
+    off: float
+    over: int
+    config: Config
+    extras: int
+    sentence: Problem
+
+
+def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
+    classes = [known for known in counts if not known.buffers]
+    for (width, dtype, words), known in product(_DTYPES, classes):
+        # What older releases save beside the parameters may be larger than what a format adds: GPT-2's masks.
+        if 0 < size - width * known.parameters < _most_over(known, width):
+            for file in contents(known):
+                over = size - file.size(width)
+                if 0 < over < _MOST_OVER:
+                    yield from _file(file, over, dtype, words, pickled)
+
+
+def _most_over(known: KnownCount, width: int) -> int:
+    """The most bytes that a file of a class has beside the parameters."""
+    config = known.model.config
+    masks = 4 * config.num_hidden_layers * config.max_position_embeddings**2 if config.stores_masks else 0
+    added = config.hidden_size * (config.hidden_size + 1) + config.vocab_size
+    return masks + width * added + 8 * config.max_position_embeddings + _MOST_OVER
+
+
+def _file(file: Contents, over: int, dtype: str, words: Problem | str, pickled: bool) -> Iterator[_SizedFile]:
+    """The file that exceeds its tensors by ``over`` bytes, if a format explains it."""
+    plain = plain_header(file.tensors(), dtype)
+    off = min(abs(over - plain), abs(over - plain - -plain % 8)) / plain
+    size = file.size(WIDTHS[dtype])
+    about = (off, over, file.known.model.config, file.extras)
+    values = {"known": _in_words(file), "dtype": words, "bytes": f"{size:,}", "over": f"{over:,}"}
+    if off <= (_OTHER_NAMES if file.extras else _OLDER_NAMES):
+        message = N_("A safetensors file of {known}, in {dtype}: {bytes} bytes of weights after a header of {over}.")
+        yield _SizedFile(False, *about, Problem("", None, message, values))
+    elif pickled and any(abs(over - near) <= _NEAR * near for near in pickle_sizes(file)):
         message = N_(
-            "Near the size of a PyTorch file (.bin) of {known} in {dtype}: {bytes} bytes and {over} of pickle."
+            "Near the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes and {over} of pickle."
         )
-        yield over, Problem("", None, message, values)
+        yield _SizedFile(True, *about, Problem("", None, message, values))
+
+
+def _in_words(file: Contents) -> Problem:
+    known = known_in_words(file.known)
+    message = N_("{known}, with a second bias of the decoder, which files of older releases have")
+    return Problem("", None, message, {"known": known}) if file.bias else known
 
 
 @lru_cache(maxsize=1)

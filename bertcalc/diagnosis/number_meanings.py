@@ -104,6 +104,15 @@ _LABELLED = re.compile(
     r"(?P<number>[0-9][^\n:=]{0,60})",
     re.IGNORECASE,
 )
+# A question about the bytes of a file, or a line that names one; a number with its unit that is no part of a name.
+_FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
+_ABOUT_FILE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
+_LONGEST_LINE, _FEWEST_DIGITS = 300, 6
+_BYTES = re.compile(
+    r"(?<![\w.,:/-])(?P<number>[0-9](?:[0-9,._']{0,60}[0-9])?)(?![\w:/-])(?P<unit>[ \t]?(?:[kmgt]i?b|bytes?|b|字节)\b)?"
+    r"|(?<![\w.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?!\w)",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
@@ -128,8 +137,23 @@ def number_asked(text: str) -> str:
     """
     if label := _LABELLED.fullmatch(text.strip()):
         return label["number"]
+    if size := _size_of_file(text):
+        return size
     match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
     return match[0].strip(" ,.") if match else text.strip()
+
+
+def _size_of_file(text: str) -> str:
+    """The only number of bytes in a line about a file; the only large number if none has a unit; else empty."""
+    line = text.strip()
+    if len(line) > _LONGEST_LINE or "\n" in line or not _ABOUT_FILE.search(line):
+        return ""
+    numbers = list(_BYTES.finditer(line))
+    sized = [match[0] for match in numbers if match["unit"] or match["joined"]]
+    if not sized and _FILE_NAME.search(line):
+        large = (match["number"] for match in numbers if len(re.sub(r"\D", "", match["number"])) > _FEWEST_DIGITS)
+        sized = [f"{number} bytes" for number in large]
+    return sized[0] if len(sized) == 1 else ""
 
 
 def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
@@ -143,7 +167,7 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
     if number.unit in (None, "parameters") and not plain:
         yield from _twice(model, number, written)
     if exact is not None and number.unit in (None, "parameters") and not (diagnosis.matches or diagnosis.parts):
-        yield from _adapters(model, exact, written)
+        yield from adapters_of(model, exact, written)
     yield from _of_diagnosis(model, written, diagnosis)
     if exact is not None and number.unit is None and exact > _LEAST_FILE and not diagnosis.known:
         yield from file_sizes(model, exact, pickled=False)
@@ -283,9 +307,14 @@ def _adapted(model: Model) -> tuple[tuple[int, str, int], ...]:
     return tuple(counts)
 
 
-def _adapters(model: Model, exact: int, written: str) -> Iterator[Problem]:
-    """LoRA adapters of a common rank on common targets: alone, with a trained head, or with the whole model."""
-    for cls in family_of(model.config).classes:
+def adapters_of(model: Model, exact: int, written: str) -> Iterator[Problem]:
+    """LoRA adapters of a common rank on common targets: alone, with a trained head, or with the whole model.
+
+    >>> from bertcalc import BertConfig
+    >>> print(next(adapters_of(Model(BertConfig()), 294_912, "294,912")))
+    294,912 is the count of LoRA adapters of rank 8 on query and value.
+    """
+    for cls in sorted(family_of(model.config).classes, key=lambda cls: cls.task != "sequence-classification"):
         try:
             adapted = model.changed(architecture=cls.name)
         except InputError:
@@ -294,7 +323,7 @@ def _adapters(model: Model, exact: int, written: str) -> Iterator[Problem]:
         pooler = sum(tensor.num_parameters() for tensor in adapted.tensors() if tensor.place.component == "pooler")
         whole = adapted.num_parameters()
         for count, targets, rank in _adapted(adapted):
-            values = {"number": written, "rank": rank, "targets": Problem.of(targets), "architecture": cls.name}
+            values = {"number": written, "rank": f"{rank}", "targets": Problem.of(targets), "architecture": cls.name}
             if exact == count:
                 yield Problem("", None, _ALONE, values)
             elif head and exact == count + head:

@@ -38,6 +38,7 @@ class Disentangled(EncoderConfig):
     legacy: bool = True
 
     unlike: ClassVar[Mapping[str, Any]] = {}
+    whole_numbers: ClassVar[tuple[str, ...]] = ("type_vocab_size", "embedding_size")
     shaping: ClassVar = (
         *Config.shaping,
         *("relative_attention", "pos_att_type", "position_biased_input", "pooler_hidden_act", "legacy"),
@@ -102,6 +103,7 @@ class DebertaV2Config(Disentangled):
         "conv_kernel_size": 3,
     }
     unlike: ClassVar = {"conv_groups": 1}
+    whole_numbers: ClassVar = (*Disentangled.whole_numbers, "attention_head_size")
     undeclared: ClassVar = ("position_buckets", "norm_rel_ebd", "share_att_key", "conv_kernel_size", "conv_act")
     shaping: ClassVar = (
         *Disentangled.shaping,

@@ -61,6 +61,7 @@ class EuroBertConfig(Config):
     }
     heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
     turns_pairs: ClassVar = True
+    numbers: ClassVar = ("rope_theta",)
     shaping: ClassVar = (
         *Config.shaping,
         *("num_key_value_heads", "attention_bias", "mlp_bias", "score_pooling", "attention_dropout"),

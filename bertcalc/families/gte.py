@@ -30,7 +30,9 @@ class GteConfig(EncoderConfig):
     classifier_dropout: float | None = None
 
     turns_pairs: ClassVar = True
+    numbers: ClassVar = ("rope_theta",)
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
+    whole_numbers: ClassVar = ("head_dim",)
     heads_of = 2  # transformers rotates pairs of entries; it builds a model with an odd head size, but cannot run it
 
 

@@ -32,6 +32,7 @@ from bertcalc.families.config_files.keys_of_families import (
     recognized,
 )
 from bertcalc.families.config_files.keys_of_families import problem as named_problem
+from bertcalc.families.config_files.refused_values import refused_values
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
@@ -174,6 +175,7 @@ def _refusals(
     """The problems with the values of a file, and with keys that are not read although they change the model."""
     yield from (_not_counted(kind, problem) for problem in problems(kind, values))
     yield from kind.refused(content)
+    yield from refused_values(kind, content, values)
     labels = content.get("id2label")
     if labels is not None and not _is_labels(labels):
         message = N_("id2label {value} is not possible: it must map numbers to names.")

@@ -37,11 +37,13 @@ class NomicBertConfig(EncoderConfig):
 
     undeclared: ClassVar = ("tie_word_embeddings",)
     turns_pairs: ClassVar = True
+    numbers: ClassVar = ("rope_theta",)
     shaping: ClassVar = (*Config.shaping, "attention_probs_dropout_prob")
+    decimal_numbers: ClassVar = ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout")
     heads_of = 2  # transformers rotates pairs of entries, and refuses an odd head size
 
     def __post_init__(self) -> None:
-        for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
+        for field in self.decimal_numbers:
             if is_int(value := getattr(self, field)):  # transformers accepts only floats
                 object.__setattr__(self, field, float(value))
         super().__post_init__()

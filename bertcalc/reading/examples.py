@@ -1,10 +1,22 @@
 """Examples of texts to paste, generated from bertcalc's definitions; the article has two mistakes."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 
+from bertcalc.diagnosis.file_contents import Stored, header_text
 from bertcalc.families import build, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET
+from bertcalc.model.modules import Module
 from bertcalc.text import N_
+
+_DEPTH, _WIDTH = 3, 51  # of the tables that torchinfo prints
+_IN_TENSORFLOW = {
+    "LayerNorm.weight": "LayerNorm.gamma",
+    "LayerNorm.bias": "LayerNorm.beta",
+    "embeddings.weight": "embeddings",
+    "dense.weight": "dense.kernel",
+    **{f"{part}.weight": f"{part}.kernel" for part in ("query", "key", "value")},
+}
 
 
 def _printed() -> str:
@@ -14,6 +26,43 @@ def _printed() -> str:
 def _listing() -> str:
     tensors = build(DEFAULT_PRESET).tensors(folded=False)
     return "\n".join(f"{tensor.name} torch.Size({list(tensor.shape)})" for tensor in tensors)
+
+
+def torchinfo_table(model: Module) -> str:
+    """What ``torchinfo.summary(model)`` prints."""
+    total, line = model.num_parameters(), "=" * 75
+    rows = [f"{model.kind:{_WIDTH}}--", *_torchinfo_rows(model, 1, Counter())]
+    totals = (f"Total params: {total:,}", f"Trainable params: {total:,}", "Non-trainable params: 0")
+    return "\n".join([line, f"{'Layer (type:depth-idx)':{_WIDTH}}Param #", line, *rows, line, *totals, line])
+
+
+def _torchinfo_rows(module: Module, depth: int, numbers: Counter[int]) -> Iterator[str]:
+    """A row for each module inside; one whose modules have no rows has the parameters of all of them."""
+    for _name, child, copies in module.named_children(folded=False):
+        for _copy in range(copies):
+            numbers[depth] += 1
+            is_last = depth == _DEPTH or not any(child.named_children(folded=True))
+            count = child.num_parameters() if is_last else child.own_parameters()
+            bars = "├─" if depth == 1 else "│    " * (depth - 1) + "└─"
+            yield f"{f'{bars}{child.kind}: {depth}-{numbers[depth]}':{_WIDTH}}{f'{count:,}' if count else '--'}"
+            if not is_last:
+                yield from _torchinfo_rows(child, depth + 1, numbers)
+
+
+def _header() -> str:
+    return header_text([Stored(*named) for named in build("distilbert-base-uncased").named_parameters()], "F32")
+
+
+def _tensorflow() -> str:
+    """The variables of Google's checkpoint, as TensorFlow lists them; matrices are transposed."""
+    lines = []
+    for name, shape in build(DEFAULT_PRESET).named_parameters():
+        path = f"bert.{name}".replace("layer.", "layer_")
+        ending = next((ending for ending in _IN_TENSORFLOW if path.endswith(ending)), "")
+        path = path.removesuffix(ending) + _IN_TENSORFLOW.get(ending, "")
+        sides = reversed(shape) if path.endswith("kernel") else shape
+        lines.append(f"{path.replace('.', '/')} (DT_FLOAT) [{','.join(map(str, sides))}]")
+    return "\n".join(lines)
 
 
 def _config() -> str:
@@ -42,5 +91,8 @@ EXAMPLES: dict[str, Callable[[], str]] = {
     N_("an article"): _article,
     N_("a printed PyTorch model"): _printed,
     N_("a listing of tensors"): _listing,
+    N_("a torchinfo table"): lambda: torchinfo_table(build(DEFAULT_PRESET)),
+    N_("TensorFlow's variables"): _tensorflow,
+    N_("a safetensors header"): _header,
     N_("a config.json"): _config,
 }

@@ -81,6 +81,7 @@ _FACTORS = {
 }
 _PREFIXES = {**_FACTORS, "p": 10**15, "e": 10**18}  # p and e only before a unit
 _BINARY = {f"{prefix}i": 1024**power for power, prefix in enumerate("kmgtpe", 1)}
+_BYTES_WRITTEN_OUT = 10**5  # 440,473,133 B is bytes, as nothing has so many billions; 175B is billions
 _BYTES = ("b", "byte", "bytes", "字节")
 _UNITS: dict[str, Unit] = {
     **dict.fromkeys(("param", "params", "parameter", "parameters", "参数", "个参数"), "parameters"),
@@ -130,13 +131,17 @@ _TOO_LARGE = N_('"{text}" is too large: the limit is 1e30.')
 def typed(text: str, unit: Unit | None = None) -> Typed:
     """Read an amount in ``unit``, or in any unit if it is None; ``unit`` is also the default.
 
-    B means a billion, unless the unit is bytes or B follows a prefix. Raises InputError.
+    B means a billion, unless the unit is bytes, B follows a prefix, or the number has six digits or more. Raises
+    InputError.
     """
     match = _NUMBER.fullmatch(_plain(text) if len(text) <= LONGEST else "")
     if match is None:
         message = N_('"{text}" is not a valid amount: write it like {examples}.')
         raise wrong(message, text=shorten(text), examples=_EXAMPLES[unit])
-    scale, written_unit, scaled = _scale(match["rest"].strip(), unit, text)
+    rest = match["rest"].strip()
+    if rest == "b" and int(match["whole"].translate(_MARKS)) >= _BYTES_WRITTEN_OUT and unit in (None, "bytes"):
+        rest = "bytes"
+    scale, written_unit, scaled = _scale(rest, unit, text)
     decimals, power = match["decimals"] or "", int(match["power"] or 0)
     place = Fraction(10) ** (power - len(decimals)) * scale  # the place value of the last digit
     value = int(match["whole"].translate(_MARKS) + decimals) * place

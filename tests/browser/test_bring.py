@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from bertcalc import BertConfig, build
 from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, expect_query, overflow, query, ready, settled, total
+from tests.discover.real import real
 from tests.families.test_hf_json import CHINESE
 from tests.hub.conftest import models
 
@@ -72,7 +73,8 @@ def test_a_config_of_another_type_is_counted_with_one_press(visit: Open) -> None
     field.press("Control+Enter")
     link = page.get_by_role("link", name="BloomForCausalLM")
     expect(link).to_be_visible()
-    expect(page.get_by_test_id("stMetricValue")).to_have_count(0)
+    count = real("bloom", "BloomForCausalLM", hidden_size=128, n_layer=2, n_head=4)
+    expect(page.get_by_test_id("stMetricValue")).to_have_text(f"{count:,}")
     link.click()
     expect(page.get_by_role("heading", name="What is the formula of any other model?")).to_be_visible()
     page.wait_for_url("**model_class=BloomForCausalLM**")
@@ -169,3 +171,18 @@ def test_offline_is_said(look: Look) -> None:
     page = look("bring?bring=hub")
     page.get_by_role("button", name="Read it from the Hub").click()
     expect(page.get_by_text("The Hub (huggingface.co) cannot be reached from this server.")).to_be_visible()
+
+
+@pytest.mark.parametrize("text", ["2,359,296", "85,054,464", "22.4%20GFLOPs", "75,641,856"])
+def test_what_explains_a_number_fits_on_a_phone(page: Page, visit: Open, text: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    visit(f"bring?text={text}")
+    tables = page.locator(".st-key-number-view table")
+    expect(tables.first).to_be_visible(timeout=60_000)
+    settled(page)
+    wide = "tables => Math.max(...tables.map(table => table.scrollWidth - table.parentElement.clientWidth))"
+    assert tables.evaluate_all(wide) <= 1
+    torn = "cells => Math.max(...cells.map(cell => cell.scrollWidth - cell.clientWidth))"
+    assert tables.locator("td").evaluate_all(torn) <= 2
+    low = "rows => Math.max(...rows.map(row => row.clientHeight))"
+    assert tables.locator("tbody tr").evaluate_all(low) < 200

@@ -44,6 +44,7 @@ from bertcalc.text.live_numbers import (
     within,
 )
 from bertcalc.text.problem import InputError
+from pages.ui.parameters.answer import SentencePart
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = (ROOT / "bertcalc" / "live" / "runtime.js").read_text(encoding="utf-8")
@@ -115,6 +116,19 @@ def _growth(rng: random.Random) -> FigureGrowth:
     return FigureGrowth(*_two(rng), terms, sizes)
 
 
+def _sentence_part(rng: random.Random) -> SentencePart:
+    phrases = rng.choice((("1 more", "{count} more", "1 fewer", "{count} fewer"), ("without a pooler",)))
+    before, after = _two(rng)
+    steps = after - before
+    alike = bool(steps) and rng.random() < 0.5
+    difference = steps * rng.randrange(1, 9) if alike else rng.choice((0, 1, -1)) * _count(rng)
+    return SentencePart(phrases, before, after, difference, alike=alike, counted=rng.random() < 0.7)
+
+
+_MESSAGES = (
+    *("Yours has {changes}.", "Yours: {changes}.", "{changes}, with the same count", "{changes} and other changes"),
+    *("{changes}, {difference} in all", "{changes}, {difference}", "{changes}, {each:,} each", ", "),
+)
 ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "grouped": lambda rng: (rng.choice((1, -1)) * _count(rng) ** 2,),
     "plain": lambda rng: (_count(rng),),
@@ -140,6 +154,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
+    "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
     "rounded_up": lambda rng: (_count(rng), 1 + _count(rng)),
     "place_of_largest": lambda rng: (tuple(rng.randrange(4) for _figure in range(1 + rng.randrange(5))),),
@@ -179,6 +194,22 @@ def test_a_mirrored_function_is_the_same_in_the_browser(page: Page, name: str) -
         program.operations.append([name, *map(program.add, call)])
     wanted = [[at] for at in range(len(calls))]
     assert computed(page, program, {}, wanted) == [plain(MIRRORED[name](*call)) for call in calls]
+
+
+def test_what_has_no_value_is_nothing_and_takes_no_time(page: Page) -> None:
+    program = LiveProgram()
+    program.operations += [
+        ["field", "batch_size"],  # a size that the page does not say
+        ["*", [0], 2],
+        ["grouped", [1]],
+        ["/", 1, 0],
+        ["fixed", ["f", 0.5], 1, 0],
+        ["unless_same", 3, 3],
+        ["+", [5], 1],  # not a number
+        ["share", [5], 7, 1],
+    ]
+    wanted = [[at] for at in range(len(program.operations))]
+    assert computed(page, program, {}, wanted) == [None, None, None, None, "0.5", "nan", None, None]
 
 
 def _models(rng: random.Random) -> tuple[Model, Model]:

@@ -13,8 +13,18 @@ BERT = bertcalc.load("bert-base-uncased")
     [
         ("85,054,464", "85,054,464 is the count of all 12 layers."),
         # Sizes of the real files on the Hub: model.safetensors and pytorch_model.bin of bert-base-uncased.
-        ("440,449,768 bytes", "A safetensors file of BertForPreTraining, decoder tied in float32"),
-        ("440473133 bytes", "Near the size of a PyTorch file (.bin) of BertForPreTraining, decoder tied in float32"),
+        ("440,449,768 bytes", "A safetensors file of BertForPreTraining, decoder tied, in float32"),
+        ("440473133 bytes", "Near the size of a PyTorch file (.bin) of BertForPreTraining, decoder tied, in float32"),
+        # pytorch_model.bin of roberta-base: saved by a release whose language model had a pooler.
+        ("501,200,538 bytes", "a PyTorch file (.bin) of RobertaForMaskedLM, decoder tied, with a pooler"),
+        # model.safetensors of albert-base-v2, converted from a release whose decoder had a bias of its own.
+        ("47,372,894 bytes", "A safetensors file of AlbertForMaskedLM, decoder tied, with a pooler"),
+        ("47,372,894 bytes", "with a second bias of the decoder"),
+        # pytorch_model.bin and model.safetensors of gpt2, which have the causal masks in float32.
+        ("548,118,077 bytes", "a PyTorch file (.bin) of GPT2LMHeadModel, decoder tied, with the causal masks"),
+        ("548,105,171 bytes", "A safetensors file of GPT2Model, with the causal masks of the layers: 12,582,912"),
+        # model.safetensors of all-MiniLM-L6-v2, with position_ids, eight bytes each.
+        ("90,868,376 bytes", "A safetensors file of BertModel with pooler, with 512 position_ids"),
         ("1,610,612,736 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
         ("12*8192*8192*2 bytes", "The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes."),
         ("109,483,009", "109,483,009 is the count of BertForSequenceClassification with one label"),

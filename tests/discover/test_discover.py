@@ -383,3 +383,16 @@ def test_a_small_size_is_tried_where_it_is_large() -> None:
     assert found.count(num_mem_blocks=9) == real("zamba2", "Zamba2ForCausalLM", num_mem_blocks=9)
     with pytest.raises(InputError, match="num_mem_blocks is at most 9"):
         found.count(num_mem_blocks=10)
+
+
+def test_sizes_that_are_too_small_with_any_number_of_heads_are_refused() -> None:
+    """With 12 heads, 2 and 3 are no multiples; with one head, the class divides by hidden_size // 2 - 1."""
+    discovery = discover("tipsv2_text_model", "Tipsv2TextModel")
+    for size in (2, 3):
+        with pytest.raises(ZeroDivisionError):
+            real("tipsv2_text_model", "Tipsv2TextModel", hidden_size=size, num_attention_heads=1)
+        with pytest.raises(InputError, match="hidden_size is at least 4"):
+            discovery.count(hidden_size=size, num_attention_heads=1)
+    for size in (4, 5, 96):
+        sizes = {"hidden_size": size, "num_attention_heads": 1}
+        assert discovery.count(**sizes) == real("tipsv2_text_model", "Tipsv2TextModel", **sizes)

@@ -18,12 +18,14 @@ from bertcalc.families.hf_json import LARGEST
 from pages.ui.checkpoints import chooser
 from pages.ui.checkpoints import inputs as bring
 from tests.checkpoints.checkpoints import SMALL, change_config
+from tests.discover.real import real as real_of_type
 from tests.families.test_hf_json import CHINESE
 from tests.hub.conftest import hub, models
 from tests.hub.hub_server import Answer, Server
 from tests.markdown import read
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
+from tests.pages.test_pasted_view import paste as paste_anything
 
 __all__ = ["hub", "models"]  # fixtures
 TAKE = "Use this model"
@@ -225,25 +227,34 @@ LLAMA = """{"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab
  "intermediate_size": 11008, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 32}"""
 
 
+@pytest.mark.parametrize("view", ["config", "text"])
 @pytest.mark.parametrize(
-    ("text", "cls"),
+    ("text", "cls", "is_counted"),
     [
-        (LLAMA, "LlamaForCausalLM"),
-        ('{"model_type": "qwen2", "hidden_size": 896}', "Qwen2"),
-        ('{"architectures": ["MistralModel"], "hidden_size": 1024}', "MistralModel"),
-        ('{"model_type": "t5", "d_model": 512}', "T5"),
+        (LLAMA, "LlamaForCausalLM", True),
+        ('{"model_type": "qwen2", "hidden_size": 896}', "Qwen2ForCausalLM", True),
+        ('{"model_type": "t5", "d_model": 512}', "T5ForConditionalGeneration", True),
+        ('{"architectures": ["MistralModel"], "model_type": "mistral", "hidden_size": 1024}', "MistralModel", False),
+        ('{"model_type": "llama", "attention_bias": true}', "LlamaForCausalLM", False),
     ],
 )
-def test_a_config_of_another_type_leads_on_and_no_older_number_stays(text: str, cls: str) -> None:
-    app = paste(text, paste(CHINESE))
-    assert not app.metric
+def test_a_config_of_another_type_is_counted_or_leads_on_and_no_older_number_stays(
+    text: str, cls: str, is_counted: bool, view: str
+) -> None:
+    fields = json.loads(text)
+    fields.pop("architectures", None)
+    app = paste(text, paste(CHINESE)) if view == "config" else paste_anything(text)
+    count = f"{real_of_type(cls=cls, **fields):,}" if is_counted else ""
+    assert metrics(app) == ({f"Parameters in {cls}": count} if is_counted else {})
     assert not app.error
     assert not app.table
     assert "The model below" not in captions(app)
-    [link] = app.get("page_link")
+    link = next(link for link in app.get("page_link") if "fields=" in link.proto.query_string)
     assert cls in link.proto.label
-    assert "fields=" in link.proto.query_string
-    assert metrics(paste(CHINESE, app))  # the way back
+    assert is_counted == ("its formula was inferred" in captions(app))
+    assert is_counted == any(each.proto.component_name == "total_formula" for each in app.get("bidi_component"))
+    if view == "config":
+        assert metrics(paste(CHINESE, app))  # the way back
 
 
 @pytest.mark.parametrize(

@@ -359,7 +359,7 @@ def test_a_total_is_compared_with_the_lines_above_it() -> None:
     app = open_app("explain.py", explain="terms", terms="embeddings = (V+P+T+2)*H\nSoftmax: 0\ntotal = 23,837,184")
     rows = cells(app)
     assert rows[1][2] == ":material/check_circle: no parameters"
-    assert rows[2][2] == ":material/cancel: the whole model: should be 109,482,240"
+    assert rows[2][2] == ":material/cancel: the whole model:  \nshould be 109,482,240"
     assert rows[2][3] == "The lines above add up to this."
     assert ["the sum of the terms", "23,837,184"] in rows
 

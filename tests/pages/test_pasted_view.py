@@ -48,6 +48,66 @@ def test_the_print_of_a_real_model_is_counted_and_can_be_used_everywhere() -> No
     )
 
 
+def formula(app: AppTest) -> str:
+    [drawn] = [each for each in app.get("bidi_component") if each.proto.component_name == "total_formula"]
+    return f"{json.loads(drawn.proto.json)}"
+
+
+def test_a_text_that_describes_a_model_has_its_formula() -> None:
+    with torch.device("meta"):
+        real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_labels=7))
+    app = paste(str(real))
+    assert f"{real.num_parameters():,}" in formula(app)
+    assert not any("The formula of" in caption.value for caption in app.caption)
+    app = paste(str(real).replace("(classifier)", "(tags)"), app)
+    assert formula(app)
+    [caption] = [caption.value for caption in app.caption if "The formula of" in caption.value]
+    assert caption == "The formula of BertForTokenClassification:"
+
+
+def test_a_short_text_is_in_the_link_and_there_again_after_a_reload() -> None:
+    app = paste("embeddings = V * H\npooler = H * H")
+    text = app.query_params["text"]
+    reloaded = open_app("bring.py", text=text)
+    assert reloaded.text_area(key="pasted_text").value == text
+    assert read_as(reloaded) == read_as(app)
+    assert "text" not in paste("", app).query_params
+
+
+def test_a_long_text_is_not_in_the_link_and_that_is_said() -> None:
+    app = paste(EXAMPLES["a printed PyTorch model"]())
+    assert "text" not in app.query_params
+    assert "so it is not in the link: a reload empties the box" in " ".join(caption.value for caption in app.caption)
+
+
+def test_a_number_is_read_once_and_a_range_is_shown() -> None:
+    app = paste("440,473,133 bytes")
+    assert read_as(app) == "**Read as: a number, 440,473,133 bytes.**"
+    assert not [caption.value for caption in app.caption if "Read as" in caption.value]
+    assert [caption.value for caption in paste("110M", app).caption if "Read as a range: 109,500,000" in caption.value]
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize(
+    "text", ["897,024", "109,483,009", "220 million", "which vocabulary gives 1e8?", "1,610,612,736 B"]
+)
+def test_every_kind_of_meaning_can_be_shown(text: str, lang: str) -> None:
+    app = paste(text, lang=lang)
+    assert not app.exception
+    assert app.info or app.success or app.markdown
+
+
+def test_units_are_in_the_language_of_the_page() -> None:
+    app = paste("437,928,960 bytes", lang="zh")
+    shown = " ".join(text.value for texts in (app.markdown, app.info, app.success, app.caption) for text in texts)
+    assert "437,928,960 字节" in shown
+    assert "bytes" not in shown
+    app = paste(f"{2 * 109_482_240 + 21_976} bytes", app)  # a safetensors file in half precision
+    shown = " ".join(text.value for text in app.info)
+    assert "safetensors" in shown
+    assert "16 bits" not in shown
+
+
 def test_a_head_of_ones_own_is_named_with_its_parameters() -> None:
     with torch.device("meta"):
         real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_labels=7))

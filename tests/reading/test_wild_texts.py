@@ -185,9 +185,23 @@ def test_a_model_card_of_sentence_transformers_shows_its_dense_layer() -> None:
     assert "0 parameters" not in str(without)
 
 
+BERTS_FILE = "Near the size of a PyTorch file (.bin) of BertForPreTraining"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("my pytorch_model.bin is 440,473,133 bytes, why?", BERTS_FILE),
+        ("Why does my pytorch_model.bin have 440473133 bytes", BERTS_FILE),
+        ("440,473,133 B", BERTS_FILE),
+        ("why is my file 440,473,133 B and not 438 M", BERTS_FILE),
+        ("pytorch_model.bin: 440473133 bytes", BERTS_FILE),
+        ("-rw-r--r-- 1 me me 440473133 Nov 26 00:12 pytorch_model.bin", BERTS_FILE),
+        ("440473133 pytorch_model-00001-of-00001.bin", BERTS_FILE),
+        ("pytorch_model.bin 的大小是 440473133 字节，为什么？", BERTS_FILE),
+        ("model.safetensors 440,449,768 bytes", "A safetensors file of BertForPreTraining"),
+        ("why is my file 420 MB?", "MB means MiB"),
+        ("The pooler of BERT-base has 590,592 parameters. Why is model.safetensors 100 MB or 438 MB?", "an article"),
         ("85,054,464", "all 12 layers"),
         ("440,473,133", "PyTorch file (.bin) of BertForPreTraining"),
         ("440449768 bytes", "A safetensors file of BertForPreTraining"),

@@ -32,6 +32,10 @@ units = st.sampled_from([None, "parameters", "FLOPs", "bytes"])
         ("7B", "parameters", 7 * 10**9, "parameters"),
         ("7B", "bytes", 7, "bytes"),
         ("7 bn", None, 7 * 10**9, None),
+        # Nothing has so many billions: bytes, as ls and Windows show them.
+        ("440,473,133 B", None, 440_473_133, "bytes"),
+        ("440473133B", None, 440_473_133, "bytes"),
+        ("1,760B", None, 1_760 * 10**9, None),
         ("1.5T", None, 15 * 10**11, None),
         ("22.4 GFLOPs", None, 224 * 10**8, "FLOPs"),
         ("22.4G", "FLOPs", 224 * 10**8, "FLOPs"),

@@ -24,7 +24,8 @@ MOST_COPIES = 2_000  # for numbers of layers, blocks and stages, and for lengths
 _COPIES = re.compile("(?!.*(vocab|channels))(?=.*(layer|block|depth|stage))")
 _LABELS = re.compile("labels$")
 _LEVELS = 12
-_NAME = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
+# OPT has a field that begins with an underscore and removes a tensor; all other such keys are transformers' own.
+_NAME = re.compile("(?:_remove_)?[A-Za-z][A-Za-z0-9_]{0,79}|[0-9]{1,9}")
 _NAMED = 8
 # Fields that would load code or weights, or that control how a model is run or stored. None of them changes a shape.
 _NEVER = re.compile(

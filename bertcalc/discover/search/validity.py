@@ -54,6 +54,7 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
         inspector.try_singles()
         inspector.try_pairs()
         inspector.try_random()
+        inspector.try_tiny()
         if strict or not inspector.wrong:
             inspector.try_wide()
     except Ended:
@@ -69,6 +70,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
         inspector.try_small()
         inspector.try_deeper()
         inspector.try_random()
+        inspector.try_tiny()
         inspector.try_wide()
     except Ended:
         inspector.open.append(_LATE)
@@ -195,7 +197,8 @@ class _Inspector:
                 if isinstance(condition.other, int) and condition.kind.startswith("at ")
             ]
             conditions = [condition for condition in conditions if condition not in limits or condition.field == LENGTH]
-        explained = next((condition for condition in conditions if self._confirmed(condition, sample.values)), None)
+        confirmed = (condition for condition in conditions if self._confirmed(condition, sample.values))
+        explained = next((condition for condition in confirmed if not self._is_chance(condition, sample.values)), None)
         if explained is None and not (refused and self.within is not None):
             # A condition may be stricter than necessary: refusing good sizes is better than a wrong number.
             explained = self._stricter(sample.values, good, only_multiples=not (refused or self.strict))
@@ -209,6 +212,7 @@ class _Inspector:
         """
         originals = [self.lab.full_sample.values, self.lab.base_sample.values]
         conditions = candidates(values, originals, self.names, self.lab.base_sizes)
+        conditions = [condition for condition in conditions if not self._is_chance(condition, values)]
         if only_multiples:
             conditions = [condition for condition in conditions if condition.kind == "multiple"]
             conditions = sorted(conditions, key=lambda condition: count_excluded(condition, good))[:_MOST_MORE]
@@ -261,6 +265,23 @@ class _Inspector:
                 allowed = [value for value in tries if self._meets({**values, name: value})]
                 if tries:
                     return self.agrees(self.lab.build({**changed, name: (allowed or tries)[0]}))
+        return False
+
+    def _is_chance(self, condition: Condition, values: Values) -> bool:
+        """Whether a relation of two sizes does not explain why a configuration is bad: it stays so where it is met.
+
+        TIPSv2 refuses a hidden_size of 3, which is also less than the number of layers, but with one layer, too.
+        """
+        if isinstance(condition.other, int) or condition.kind in ("multiple", "is", "share"):
+            return False
+        if condition.kind == "differs" and not self._fails_where_equal(condition, values):
+            return True
+        changed = self._changed(values)
+        for name in (condition.field, condition.other):
+            tries = remedies(condition, values, name)
+            allowed = [value for value in tries if value and self._meets({**values, name: value})]
+            if allowed and not self.agrees(self.lab.build({**changed, name: allowed[0]})):
+                return True
         return False
 
     def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
@@ -343,6 +364,20 @@ class _Inspector:
             self.lab.progress("conditions", turn, _TURNS)
             if all(map(self.agrees, self.build_random())):
                 break
+        self.learn()
+
+    def try_tiny(self) -> None:
+        """Try the smallest sizes with one head, or whatever else has to divide them: alone, they are no multiples.
+
+        TIPSv2 divides by hidden_size // 2 - 1: it refuses 2 and 3, with any number of heads.
+        """
+        if self.within is not None:
+            return
+        for condition in list(self.conditions):
+            divisor = condition.other
+            if condition.kind == "multiple" and {condition.field, divisor} <= {*self.names}:
+                for value in (1, 2, 3):
+                    self.lab.build({condition.field: value, str(divisor): 1})
         self.learn()
 
     def try_wide(self) -> None:

@@ -6,14 +6,21 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.discover.comparable import DiscoveredRef, text_of
+from bertcalc.discover.other_config import remarks_on
+from bertcalc.discover.results.from_config import counted_config
 from bertcalc.discover.results.shipped import with_count
 from bertcalc.discover.results.size_steps import write
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_input import ParsedConfig, read_config
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.text.problem import InputError
+from pages.ui.any_model.discovered_formula import formula
 from pages.ui.shell.any_model import FIELDS, MODEL_CLASS, MODEL_TYPE, SIZES, classes_of
+from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
+from pages.ui.shell.theme import colors
+from pages.ui.widgets.numbers import metric_width
+from pages.ui.widgets.total_formula.show import draw_formula
 
 _MOST = 3
 
@@ -60,7 +67,7 @@ def _within(fields: dict[str, Any]) -> str:
 
 
 def show_config_link(text: str) -> bool:
-    """Show a link to the page if a config.json is of another model type; return whether it is."""
+    """Show the count of a config.json of another model type, and a link to the page; return whether it is of one."""
     try:
         config: ParsedConfig = read_config(text)
     except InputError:
@@ -70,8 +77,27 @@ def show_config_link(text: str) -> bool:
     with st.container(border=True, key="another-type"):
         message = _("This is a {kind}, which is not one of bertcalc's built-in families.")
         st.markdown(message.format(kind=f"**{config.cls or config.model_type}**"))
-        show_link(config.model_type, config.cls, config.fields)
+        cls = _show_count(config)
+        show_link(config.model_type, cls or config.cls, config.fields)
+        for remark in config.remarks:
+            st.caption(sentence(remark))
     return True
+
+
+def _show_count(config: ParsedConfig) -> str:
+    """Count a config.json with the formula for its class and return the class; "" with the reason if there is none."""
+    try:
+        counted = counted_config(config.model_type, config.cls, config.fields)
+    except InputError as error:
+        st.caption(sentence(error.problem))
+        return ""
+    discovery, sizes = counted.discovery, counted.discovery.values(**counted.changes)
+    label, value = _("Parameters in {architecture}").format(architecture=discovery.cls), f"{counted.parameters:,}"
+    st.metric(label, value, width=metric_width(290, value, label))
+    draw_formula(formula(discovery, sizes, colors()))
+    for remark in remarks_on(counted):
+        st.caption(sentence(remark))
+    return discovery.cls
 
 
 def show_links_of_count(low: int, high: int) -> None:

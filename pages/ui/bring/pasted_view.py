@@ -6,12 +6,14 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.checkpoints.local_files import chosen
+from bertcalc.discover.other_config import read_any
+from bertcalc.discover.results.from_config import CountedConfig
 from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model
+from bertcalc.reading.config_text import config_in
 from bertcalc.reading.examples import EXAMPLES
 from bertcalc.reading.plain_lines import LARGEST
-from bertcalc.reading.read_text import read
 from bertcalc.reading.recognition import UnmatchedPart
 from bertcalc.reading.text_reading import KIND_NAMES, Kind, TextReading
 from bertcalc.text import N_, code, shorten
@@ -22,13 +24,16 @@ from pages.ui.checkpoints import matching
 from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
 from pages.ui.diagnosis import terms_view
 from pages.ui.diagnosis.number_view import show_number
-from pages.ui.session import kept
-from pages.ui.shell.controls import Select, sentence, set_values
+from pages.ui.session import address, kept
+from pages.ui.shell.controls import Select, Text, sentence, set_values
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.tables import show_rows
+from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
 _KINDS = {AUTOMATIC: N_("what it is recognized as")} | {str(kind): name for kind, name in KIND_NAMES.items()}
+# Part of the link, but not drawn: the box takes far longer texts.
+LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=260)
 _FILES = Wanted(accept="", several=False, whole="", largest=LARGEST)
 _MOST_PARTS = 200  # rows of a table of differences
@@ -48,10 +53,9 @@ def show(model: Model) -> None:
     if not text.strip():
         return
     answer = _read(text, kind, model)
-    for problem in answer.problems:
-        st.error(sentence(problem))
-    if answer.problems and is_of_another_type(answer.problems):
-        show_config_link(text)
+    if not (is_of_another_type(answer.problems) and show_config_link(config_in(text))):
+        for problem in answer.problems:
+            st.error(sentence(problem))
     if reading := answer.reading:
         st.markdown(f"**{sentence(reading.sentence)}**")
         _show_reading(reading, model, text)
@@ -69,6 +73,7 @@ def _show_box() -> tuple[str, str]:
         for name in EXAMPLES:
             st.button(_(name), key=f"paste {name}", on_click=_take_example, args=(name,))
     field, file = st.columns([3, 2])
+    _take_linked()
     kept.hold_text("pasted_text")
     text: str = field.text_area(
         _("Your text"), key="pasted_text", height=190, max_chars=LARGEST, persist_state="session"
@@ -79,7 +84,22 @@ def _show_box() -> tuple[str, str]:
         kind = READ_AS.show()
     for problem in st.session_state.pop("problems of pasted file", ()):
         st.error(sentence(problem))
+    is_long = len(text) > LINKED.longest
+    if is_long:
+        message = _(
+            "This text has more than {most:,} characters, so it is not in the link: a reload empties the box, and who "
+            "opens the link sees it empty."
+        )
+        st.caption(message.format(most=LINKED.longest))
+    st.session_state["drawn choices"][LINKED.name] = None if is_long or not text.strip() else text
     return text, kind
+
+
+def _take_linked() -> None:
+    """Before the box is drawn: take the text of the link at the start of a session and after Back."""
+    linked = st.query_params.get(LINKED.name)
+    if linked is not None and ("pasted_text" not in st.session_state or address.went_back()):
+        st.session_state["pasted_text"] = linked
 
 
 def _take_example(name: str) -> None:
@@ -103,7 +123,7 @@ def _read(text: str, kind: str, model: Model) -> _Read:
     answer: _Read | None = st.session_state.get("text read")
     if answer is None or answer.asked != asked:
         try:
-            answer = _Read(asked, read(text, next((name for name in KIND_NAMES if name == kind), None), model))
+            answer = _Read(asked, read_any(text, next((name for name in KIND_NAMES if name == kind), None), model))
         except InputError as error:
             answer = _Read(asked, None, error.problems)
         st.session_state["text read"] = answer
@@ -113,10 +133,12 @@ def _read(text: str, kind: str, model: Model) -> _Read:
 def _show_reading(reading: TextReading, model: Model, text: str) -> None:
     kind: Kind = reading.kind
     if kind in ("number", "calculation"):
-        show_number(model, text)
+        show_number(model, text, is_named=True)
         _show_link(number=text.strip())
     elif kind == "hand-count":
         _show_hand_count(model, text)
+    elif isinstance(reading.detail, CountedConfig):
+        show_config_link(config_in(text))
     elif kind == "article":
         report_view.show(reading.detail, model, text)
     else:
@@ -144,6 +166,10 @@ def _show_model(reading: TextReading) -> None:
             label = _("Parameters in {architecture}").format(architecture=reading.model.architecture)
             matching.show_figure(label, reading.model.num_parameters())
             matching.offer(reading.model, item_of(reading.model))
+    if reading.model is not None:
+        if reading.num_parameters != reading.model.num_parameters():
+            st.caption(_("The formula of {architecture}:").format(architecture=reading.model.architecture))
+        show_total_formula(reading.model)
     for part in reading.sentences()[1:]:
         st.markdown(sentence(part))
     titles: Mapping[str, tuple[UnmatchedPart, ...]] = {

@@ -1,5 +1,7 @@
 """A number with what explains it: known counts, FLOPs, memory, common mistakes, and other models."""
 
+from pathlib import Path
+
 import streamlit as st
 
 from bertcalc.diagnosis.diagnose import diagnose
@@ -14,15 +16,21 @@ from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 
 
-def show_number(model: Model, text: str) -> None:
-    """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one."""
+def show_number(model: Model, text: str, *, is_named: bool = False) -> None:
+    """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one.
+
+    If the page has named the number already (``is_named``), only a range is shown.
+    """
     asked = number_asked(text)
     if number := read_number(asked, model.config):
-        show_reading(number)
-        if field_asked(text):
-            _show_other_meanings(model, number, text)
-        else:
-            _show_explanations(model, number, asked)
+        if not is_named or number.low != number.high:
+            show_reading(number)
+        st.html(Path(__file__).with_suffix(".css"))
+        with st.container(key="number-view"):
+            if field_asked(text):
+                _show_other_meanings(model, number, text)
+            else:
+                _show_explanations(model, number, asked)
 
 
 def _show_explanations(model: Model, number: Typed, text: str) -> None:

@@ -163,7 +163,8 @@ def _verdict(verdict: LineVerdict) -> str:
         return f":material/cancel: {sentence(part_in_layers(verdict.counted))}"
     if verdict.counted:
         should = _("should be {count}").format(count=f"{verdict.counted.right:,}")
-        return f":material/cancel: {with_colon(sentence(part_in_layers(verdict.counted)), should)}"
+        part = with_colon(sentence(part_in_layers(verdict.counted)), "").rstrip()
+        return f":material/cancel: {part}  \n{should}"  # in a narrow column, the number is not torn off its word
     return ":material/cancel:" if verdict.line.problem and verdict.line.value is not None else ":material/help:"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.text import Translate
-from bertcalc.text.live_numbers import fill
+from bertcalc.text.live_numbers import between, fill, is_live
 from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
@@ -89,24 +89,27 @@ def filled(message: str, **values: str) -> str:
             message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
         if re.search(f"{_CHINESE}$", value):
             message = re.sub(rf"(\{{{name}\}}) (?={_CHINESE})", r"\1", message)
-    return message.format(**values)
+    return fill(message, **values)
 
 
 def listed(items: Iterable[str]) -> str:
     """Join items with the language's own comma."""
-    return _(", ").join(items)
+    return between(_(", "), items)
 
 
 def with_colon(name: str, text: str) -> str:
     """A name and a text, separated by the language's own colon."""
-    return _("{name}: {what}").format(name=name, what=text)
+    return fill(_("{name}: {what}"), name=name, what=text)
+
+
+def space() -> str:
+    """What is between two sentences."""
+    return _("{first} {second}").format(first="", second="")
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
     """Join sentences; between Chinese ones there is no space."""
-    space = _("{first} {second}").format(first="", second="")
-    texts = dict(enumerate(filter(None, sentences)))
-    return fill(space.join(f"{{text{at}}}" for at in texts), **{f"text{at}": text for at, text in texts.items()})
+    return between(space(), (sentence for sentence in sentences if sentence or is_live(sentence)))
 
 
 @lru_cache

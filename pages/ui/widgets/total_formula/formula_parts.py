@@ -12,12 +12,12 @@ from typing import Any
 
 from bertcalc.config.fields import field_named, is_int
 from bertcalc.live.live_formulas import live_reading, live_size, with_formula
-from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, in_braces
+from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, formula, in_braces
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
 from bertcalc.model.totals import Component, over_layers
-from bertcalc.text.live_numbers import LiveText, fill, grouped
+from bertcalc.text.live_numbers import LiveText, between, fill, grouped
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.words import COUNTED, brace_of, greek, lines_of
@@ -62,17 +62,31 @@ def data_of(
     }
 
 
+def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
+    """The data of the component for the module at a path of the tree: letters, numbers, its live count, its copies."""
+    component = dict(component_terms(model)).get(path)
+    letters = " + ".join(bracket.text for bracket in component) if component else str(formula(model, path=path))
+    sizes = {field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)}
+    numbers = fill(in_braces(letters), **{letter: sizes[FIELD_OF[letter]] for letter in re.findall("[A-Z]", letters)})
+    layers = sizes["num_hidden_layers"]
+    copies: list[Part] = [["copies", _("in each layer, ")], ["letter", "L"], _EQUALS, ["digit", grouped(layers)]]
+    in_letters: Part = {"is": "sum", "color": color, "parts": leaves(letters)}
+    in_numbers: Part = {"is": "sum", "parts": [*leaves(numbers), _EQUALS, ["total", grouped(count)]]}
+    return {
+        "label": fill("{letters} = {numbers} = {count:,}", letters=letters, numbers=numbers, count=count),
+        "lines": [
+            {"is": "line", "parts": [in_letters, *([{"is": "sum", "parts": copies}] if "*" in path else [])]},
+            {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, in_numbers]},
+        ],
+        "tips": {},
+    }
+
+
 def equation(letters: str, numbers: str, result: str) -> str:
     """Letters = numbers = result, without a result that the numbers already are."""
     whole = fill("{letters} = {numbers}", letters=letters, numbers=numbers)
     same = len(leaves(numbers)) == 1
     return whole if same else fill("{whole} = {result}", whole=whole, result=result)
-
-
-def between(sign: str, texts: Sequence[str]) -> str:
-    """Texts with a sign between them."""
-    named = {f"text{at}": text for at, text in enumerate(texts)}
-    return fill(sign.join(f"{{{name}}}" for name in named), **named)
 
 
 class _TotalBuilder:

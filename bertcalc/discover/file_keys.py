@@ -1,0 +1,252 @@
+"""Measure what the keys of a config.json change, so that ``from_config`` can count a file without transformers.
+
+    python -m bertcalc.discover.file_keys [llama ...]
+
+writes two files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no tensor,
+those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has more formulas:
+those of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
+"""
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from copy import deepcopy
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from bertcalc.discover import discover
+from bertcalc.discover.results.from_config import DERIVED, EXPLICIT, FILE
+from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.shipped import shipped, shipped_classes
+from bertcalc.discover.results.types import write
+from bertcalc.discover.search import build
+from bertcalc.discover.search.config_input import structural_fields
+from bertcalc.text.problem import InputError
+
+_TIED = "tie_word_embeddings"
+_LAYERS = 4  # enough for layers of different kinds, and quick
+_MENTIONED = re.compile(r"""config\.(\w+)|self\.(\w+)|["'](\w{1,60})["']""")
+_HERE = Path(__file__).parent / "results"
+_TRIED = (3, 4096, 0.5, True, False)  # for a key whose default is null
+_ATTENTIONS = ("full_attention", "sliding_attention", "chunked_attention")
+_ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
+
+
+def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
+    """What each key of a class's files changes; None if it cannot be measured, or if its configuration is nested."""
+    discovery = shipped(model_type, cls)
+    if discovery is None or discovery.unexplained or any("." in name or "[" in name for name in discovery.fields):
+        return None
+    config, real = build.config_class(model_type), build.model_class(cls)
+    if config.sub_configs or real.config_class is not config:
+        return None
+    return _Measured(config, real, discovery).keys()
+
+
+class _Measured:
+    """The tensors of a class with one key changed at a time, at few layers."""
+
+    def __init__(self, config: Any, real: Any, discovery: Discovered) -> None:
+        self.config, self.real, self.discovery = config, real, discovery
+        self.arguments = {**deepcopy(discovery.given), **self._few_layers()}
+        self.base = self.tensors({})
+
+    def _few_layers(self) -> dict[str, int]:
+        for name in ("num_hidden_layers", "n_layer", "n_layers", "num_layers"):
+            if self.discovery.fields.get(name, 0) > _LAYERS and not self.discovery.outside(**{name: _LAYERS}):
+                return {name: _LAYERS}
+        return {}
+
+    def tensors(self, changes: Mapping[str, Any]) -> Any:
+        config = self.config(**deepcopy(self.arguments), **changes)
+        return build.tensors(self.real, config, inf)
+
+    def is_idle(self, name: str, values: tuple[Any, ...]) -> bool:
+        """Whether a key changes no tensor with any of some values, of which the class takes at least one."""
+        built = 0
+        for value in values:
+            try:
+                if self.tensors({name: value}) != self.base:
+                    return False
+                built += 1
+            except Exception:  # transformers raises exceptions of all types
+                continue
+        return built > 0
+
+    def keys(self) -> dict[str, Any]:
+        default = json.loads(self.config(**deepcopy(self.arguments)).to_json_string(use_diff=False))
+        default = structural_fields({name: value for name, value in default.items() if name not in self.arguments})
+        whole = {**default, **self.discovery.given}
+        idle = [name for name in default if name not in self.discovery.fields and self._changes_nothing(name, default)]
+        same = {
+            name: value
+            for name, value in whole.items()
+            if name not in (*self.discovery.fields, *self.discovery.derived, *idle, _TIED) and value is not None
+        }
+        lists = {name: words for name, value in same.items() if (words := self._idle_words(name, value))}
+        keys = {"idle": idle, "same": same, "null": [name for name in whole if whole[name] is None]}
+        names = {name: own for name, own in getattr(self.config, "attribute_map", {}).items() if isinstance(own, str)}
+        read = sorted(mentioned(self.config, self.real) - {*whole, *self.discovery.fields, *names})
+        idle += self._idle_together(read)
+        names |= {name: own for name in read if name not in idle and (own := self._meaning(name))}
+        keys["read"] = [name for name in read if name not in idle and name not in names]
+        keys["equal"] = {
+            name: leaders[0]
+            for name, leaders in self.discovery.derived.items()
+            if len(leaders) == 1 and name not in DERIVED and self._is_usual(name, leaders)
+        }
+        derived = {
+            name: leaders
+            for name, leaders in self.discovery.derived.items()
+            if name in DERIVED and self._is_usual(name, leaders)
+        }
+        return {**keys, "names": names, "lists": lists, "derived": derived, "tied": self._tied(default.get(_TIED))}
+
+    def _changes_nothing(self, name: str, default: Mapping[str, Any]) -> bool:
+        value = default[name]
+        if name == _TIED or name in self.discovery.derived:
+            return False
+        if isinstance(value, bool):
+            return self.is_idle(name, (not value,))
+        if isinstance(value, int | float):
+            return self.is_idle(name, (2 * value, value + 1, value / 2 if isinstance(value, float) else value // 2))
+        if value is None:
+            return self.is_idle(name, _TRIED)
+        return isinstance(value, str) and "act" in name and self.is_idle(name, _ACTIVATIONS)
+
+    def _idle_words(self, name: str, value: Any) -> list[str]:
+        """The words of a list, one for each layer, that change no tensor."""
+        if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
+            return []
+        words = sorted({*value, *_ATTENTIONS})
+        return [word for word in words if self.is_idle(name, ([word] * len(value),))]
+
+    def _idle_together(self, names: list[str]) -> list[str]:
+        """The keys that change no tensor, tried together and by halves, because most do not."""
+        outcomes = [self._halved(names, value) for value in _TRIED]
+        return [
+            name
+            for name in names
+            if any(outcome[name] for outcome in outcomes) and all(outcome[name] is not False for outcome in outcomes)
+        ]
+
+    def _halved(self, names: list[str], value: Any) -> dict[str, bool | None]:
+        """Whether each key with this value changes nothing; None if the class does not take it."""
+        if not names:
+            return {}
+        try:
+            is_same: bool | None = bool(self.tensors(dict.fromkeys(names, value)) == self.base)
+        except Exception:  # transformers raises exceptions of all types
+            is_same = None
+        if is_same or len(names) == 1:
+            return dict.fromkeys(names, is_same)
+        half = len(names) // 2
+        return {**self._halved(names[:half], value), **self._halved(names[half:], value)}
+
+    def _meaning(self, name: str) -> str:
+        """The size that a key changes under another name, such as hidden_size for Bloom's n_embed; else empty."""
+        for own, size in self.discovery.fields.items():
+            with suppress(Exception):  # transformers raises exceptions of all types
+                changed = self.tensors({name: 2 * size})
+                if changed != self.base and changed == self.tensors({own: 2 * size}):
+                    return own
+        return ""
+
+    def _is_usual(self, name: str, leaders: list[str]) -> bool:
+        """Whether a derived field is the quotient of two others, or equals another, at several sizes."""
+        if not 1 <= len(leaders) <= 2 or not {*leaders} <= self.discovery.fields.keys():
+            return False
+        built = 0
+        for factor in (1, 2, 3):
+            leader, *others = leaders
+            sizes = {leader: factor * self.discovery.fields[leader], **{o: self.discovery.fields[o] for o in others}}
+            value = sizes[leader] // (sizes[others[0]] if others else 1)
+            try:
+                if self.tensors(sizes) != self.tensors({**sizes, name: value}):
+                    return False
+                built += 1
+            except Exception:  # transformers raises exceptions of all types
+                continue
+        return built > 1
+
+    def _tied(self, default: Any) -> dict[str, Any] | None:
+        """The matrix that is there only if it is not tied, and the tensor whose shape it has."""
+        if not isinstance(default, bool):
+            return None
+        try:
+            flipped = self.tensors({_TIED: not default})
+        except Exception:  # transformers raises exceptions of all types
+            return None
+        tied, untied = (self.base, flipped) if default else (flipped, self.base)
+        more = [name for name in untied if name not in tied]
+        if len(more) != 1 or any(tied[name] != untied.get(name) for name in tied):
+            return {"default": default, "tensor": "", "like": ""} if tied == untied else None
+        like = [name for name in tied if "embed" in name and [*tied[name].values()] == [*untied[more[0]].values()]]
+        return {"default": default, "tensor": more[0], "like": like[0]} if like else None
+
+
+def mentioned(*classes: Any) -> set[str]:
+    """The keys that the sources of a configuration and a model class may read: no other key changes anything."""
+    return {
+        name
+        for source in {inspect.getsource(inspect.getmodule(cls) or cls) for cls in classes}
+        for groups in _MENTIONED.findall(source)
+        for name in groups
+        if name and not name.startswith("_")
+    }
+
+
+def of_every_class() -> list[str]:
+    """The keys that the code may read which all classes have in common."""
+    from transformers import PreTrainedConfig, PreTrainedModel
+    from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
+
+    return sorted(mentioned(PreTrainedConfig, PreTrainedModel, RotaryEmbeddingConfigMixin))
+
+
+def explicit(model_type: str, cls: str, derived: Mapping[str, list[str]]) -> Discovered | None:
+    """The formulas of a class with its derived fields given; None if they are not whole."""
+    fields = (shipped(model_type, cls) or discover(model_type, cls)).fields
+    given = {
+        name: fields[leaders[0]] // (fields[leaders[1]] if leaders[1:] else 1) for name, leaders in derived.items()
+    }
+    try:
+        discovery = discover(model_type, cls, given)
+    except (InputError, build.Ended):
+        return None
+    return None if discovery.unexplained or not discovery.fields.keys() >= derived.keys() else discovery
+
+
+def measured(types: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for model_type, cls in shipped_classes():
+        if types and model_type not in types:
+            continue
+        try:
+            with build.refusing_unexpected(cls), build.quiet():
+                keys = keys_of(model_type, cls)
+        except InputError:
+            continue
+        if keys is not None:
+            print(model_type, cls, len(keys["idle"]), flush=True)
+            yield model_type, cls, keys
+
+
+def main() -> None:
+    keys = {f"{model_type}.{cls}": entry for model_type, cls, entry in measured(sys.argv[1:])}
+    write({"": {"read": of_every_class()}, **keys}, _HERE / FILE)
+    more: dict[str, Any] = {}
+    for name, entry in keys.items():
+        model_type, _dot, cls = name.rpartition(".")
+        discovery = explicit(model_type, cls, entry["derived"]) if entry["derived"] else None
+        if discovery:
+            more[name] = discovery.json()
+            print("explicit", name, [*discovery.fields], flush=True)
+    write(more, _HERE / EXPLICIT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Read any text as ``bertcalc.reading`` does, and count a config.json of another type with the formulas for its class.
+
+>>> read_any('{"model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 2048}').num_parameters
+2832336896
+"""
+
+from bertcalc.discover.results import expressions
+from bertcalc.discover.results.from_config import CountedConfig, counted_config
+from bertcalc.discover.search.config_input import read_config
+from bertcalc.families.config_files.key_remarks import DEFAULTS
+from bertcalc.families.hf_json import is_of_another_type
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Tensor
+from bertcalc.reading.config_text import config_in
+from bertcalc.reading.read_text import read
+from bertcalc.reading.text_reading import Kind, TextReading
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+
+def read_any(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
+    """Read a text; for a config.json of another type, the ``detail`` is its formula with its sizes.
+
+    The arguments are those of ``reading.read_text.read``. Raises InputError as it does; for a file of another type that
+    cannot be counted with the formulas that come with bertcalc, also with the reason.
+    """
+    try:
+        return read(text, kind, model)
+    except InputError as error:
+        if not is_of_another_type(error.problems):
+            raise
+        return _counted(config_in(text), error)
+
+
+def _counted(text: str, refused: InputError) -> TextReading:
+    try:
+        given = read_config(text)
+    except InputError:
+        raise refused from None
+    try:
+        counted = counted_config(given.model_type, given.cls, given.fields)
+    except InputError as error:
+        raise InputError(*refused.problems, *error.problems) from None
+    sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=counted.discovery.cls)
+    notes = (formula_of(counted), *remarks_on(counted), *given.remarks)
+    tensors = tuple(Tensor(*tensor) for tensor in counted.tensors())
+    return TextReading(
+        "config", sentence, tensors=tensors, num_parameters=counted.parameters, notes=notes, detail=counted
+    )
+
+
+def formula_of(counted: CountedConfig) -> Problem:
+    """The formula as a sentence, with the values of its letters."""
+    letters = expressions.letters(counted.discovery)
+    values = ", ".join(f"{letters[field]} = {size:,}" for field, size in counted.sizes().items())
+    message = N_("The formula: {formula}, with {values}.")
+    return Problem.of(message, formula=expressions.text(counted.discovery.total, letters), values=values)
+
+
+def remarks_on(counted: CountedConfig) -> tuple[Problem, ...]:
+    """Where the formula comes from, and the sizes that the file does not have."""
+    message = N_(
+        "{architecture} is not one of bertcalc's built-in families: its formula was inferred from the real class of "
+        "transformers {version}."
+    )
+    discovery = counted.discovery
+    origin = Problem.of(message, architecture=discovery.cls, version=discovery.transformers)
+    assumed = ", ".join(f"{field} = {size:,}" for field, size in counted.defaults().items())
+    return (origin, Problem.of(DEFAULTS, fields=assumed)) if assumed else (origin,)

@@ -1,0 +1,194 @@
+"""Count a config.json of another type with the formulas that come with the library, without transformers.
+
+A file is counted only if every key in it is known: a size of the formula, a key that changes no tensor of the real
+class, or one that has the class's default. ``bertcalc.discover.file_keys`` has measured this.
+
+>>> llama_2_13b = {"hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40, "num_attention_heads": 40}
+>>> counted_config("llama", "LlamaForCausalLM", llama_2_13b).parameters
+13015864320
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from bertcalc.discover.results.components import count
+from bertcalc.discover.results.result import Discovered, Tensors, of_json
+from bertcalc.discover.results.shipped import shipped
+from bertcalc.discover.results.types import types
+from bertcalc.families.uncounted_keys import is_neutral
+from bertcalc.text import N_, shorten
+from bertcalc.text.problem import wrong
+
+FILE, EXPLICIT = "file_keys.json", "explicit.json"
+# Fields that a class derives from others unless a file gives them, and for which there are formulas of their own.
+DERIVED = ("num_key_value_heads", "head_dim")
+# The angles of rotary positions: they change values, not shapes.
+_ANGLES = ("rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq")
+_TIED = "tie_word_embeddings"
+_LONGEST = 60  # characters of a key that are compared with the sizes
+_NAMED = 6  # keys in a sentence
+
+
+class CountedConfig(NamedTuple):
+    """A configuration with its formulas, the sizes that the file gives, and its parameters."""
+
+    discovery: Discovered
+    changes: dict[str, int]
+    parameters: int
+
+    def sizes(self) -> dict[str, int]:
+        """All sizes in the formula, by field."""
+        used = {symbol.name for symbol in self.discovery.total.free_symbols}
+        return {name: size for name, size in self.discovery.values(**self.changes).items() if name in used}
+
+    def defaults(self) -> dict[str, int]:
+        """The sizes in the formula that the file does not give."""
+        return {name: size for name, size in self.sizes().items() if name not in self.changes}
+
+    def tensors(self) -> Iterator[tuple[str, tuple[int, ...], int]]:
+        """The name, shape and number of each tensor, with * for the number of a layer."""
+        values = self.discovery.values(**self.changes)
+        for tensors in self.discovery.tensors:
+            if counted := tensors.counted(values):
+                yield tensors.name, *counted
+
+
+def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) -> CountedConfig:
+    """Count a class with the fields of a config.json, as ``config_input.read_config`` gives them.
+
+    Without a class, the type's first one with a formula is counted. Raises InputError if there are no formulas for the
+    class, if one of the keys is not known, and as ``Discovered.count`` does.
+    """
+    cls = cls or next((name for name in types().get(model_type, ()) if f"{model_type}.{name}" in _keys()), model_type)
+    keys = _keys().get(f"{model_type}.{cls}")
+    if keys is None:
+        raise wrong(N_("No formula for the files of {cls} comes with bertcalc."), cls=cls)
+    named = _under_own_names(keys, fields)
+    discovery = _with_ties(_discovery(model_type, cls, keys, named), keys, named.get(_TIED))
+    if unknown := list(_unknown(keys, discovery, named)):
+        message = N_("It is not known here what these keys change in {cls}: {keys}.")
+        raise wrong(message, unknown[0], named[unknown[0]], cls=cls, keys=_listed(unknown))
+    if lacking := [name for name in _needed(model_type, cls) if named.get(name) is None]:
+        message = N_("{cls} has no default for these keys, which the file does not have: {keys}.")
+        raise wrong(message, lacking[0], None, cls=cls, keys=_listed(lacking))
+    changes = {name: value for name, value in named.items() if name in discovery.fields and value is not None}
+    changes |= _derived(keys, discovery, changes)
+    return CountedConfig(discovery, changes, discovery.count(**changes))
+
+
+@cache
+def _keys() -> Mapping[str, dict[str, Any]]:
+    keys: dict[str, dict[str, Any]] = _data(FILE)
+    return keys
+
+
+def _data(file: str) -> Any:
+    return json.loads(files("bertcalc.discover.results").joinpath(file).read_text(encoding="utf-8"))
+
+
+@cache
+def _explicit(name: str) -> Discovered | None:
+    """The formulas of a class in which fields that are usually derived are sizes."""
+    entry = _data(EXPLICIT).get(name)
+    return None if entry is None else of_json(entry)
+
+
+def _under_own_names(keys: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields under the type's names: n_layer for num_hidden_layers. The common name wins, as in transformers."""
+    names = keys["names"]
+    own = {name: value for name, value in fields.items() if name not in names}
+    return own | {names[name]: value for name, value in fields.items() if name in names}
+
+
+def _discovery(model_type: str, cls: str, keys: Mapping[str, Any], fields: Mapping[str, Any]) -> Discovered:
+    explicit = _explicit(f"{model_type}.{cls}")
+    given = any(fields.get(name) is not None for name in keys["derived"])
+    discovery = explicit if given and explicit else shipped(model_type, cls)
+    if discovery is None:
+        raise wrong(N_("No formula for the files of {cls} comes with bertcalc."), cls=cls)
+    return discovery
+
+
+def _needed(model_type: str, cls: str) -> tuple[str, ...]:
+    """The fields without which the class cannot be built."""
+    usual = shipped(model_type, cls)
+    return tuple(usual.given) if usual else ()
+
+
+def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Discovered:
+    """The formulas with or without the matrix that is tied to the word embeddings."""
+    ties = keys["tied"]
+    if ties is None or not isinstance(tied, bool) or tied == ties["default"] or not ties["tensor"]:
+        return discovery
+    tensors = tuple(tensor for tensor in discovery.tensors if tensor.name != ties["tensor"])
+    if not tied:
+        tensors += tuple(
+            Tensors(ties["tensor"], tensor.copies, tensor.shape)
+            for tensor in discovery.tensors
+            if tensor.name == ties["like"]
+        )
+    parameters = count(tensors, discovery.fields)
+    given = {**discovery.given, _TIED: tied}
+    return replace(discovery, tensors=tensors, parameters=parameters, explained=parameters, given=given, compute=None)
+
+
+def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str, Any]) -> Iterator[str]:
+    """The keys of which it is not known that they leave the formulas as they are."""
+    declared = {*keys["idle"], *keys["same"], *keys["null"], *keys["derived"]} - keys["equal"].keys()
+    for name, value in fields.items():
+        if name in discovery.fields or name == _TIED:
+            known = value is not None or name in keys["derived"] if name != _TIED else _is_tie(keys, value)
+        elif value is None:
+            known = name in (*keys["null"], *keys["derived"], *_ANGLES) or name not in declared
+        elif name in declared:
+            idle = name in keys["idle"] and not (name in keys["null"] and isinstance(value, bool))
+            known = idle or name in _ANGLES or _is_usual(keys, name, value)
+        elif name in keys["equal"]:
+            known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
+        else:
+            is_read = keys["read"] is None or name in keys["read"] or name in _keys()[""]["read"]
+            is_read = is_read or name.startswith("_") or _is_doubtful(discovery, name, value)
+            known = name in _ANGLES or not value or not is_read or is_neutral(name, value)
+        if not known:
+            yield name
+
+
+def _is_usual(keys: Mapping[str, Any], name: str, value: Any) -> bool:
+    """Whether a value is the class's default, or a list of words that change no tensor."""
+    usual, words = keys["same"].get(name), keys["lists"].get(name, [])
+    if isinstance(value, list) and words:
+        return all(entry in words for entry in value)
+    return usual is not None and usual == value and isinstance(usual, bool) == isinstance(value, bool)
+
+
+def _is_doubtful(discovery: Discovered, name: str, value: Any) -> bool:
+    """Whether a key that the class does not read is a size all the same: of experts, or misspelled."""
+    near = get_close_matches(name[:_LONGEST], discovery.fields, n=1, cutoff=0.85)
+    return type(value) is int and ("expert" in name or bool(near))
+
+
+def _is_tie(keys: Mapping[str, Any], value: Any) -> bool:
+    return keys["tied"] is not None and isinstance(value, bool)
+
+
+def _derived(keys: Mapping[str, Any], discovery: Discovered, changes: Mapping[str, int]) -> dict[str, int]:
+    """The derived fields that a file does not give, where the formulas have them as sizes."""
+    sizes = {**discovery.fields, **changes}
+    derived: dict[str, int] = {}
+    for name, (leader, *others) in keys["derived"].items():
+        if name in discovery.fields and name not in changes and all(_is_size(sizes[o]) for o in (leader, *others)):
+            derived[name] = sizes[leader] // (sizes[others[0]] if others else 1)
+    return derived
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(shorten, names[:_NAMED])) + (" ..." if names[_NAMED:] else "")

@@ -1,0 +1,79 @@
+"""Values of a config.json with which transformers does not load it, although they change no count.
+
+>>> from bertcalc.families.bert import BertConfig
+>>> [problem] = refused_values(BertConfig, {"rope_scaling": True}, vars(BertConfig()))
+>>> print(problem)
+rope_scaling True is not possible: it must be null or an object, such as {"rope_type": "default"}.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bertcalc.config import Config
+from bertcalc.families.config_files.size_names import MAPPED
+from bertcalc.text import N_
+from bertcalc.text.arguments import quoted
+from bertcalc.text.problem import Problem
+
+# The kinds of layers that transformers knows.
+LAYER_TYPES = frozenset(
+    (
+        *("full_attention", "sliding_attention", "chunked_attention", "window_attention", "indexed_attention"),
+        *("compressed_sparse_attention", "heavily_compressed_attention", "minimax_m3_sparse", "conv", "moe", "hybrid"),
+        *("hybrid_sliding", "reference_sliding_attention", "linear_attention", "sparse", "dense"),
+    )
+)
+_NO_ROPE = N_("{field} {value} is not possible: it must be null or an object, such as {example}.")
+_NO_LAYERS = N_(
+    "{field} {value} is not possible: it must be null or a list with a type for each of the {layers} layers."
+)
+_NO_DECIMAL = N_("{field} {value} is not possible: transformers reads only decimal numbers here, such as {example}.")
+_NO_NUMBER = N_("{field} {value} is not possible: it must be a number, such as {example}.")
+_NO_SIZE = N_("{field} {value} is not possible: it must be a whole number.")
+_NO_SECOND = N_("{field} {value} is not possible, although {other} is given as well: transformers checks both.")
+
+
+def refused_values(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problems with a file of a family whose fields have ``values``."""
+    yield from _of_rope(kind, content)
+    yield from _of_layers(kind, content, values)
+    yield from _second_names(kind, content)
+    for key in kind.whole_numbers:
+        if key in content and type(content[key]) is not int:
+            yield _problem(key, content[key], _NO_SIZE)
+    for key in kind.numbers:
+        if key in content and not isinstance(value := content[key], int | float):
+            yield _problem(key, value, _NO_NUMBER, example="10000.0")
+    for key in kind.decimal_numbers:
+        if type(value := content.get(key)) is int:
+            yield _problem(key, value, _NO_DECIMAL, example=f"{float(value)}")
+
+
+def _problem(key: str, value: Any, message: str, **words: object) -> Problem:
+    return Problem.of(message, key, value, field=key, value=quoted(value), **words)
+
+
+def _of_rope(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
+    for key in ("rope_scaling", "rope_parameters"):
+        value = content.get(key)
+        if value is not None and not isinstance(value, dict) and (value or kind.turns_pairs):
+            yield _problem(key, value, _NO_ROPE, example='{"rope_type": "default"}')
+
+
+def _of_layers(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    types, layers = content.get("layer_types"), values[kind.own_name("num_hidden_layers")]
+    if types is None or (isinstance(types, list) and len(types) == layers and all(map(_is_layer_type, types))):
+        return
+    yield _problem("layer_types", types, _NO_LAYERS, layers=layers)
+
+
+def _is_layer_type(name: Any) -> bool:
+    return isinstance(name, str) and name in LAYER_TYPES
+
+
+def _second_names(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
+    """The problem with the name of a size that loses against the shared name, which is given as well."""
+    for shared in MAPPED:
+        name = kind.own_name(shared)
+        if name != shared and content.keys() >= {name, shared} and type(content[name]) is not int:
+            yield _problem(name, content[name], _NO_SECOND, other=shared)
