@@ -249,6 +249,40 @@ function widened(limit, largest) {
   return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
 }
 
+// The whole part of a square root.
+function root(value) {
+  if (!value) return value;
+  let guess = BigInt(Math.floor(Math.sqrt(Number(value)))) + 2n;
+  for (let next = (guess + value / guess) / 2n; next < guess; next = (guess + value / guess) / 2n) guess = next;
+  return guess;
+}
+
+// The largest integer at which a polynomial is within a limit; null if every one is: Polynomial.largest in memory/fit.py.
+function largestWithin([first, constant, linear, square, start, end], limit) {
+  const room = limit - constant;
+  let last = 0n;
+  if (square) last = (root(linear ** 2n + 4n * square * (room > 0n ? room : 0n)) - linear) / (2n * square);
+  else if (linear) last = floor(fraction(room, linear));
+  else if (room >= 0n) return null;
+  if (last < start) last = start === 2n ? (first <= limit ? 1n : 0n) : start - 1n;
+  return last && end && last + 1n >= end ? null : last;
+}
+
+function most_fitting(growths, usable, positions) {
+  const numbers = growths.map((growth) => largestWithin(growth, usable)).filter((number) => number !== null);
+  const memory = numbers.length ? least(numbers) : null;
+  if (positions !== null && (memory === null || memory >= positions)) return [positions, 1n];
+  return memory === null ? [-1n, 2n] : [memory, 0n];
+}
+
+// A value while all figures are within their bounds; elsewhere there is none.
+function within(value, bounds) {
+  for (const [figure, low, high] of bounds) {
+    if (isLess(figure, low) || (high !== null && isLess(high, figure))) throw new Error("outside");
+  }
+  return value;
+}
+
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
 
@@ -289,6 +323,16 @@ const OPERATIONS = {
   compact,
   growth_words,
   change_words,
+  quotient: (part, whole) => fraction(part, whole),
+  rounded_up: (part, whole) => -floor(fraction(-part, whole)),
+  place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
+  unbroken: (text) => text.replaceAll(" ", "\u00a0"),
+  either: (count, other, same, different) => (isSame(count, other) ? same : different),
+  most_fitting,
+  counted_or: (number, without, none) => (number < 0n ? without : number ? grouped(number) : none),
+  chosen: (texts, place) => texts[Number(place)],
+  inside: (count, low, high) => (count < low || count > high ? NaN : Number(count)),
+  within,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].
@@ -299,10 +343,7 @@ class Program {
       const operation = OPERATIONS[name];
       if (!operation) throw new Error(`there is no operation ${name}`);
       const readers = inputs.map((input) => this.reader(input));
-      return () => {
-        const values = readers.map((read) => read());
-        return values.includes(null) ? null : operation(...values);
-      };
+      return () => operation(...readers.map((read) => read()));
     });
   }
 
@@ -314,13 +355,10 @@ class Program {
     }
     if (!Array.isArray(input)) return () => input;
     const [kind, ...rest] = input;
-    if (typeof kind === "number") return () => this.values[kind];
+    if (typeof kind === "number") return () => this.valueAt(kind);
     if (kind === "l") {
       const readers = rest.map((part) => this.reader(part));
-      return () => {
-        const values = readers.map((read) => read());
-        return values.includes(null) ? null : values;
-      };
+      return () => readers.map((read) => read());
     }
     const value = { i: () => BigInt(rest[0]), q: () => fraction(BigInt(rest[0]), BigInt(rest[1])), f: () => rest[0] }[kind]();
     return () => value;
@@ -339,12 +377,22 @@ class Program {
     }
   }
 
+  // What follows from a step without a value has none.
+  valueAt(step) {
+    if (this.values[step] === null) throw new Error("no value");
+    return this.values[step];
+  }
+
   size(field) {
     if (!(field in this.sizes)) throw new Error(`there is no size ${field}`);
     return this.sizes[field];
   }
 
   value(input) {
-    return this.reader(input)();
+    try {
+      return this.reader(input)();
+    } catch {
+      return null;
+    }
   }
 }

@@ -64,6 +64,10 @@ class LiveInt(Live, int):
         return _computed("*", int.__neg__(self), -1, self)
 
 
+class OutsideError(ValueError):
+    """The sizes are outside of those for which a live value has a formula."""
+
+
 class LiveFraction(Live, Fraction):
     """A fraction that follows from sizes; what is computed from it is not live."""
 
@@ -213,6 +217,67 @@ def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
     return separator.join(filter(None, texts))
 
 
+@mirrored
+def quotient(part: int, whole: int) -> Fraction:
+    """The exact ratio of two integers."""
+    return Fraction(part, whole)
+
+
+@mirrored
+def rounded_up(part: int, whole: int) -> int:
+    """The ratio of two integers, rounded up."""
+    return -(-part // whole)
+
+
+@mirrored
+def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
+    """The place of the largest of several integers; of equal ones, the first."""
+    return figures.index(max(figures))
+
+
+@mirrored
+def either(count: int, other: int, same: str, different: str) -> str:
+    """One of two texts: whether two numbers are the same."""
+    return same if count == other else different
+
+
+@mirrored
+def chosen(texts: tuple[str, ...], place: int) -> str:
+    """The text at a place."""
+    return texts[place]
+
+
+@mirrored
+def inside(count: int, low: int, high: int) -> float:
+    """A number as a position in a chart, if it is in a range; otherwise not a number."""
+    return float(count) if low <= count <= high else nan
+
+
+class FigureBound(NamedTuple):
+    """A figure that has to stay within limits; ``high`` None is no limit."""
+
+    figure: int
+    low: int
+    high: int | None = None
+
+
+def staying(figure: int) -> FigureBound:
+    """The bound of a figure that has to stay what it is now."""
+    return FigureBound(figure, int(figure), int(figure))
+
+
+@mirrored
+def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
+    """A value that has a formula only while these figures stay within their bounds. Raises OutsideError elsewhere.
+
+    In a browser it then stays as it is, and is marked as older.
+    """
+    for figure, low, high in bounds:
+        if figure < low or (high is not None and figure > high):
+            raise OutsideError
+    return value
+
+
 def fill(message: str, **values: Any) -> str:
     """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
@@ -254,7 +319,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "-": lambda left, right: left - right,
     "*": lambda *values: prod(values),
     "/": lambda left, right: Fraction(left) / right,
-    "^": lambda base, power: base**power,
+    "^": lambda base, power: Fraction(base) ** power,
     "floor": floor,
     "max": max,
     "min": min,

@@ -256,3 +256,13 @@ def raw(page: Page) -> list[str]:
     found = [said(chart) for chart in page.get_by_test_id("stVegaLiteChart").all()]
     silent = [f"nothing is said: {one}" for one in found if len(one) < 2 and not any(one.values())]
     return [*silent, *(set().union(*(names for one in found for names in one.values())) & _RAW)]
+
+
+def hold(page: Page, handle: Locator, part: float) -> int:
+    """Drag a slider to a part of its length without letting it go; its value there. ``page.mouse.up()`` lets it go."""
+    (box,) = boxes(handle)
+    height = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + box["width"] / 4, height)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), height, steps=3)
+    return int(handle.input_value())

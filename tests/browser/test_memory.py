@@ -1,11 +1,22 @@
 """The Memory page in a browser: the first screen, its views, and what is not possible."""
 
+from collections.abc import Callable
+
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertcalc import BertConfig, build
+from bertcalc.memory.devices import DEVICES, Device, kept_free
+from bertcalc.memory.fit import most
+from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
+from bertcalc.memory.peak.peak_formulas import growths
+from bertcalc.memory.plan import Plan
+from bertcalc.memory.saved import saved_activation_bytes
+from bertcalc.model.model import Model
+from bertcalc.text.digits import size
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, overflow, settled
+from tests.browser.look import bottom, expect_query, hold, overflow, query, settled, slider
 from tests.examples import sampled
 
 # By view, what is on the first screen.
@@ -59,3 +70,53 @@ def test_a_view_shows_the_same_after_another(look: Look) -> None:
     expect_query(page, {"memory": "weights"})  # what this view does not draw is no part of its link
     page.get_by_role("radio", name="Training").click()
     assert figures(page) == expected
+
+
+def model_of(layers: int) -> Model:
+    return build(BertConfig(num_hidden_layers=layers), "BertForMaskedLM")
+
+
+MOVING: dict[str, Callable[[Model], int]] = {
+    "training": lambda model: training_peak_bytes(model, 8, 128, keep_outputs=False),
+    "inference": lambda model: inference_peak_bytes(model, 8, 128),
+    "activations": lambda model: saved_activation_bytes(model, 8, 128),
+}
+
+
+@pytest.mark.parametrize("view", list(MOVING))
+def test_memory_moves_in_the_hand(look: Look, view: str) -> None:
+    page = look(f"memory?memory={view}&batch_size=8&architecture=BertForMaskedLM")
+    figure = page.get_by_test_id("stMetricValue").first
+    expect(figure).to_have_text(size(MOVING[view](model_of(12))))
+    settled(page)
+    layers = hold(page, slider(page, "num_hidden_layers"), 0.7)
+    assert layers > 24
+    expect(figure).to_have_text(size(MOVING[view](model_of(layers))))
+    assert "num_hidden_layers" not in query(page)  # the server does not know yet
+    page.mouse.up()
+    settled(page)
+    assert query(page)["num_hidden_layers"] == str(layers)
+    expect(figure).to_have_text(size(MOVING[view](model_of(layers))))
+
+
+def test_what_fits_moves_in_the_hand_and_few_layers_are_older(look: Look) -> None:
+    page = look("memory?memory=fit&batch_size=8&architecture=BertForMaskedLM")
+    largest = page.get_by_test_id("stMetricValue").nth(1)
+    room = kept_free(Device("T4", DEVICES["T4-16GB"]), 1.5)
+    assert isinstance(room, Device)
+    settled(page)
+
+    def most_of(layers: int) -> str:
+        return f"{most(growths(model_of(layers), Plan(), 'batch_size', 8, 128), room.for_tensors).number:,}"
+
+    expect(largest).to_have_text(most_of(12))
+    layers = hold(page, slider(page, "num_hidden_layers"), 0.7)
+    expect(largest).to_have_text(most_of(layers))
+    page.mouse.up()
+    settled(page)
+    expect(largest).to_have_text(most_of(layers))
+    assert hold(page, slider(page, "num_hidden_layers"), 0.01) < 4
+    expect(largest).to_have_css("opacity", "0.45")
+    page.mouse.up()
+    settled(page)
+    expect(largest).to_have_css("opacity", "1")

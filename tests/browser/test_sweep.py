@@ -6,15 +6,18 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from bertcalc import BertConfig, build
 from bertcalc.config import DIMENSIONS
 from tests.browser.conftest import Look
 from tests.browser.look import (
     bottom,
     boxes,
     expect_query,
+    hold,
     misplaced,
     number,
     overflow,
+    query,
     settled,
     slider,
     smallest,
@@ -142,3 +145,18 @@ def test_names_at_the_ends_of_curves_do_not_lie_on_each_other(look: Look, addres
     tops = sorted({box["y"] for box in names})  # each is drawn twice: an edge of paper, and the name
     assert len(tops) == 4
     assert all(below - above > 0.8 * names[0]["height"] for above, below in pairwise(tops))
+
+
+def test_the_words_and_the_mark_move_in_the_hand(look: Look) -> None:
+    page = look("sweep?x=num_hidden_layers")
+    settled(page)
+    layers = hold(page, slider(page, "num_hidden_layers"), 0.4)
+    assert layers > 16
+    one, two = (build(BertConfig(num_hidden_layers=count)).num_parameters() for count in (layers, 2 * layers))
+    expect(page.get_by_text("Doubled to")).to_contain_text(f"Doubled to {2 * layers}: {one:,} → {two:,} parameters")
+    expect(page.locator(".stVegaLiteChart").first).to_contain_text(f"L = {layers}: ")
+    assert "num_hidden_layers" not in query(page)  # the server does not know yet
+    page.mouse.up()
+    settled(page)
+    assert query(page)["num_hidden_layers"] == str(layers)
+    expect(page.get_by_text("Doubled to")).to_contain_text(f"{one:,} → {two:,} parameters")

@@ -15,11 +15,11 @@ from pages.ui.sweep.map_view import _name
 from pages.ui.sweep.sweep_view import RANGES, VIEW
 from pages.ui.widgets.numbers import short
 from tests.oracle import Case
-from tests.pages.apptest import frame_of, open_app, present, texts
+from tests.pages.apptest import frame_of, open_app, present, texts, without_marks
 
 
 def said(app: AppTest) -> str:
-    return " ".join(str(one.value) for one in [*app.markdown, *app.caption])
+    return without_marks(" ".join(str(one.value) for one in [*app.markdown, *app.caption]))
 
 
 def real(**fields: int) -> int:

@@ -4,14 +4,17 @@ import streamlit as st
 
 from bertcalc.charts.colors import COLORS, INK
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
+from bertcalc.explore.live_quantity_formulas import live_doubled, live_quantity
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.model.formula import LETTER_OF
 from bertcalc.text import N_
 from bertcalc.text.digits import figure as exactly
 from bertcalc.text.digits import fixed, multiple
+from bertcalc.text.live_numbers import fill, grouped
+from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, label_of
 from pages.ui.shell.i18n import _
-from pages.ui.sweep.sweep_view import Swept
+from pages.ui.sweep.sweep_view import Swept, moving
 from pages.ui.widgets.formulas import aligned, colored_sum
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import show_rows
@@ -41,24 +44,28 @@ def present_and_doubled(swept: Swept) -> dict[int, int]:
     sweep = swept.sweep
     (field,) = sweep.dimensions
     present = sweep.present(field)
-    values = [present, 2 * present] if sweep.has(field, 2 * present) else [present]
-    return {value: swept.quantity.of(sweep.at(**{field: value})) for value in values}
+    figures = {present: live_quantity(swept.measure, sweep.case)}
+    return figures | ({2 * present: live_doubled(swept.measure, sweep)} if sweep.has(field, 2 * present) else {})
 
 
-def in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> str:
-    """The order of growth and the effect of doubling, in words."""
+def show_in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> None:
+    """Show the order of growth and the effect of doubling."""
     (present, figure), *doubled = figures.items()
-    sentences = [f"**{_order(swept, trend)}**"]
-    if doubled and figure:
-        [(twice, grown)] = doubled
-        text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
-        times = unbroken(f"× {multiple(grown, figure)}")
-        before = exactly(figure, swept.quantity.unit)
-        written = {"figure": before, "more": swept.number(grown), "times": times}
-        sentences.append(text.format(twice=f"{twice:,}", **written))
-    else:
-        sentences.append(_("At {now}: {figure}.").format(now=f"{present:,}", figure=swept.number(figure)))
-    return " ".join(sentences)  # bold type ends before a space
+    with st.container(horizontal=True, gap="xsmall"):
+        # The exponent is that of the present model.
+        with live.older("order"):
+            st.markdown(f"**{_order(swept, trend)}**", width="content")
+        now = moving(trend.field, present)
+        if doubled and figure:
+            [(_twice, grown)] = doubled
+            text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
+            times = unbroken(fill("× {times}", times=multiple(grown, figure)))
+            before = exactly(figure, swept.quantity.unit)
+            written = {"figure": before, "more": swept.number(grown), "times": times}
+            live.markdown(fill(text, twice=grouped(2 * now), **written), width="content")
+        else:
+            text = _("At {now}: {figure}.")
+            live.markdown(fill(text, now=grouped(now), figure=swept.number(figure)), width="content")
 
 
 def show_range(trend: Growth) -> None:

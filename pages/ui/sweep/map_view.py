@@ -9,7 +9,9 @@ import streamlit as st
 from bertcalc.charts.sweep_charts import MapPoint
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
 from bertcalc.model.formula import LETTER_OF
+from bertcalc.text.live_numbers import fill
 from pages.ui.session.present_model import take_preset
+from pages.ui.shell import live
 from pages.ui.shell.controls import change
 from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.sweep.sweep_view import Swept, array, followed
@@ -72,7 +74,8 @@ def show_present(swept: Swept, drawn: Map, figure: int) -> None:
     """Show the figure of the present model, and buttons to its neighbors for keyboard users."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(with_colon(_(swept.quantity.meaning), f"**{swept.number(figure)}**"), width="content")
+        title = with_colon(_(swept.quantity.meaning), "**{figure}**")
+        live.markdown(fill(title, figure=swept.number(figure)), width="content")
         present = {field: sweep.present(field) for field in sweep.dimensions}
         for field, values, signs in zip(sweep.dimensions, drawn.steps, ("←→", "↓↑"), strict=True):
             possible = [value for value in values if sweep.exists(**{**present, field: value})]

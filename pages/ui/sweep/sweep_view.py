@@ -11,11 +11,13 @@ from bertcalc.config import Problem, check_whole_number
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
+from bertcalc.live.live_formulas import live_size
 from bertcalc.model.formula import LETTER_OF
 from bertcalc.model.steps import BATCH
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, size
 from pages.ui.session.present_model import linked
+from pages.ui.shell import live
 from pages.ui.shell.controls import Number, Select, Switch, set_values, show_problem, view
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
@@ -85,6 +87,11 @@ class Swept(NamedTuple):
         return size(figure) if unit == "bytes" else counted(figure, unit)
 
 
+def moving(field: str, present: int) -> int:
+    """The present value of a dimension, live if a slider moves it."""
+    return live_size(field, present) if field in SLIDERS else present
+
+
 def choose(choice: Choice) -> Swept:
     """Draw the controls and return their values, or the nearest possible ones."""
     upper_row, lower_row = (
@@ -99,6 +106,7 @@ def choose(choice: Choice) -> Swept:
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
         sizes = (1, 1) if idle else choose_batch(choice.config)
         case = Case(choice.model, *sizes)
+        live.note_sizes({size: getattr(case, size) for size in BATCH})
     problems: list[Problem] = []
     with lower_row:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if kind == "map" else ("x",))}

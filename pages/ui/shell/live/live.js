@@ -17,6 +17,7 @@ function update(data) {
     console.error(`bertcalc: ${error.message}`);
     return;
   }
+  for (const element of document.querySelectorAll(".without-value")) element.classList.remove("without-value");
   if (page.ahead) return write();
   markOlder(false);
   compute(data.sizes);
@@ -64,7 +65,13 @@ function compare() {
   }
 }
 
-const ROLES = { value: "[data-testid=stMetricValue]", delta: "[data-testid=stMetricDelta]", text: ".live" };
+const ROLES = {
+  value: "[data-testid=stMetricValue]",
+  delta: "[data-testid=stMetricDelta]",
+  text: ".live",
+  group: "",
+  node: "[data-testid=stMarkdownContainer]",
+};
 
 function write() {
   page.frame = null;
@@ -76,13 +83,19 @@ function write() {
 
 function writeTexts() {
   for (const { key, role, at, value } of page.data.places) {
-    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
+    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
     const text = page.program.value(value);
-    if (element && text !== null) writeText(element, text);
+    element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
+    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : 0);
   }
 }
 
-function writeText(element, text) {
-  const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+// The text node number ``at`` of an element, of those that have more than spaces.
+function writeText(element, text, at) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let node = walker.nextNode();
+  for (let left = at; node && (left || (at && !node.data.trim())); node = walker.nextNode()) {
+    if (node.data.trim()) left -= 1;
+  }
   if (node && node.data !== text) node.data = text;
 }

@@ -1,0 +1,99 @@
+"""Quantities as live numbers, of a model and of the one with a swept dimension doubled.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.text.live_numbers import evaluated
+>>> case = Case(Model(BertConfig()))
+>>> evaluated(live_quantity("parameters", case).node, {**BertConfig().shared(), "num_hidden_layers": 24})
+194536704
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.explore.sweep import Sweep
+from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.memory.byte_formulas import live_modules
+from bertcalc.memory.held_formulas import held, staying_sizes
+from bertcalc.memory.peak.live_peak_formulas import live_peak
+from bertcalc.model.model import Model
+from bertcalc.model.steps import BATCH
+from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, within
+
+
+def live_quantity(name: str, case: Case) -> int:
+    """A quantity of a model whose batch and plan stay. Raises InputError as the quantity does."""
+    batch = case.batch_size, case.sequence_length
+    if how := PEAKS.get(name):
+        return live_peak(case.model, how(case.plan), *batch).num_bytes
+    if name == "activations":
+        modules = live_modules(case.model, case.plan, *batch)
+        return sum(modules.values()) if modules else held(0, case.model)
+    return live_reading(_figure, case.model, name, case)
+
+
+def _figure(model: Model, name: str, case: Case) -> int:
+    return QUANTITIES[name].of(case._replace(model=model))
+
+
+def live_doubled(name: str, sweep: Sweep) -> int:
+    """A quantity of the model in which the only dimension of a sweep is doubled, and what follows it."""
+    (field,) = sweep.dimensions
+    twice = 2 * sweep.present(field)
+    case = sweep.at(**{field: twice})
+    figure = live_quantity(name, case)
+    sizes = {size: getattr(case, size) for size in BATCH}
+    nodes: dict[str, Any] = {}
+    for moved, value in sweep.fields(**{field: twice}).items():
+        present = getattr(sweep.case if moved in BATCH else sweep.config, moved)
+        if value != 2 * present:
+            return held(int(figure), sweep.case.model)
+        nodes[moved] = value if moved in BATCH else LiveNode("*", (2, LiveNode("field", (moved,))))
+    seen: dict[int, tuple[Any, Any]] = {}
+    at_double = live(int(figure), _substituted(node_of(figure), {**sizes, **nodes}, seen))
+    return cast(int, within(at_double, tuple(_is_possible(sweep, field))))
+
+
+def _is_possible(sweep: Sweep, field: str) -> Iterator[FigureBound]:
+    """The bounds in which the doubled dimension is possible and the model keeps its structure."""
+    config = sweep.config
+    if field not in SLIDERS:
+        return
+    twice = 2 * live_size(field, getattr(config, field))
+    yield FigureBound(twice, 1, sweep.limits(field)[1] if field != "num_attention_heads" else None)
+    if field == "hidden_size":
+        for width in config.breaks:
+            yield FigureBound(twice, width + 1) if twice > width else FigureBound(twice, 1, width - (twice < width))
+    if field == "num_attention_heads":
+        unit = LiveNode("*", (node_of(twice), config.heads_of))
+        hidden = live_size("hidden_size", config.hidden_size)
+        whole = LiveNode("floor", (LiveNode("/", (node_of(hidden), unit)),))
+        rest = LiveNode("-", (node_of(hidden), LiveNode("*", (unit, whole))))
+        yield FigureBound(live(config.hidden_size % (twice * config.heads_of), rest), 0, 0)
+
+
+def _substituted(node: Any, nodes: Mapping[str, Any], seen: dict[int, tuple[Any, Any]]) -> Any:
+    """A node with other nodes or numbers in the place of fields."""
+    if type(node) is tuple:
+        return tuple(_substituted(part, nodes, seen) for part in node)
+    if not isinstance(node, LiveNode):
+        return node
+    if node.operation == "field":
+        return nodes.get(node.arguments[0], node)
+    if id(node) not in seen:
+        arguments = tuple(_substituted(part, nodes, seen) for part in node.arguments)
+        seen[id(node)] = node, LiveNode(node.operation, arguments)
+    return seen[id(node)][1]
+
+
+def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
+    """The bounds in which the curves of a sweep, or its map, stay: only what is swept changes, and what follows it."""
+    model, config = sweep.case.model, sweep.config
+    still = [field for field in SLIDERS if field not in (*sweep.dimensions, *sweep.following)]
+    hidden = live_size("hidden_size", config.hidden_size)
+    ratios = (
+        live_size(field, getattr(config, field)) * config.hidden_size - getattr(config, field) * hidden
+        for field in sweep.following
+    )
+    return (*staying_sizes(model, still), *(FigureBound(ratio, 0, 0) for ratio in ratios))

@@ -1,0 +1,196 @@
+"""The peak of a step as live numbers: in a browser, the largest of the moments' formulas at the sizes of the sliders.
+
+The formulas hold for models of one structure: as many layers if they are few, and the same sizes of 1. At other sizes
+a live number has no value.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.text.live_numbers import evaluated
+>>> now = live_peak(Model(BertConfig(), "BertForMaskedLM"), Plan(), 8, 128).num_bytes
+>>> now, evaluated(now.node, {**BertConfig().shared(), "num_hidden_layers": 24})
+(2614309352, 4541129960)
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, cast
+
+from bertcalc.config.fields import SIZES
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.live.live_formulas import live_reading, live_size, with_formula
+from bertcalc.memory.fit import Polynomial
+from bertcalc.memory.footprint import steady_bytes
+from bertcalc.memory.held_formulas import held, staying_sizes
+from bertcalc.memory.peak.peak_formulas import (
+    Monomial,
+    Products,
+    Terms,
+    bytes_in_8_bits,
+    frozen_layers,
+    growth_ranges,
+    kept_apart,
+    most_sequences,
+    peak,
+    period_of,
+    top_moments,
+)
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.simulator.timeline import Area
+from bertcalc.model.formula import symbolic_model
+from bertcalc.model.model import Model
+from bertcalc.text.live_numbers import FigureBound, LiveNode, largest, live, node_of, place_of_largest, staying, within
+
+# The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
+_FREE = (*(field for field in SLIDERS if field != "hidden_size"), "attention_head_size", "layer_periods")
+
+
+class LivePeak(NamedTuple):
+    """The bytes at the peak, in total and by area; ``bounds`` say while memory peaks at the same moment as now."""
+
+    num_bytes: int
+    areas: dict[Area, int]
+    bounds: tuple[FigureBound, ...]
+
+
+def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
+    """The peak of a step of which batch and plan stay."""
+    present = peak(model, how, batch_size, sequence_length)
+    bounds = regime(model, how, sequence_length)
+    states = _states_in_8_bits(model, how)
+    moments = top_moments(model, how, batch_size, sequence_length, _FREE)
+    sizes = _FreeSizes(model)
+    areas = [{area: sizes.polynomial(terms) for area, terms in moment.areas.items()} for moment in moments]
+    if states:
+        areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
+    figures = [_added(list(parts.values())) for parts in areas]
+    place = place_of_largest(figures)
+    alike = [FigureBound(_chosen([int(parts.keys() == present.areas.keys()) for parts in areas], place), 1)]
+    return LivePeak(
+        within(largest(figures), bounds),
+        {
+            area: within(_chosen([parts.get(area, 0) for parts in areas], place), (*bounds, *alike))
+            for area in present.areas
+        },
+        (*bounds, staying(place)),
+    )
+
+
+def live_growths(
+    model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
+) -> list[Polynomial]:
+    """The polynomials of ``peak_formulas.growths`` with live coefficients.
+
+    There can be more of them: at other sizes, others are the largest.
+    """
+    call = {"batch_size": batch_size, "sequence_length": sequence_length}
+    first = live_peak(model, how, **{**call, field: 1}).num_bytes
+    if field == "batch_size" and most_sequences(model):
+        return [Polynomial(first, first, 0, 0)]
+    sizes, states = _FreeSizes(model), _states_in_8_bits(model, how)
+    polynomials = []
+    for start, end in growth_ranges(model, field):
+        bounds = regime(model, how, start if field == "sequence_length" else sequence_length)
+        for moment in top_moments(model, how, **{**call, field: start}, free=(field, *_FREE)):
+            powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
+            for terms in moment.areas.values():
+                for (power, *others), count in terms.items():
+                    powers[power][(*others,)] = powers[power].get((*others,), 0) + count
+            constant, linear, square = (sizes.polynomial(terms) for terms in powers)
+            polynomials.append(Polynomial(first, within(constant + states, bounds), linear, square, start, end))
+    return polynomials
+
+
+def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
+    """The states of an 8-bit optimizer, which are no polynomial of the sizes."""
+    states = bytes_in_8_bits(model, how)
+    if not states:
+        return 0
+    if frozen_layers(how):
+        return held(states, model)
+    formula = bytes_in_8_bits(symbolic_model(model), how, like=model)
+    return cast(int, with_formula(states, formula, model.config.shared()))
+
+
+def live_steady_bytes(model: Model, plan: Plan) -> int:
+    """The bytes that training always needs: see ``footprint.steady_bytes``."""
+    if plan.freezing.layers:
+        return held(steady_bytes(model, plan), model)
+    return live_reading(steady_bytes, model, plan)
+
+
+class _FreeSizes:
+    """The sizes in which the bytes are polynomials: as numbers and as nodes."""
+
+    def __init__(self, model: Model) -> None:
+        config, values = model.config, model.config.shared()
+        self._period = config.layer_period
+        numbers = {
+            **values,
+            "attention_head_size": config.attention_head_size,
+            "layer_periods": config.num_hidden_layers // config.layer_period,
+        }
+        self._products = Products([numbers.get(name, 1) for name in _FREE])
+
+    def polynomial(self, terms: Terms) -> int:
+        """The value of a polynomial, live."""
+        if not terms:
+            return 0
+        return cast(int, live(self._products.sum(terms), _polynomial(tuple(terms.items()), self._period)))
+
+
+# The nodes do not depend on the sizes: most of them are those of the last run.
+@lru_cache(maxsize=8192)
+def _polynomial(terms: tuple[tuple[Monomial, int], ...], period: int) -> LiveNode:
+    return LiveNode("+", tuple(_term(powers, count, period) for powers, count in terms if count))
+
+
+@lru_cache(maxsize=8192)
+def _term(powers: Monomial, count: int, period: int) -> LiveNode:
+    sizes = zip(_FREE, powers, strict=True)
+    return LiveNode("*", (count, *(_size(name, period) for name, power in sizes for _time in range(power))))
+
+
+@cache
+def _size(name: str, period: int) -> LiveNode:
+    if name == "attention_head_size":
+        return _head_size()
+    if name == "layer_periods":
+        return LiveNode("floor", (LiveNode("/", (_size("num_hidden_layers", period), period)),))
+    return LiveNode("field", (name,))
+
+
+def _head_size() -> LiveNode:
+    return LiveNode("/", tuple(LiveNode("field", (field,)) for field in ("hidden_size", "num_attention_heads")))
+
+
+def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
+    """While these figures are within their bounds, the peak has the formulas that it has now."""
+    config = model.config
+    ones = ("vocab_size", "num_attention_heads", "intermediate_size")
+    sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
+    sizes.append(live(config.attention_head_size, _head_size()))
+    others = [field for field in SIZES if field not in SLIDERS]
+    return (
+        *(FigureBound(size, 1, 1) if size == 1 else FigureBound(size, 2) for size in sizes),
+        *_layers(model, how, sequence_length),
+        *staying_sizes(model, others),
+    )
+
+
+def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
+    """Few layers are simulated one by one; of more than these the formulas have a letter for their number."""
+    layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
+    least = frozen_layers(how) + kept_apart(period)
+    size = live_size("num_hidden_layers", layers)
+    yield FigureBound(size, least) if layers >= least + period else staying(size)
+    if period > 1:
+        whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
+        rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
+        yield staying(rest)
+
+
+def _added(figures: Sequence[int]) -> int:
+    return cast(int, live(sum(map(int, figures)), LiveNode("+", tuple(map(node_of, figures))))) if figures else 0
+
+
+def _chosen(options: Sequence[Any], place: int) -> Any:
+    return live(options[place], LiveNode("element", (tuple(map(node_of, options)), node_of(place))))
