@@ -235,6 +235,7 @@ const OPERATIONS = {
   distance: (count, other) => absolute(count - other),
   unless_same: (count, other) => (count === other ? NaN : Number(other)),
   if_same: (count, other, text) => (isSame(count, other) ? text : ""),
+  if_between: (low, count, high, inside, outside) => (isLess(count, low) || isLess(high, count) ? outside : inside),
   with_sign: (difference, text) => (difference ? (difference < 0n ? "−" : "+") + text : ""),
   ems,
   first_fitting,

@@ -184,6 +184,12 @@ def if_same(count: int, other: int, text: str) -> str:
 
 
 @mirrored
+def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
+    """One of two texts: whether a count is in a range, both ends included."""
+    return inside if low <= count <= high else outside
+
+
+@mirrored
 def with_sign(difference: int, text: str) -> str:
     """The text of a difference with its sign; none for 0."""
     return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
@@ -204,6 +210,12 @@ def fill(message: str, **values: Any) -> str:
     filled: LiveText = live(text, LiveNode("text", tuple(map(node_of, parts))))
     filled.parts = parts
     return filled
+
+
+def between(sign: str, texts: Iterable[str]) -> str:
+    """``sign.join`` of texts, live if one of them is."""
+    named = {f"text{at}": text for at, text in enumerate(texts)}
+    return fill(sign.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in named), **named)
 
 
 def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:

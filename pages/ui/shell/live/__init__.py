@@ -80,7 +80,7 @@ def key() -> str:
 
 
 def put(key: str, role: str, at: int, value: object) -> None:
-    """Say that a text is in a container with a key: element number ``at`` of the role "value", "delta" or "text"."""
+    """Say that a text is in a container with a key: element number ``at`` of a role (see live.js)."""
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place})
 

@@ -62,7 +62,13 @@ function compare() {
   }
 }
 
-const ROLES = { value: "[data-testid=stMetricValue]", delta: "[data-testid=stMetricDelta]", text: ".live" };
+const ROLES = {
+  value: "[data-testid=stMetricValue]",
+  delta: "[data-testid=stMetricDelta]",
+  text: ".live",
+  title: "[data-testid=stTable] thead th",
+  cell: "[data-testid=stTable] tbody td",
+};
 
 function write() {
   page.frame = null;
