@@ -2,9 +2,10 @@
 
 import streamlit as st
 
-from bertcalc.discover.results.components import NAMES, components, count
+from bertcalc.discover.results.components import NAMES, components, live_count
 from bertcalc.discover.results.expressions import letters
 from bertcalc.explore.factor_formulas import WHOLE, growths, whole
+from bertcalc.text.live_numbers import grouped
 from pages.ui.any_model import discovering, flops_view, own_config, tensors
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import offer
@@ -32,15 +33,15 @@ if discovery is None or selection.answer is None:
 else:
     values = sizes.values() if sizes else discovery.fields
     offer(discovery)
-    total = count(discovery.tensors, values) if sizes else discovery.parameters
+    total = live_count(discovery.tensors, values) if sizes else discovery.parameters
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(growths(*sides, letters(discovery))[WHOLE])
     against = _("against the given sizes") if selection.fields else _("against the default sizes")
     with st.container(horizontal=True):
         show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)
         for component, parts in components(discovery).items():
-            part = count(parts, values)
-            show_metric(_(NAMES[component]), percent(part, total), f"{part:,}", least=112)
+            part = live_count(parts, values)
+            show_metric(_(NAMES[component]), percent(part, total), grouped(part), least=112)
     draw_formula(formula(discovery, values, colors()))
     discovering.show_verdict(discovery)
     if not (sizes and sizes.present):

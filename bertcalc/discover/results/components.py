@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.discover.results.result import Discovered, Tensors, exact
+from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.totals import Component
 from bertcalc.text import N_
 
@@ -52,6 +53,13 @@ class Group(NamedTuple):
 def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
     """Return the number of parameters of tensors at these sizes."""
     return sum(int(prod(exact(factor, values) for factor in (tensor.copies, *tensor.shape))) for tensor in tensors)
+
+
+def live_count(tensors: Sequence[Tensors], values: Mapping[str, int]) -> int:
+    """The number of parameters of tensors, as a live number of the sizes."""
+    expressions = sympy.Add(*(tensor.expression for tensor in tensors), evaluate=False)
+    number: int = with_formula(count(tensors, values), expressions, values)
+    return number
 
 
 def component_of(name: str) -> Component:

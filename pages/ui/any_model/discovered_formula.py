@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bertcalc.discover.results.components import NAMES, Group, components, count, groups
-from bertcalc.discover.results.expressions import letters, names, numbers, shape_numbers, text, value
+from bertcalc.discover.results.components import NAMES, Group, components, groups, live_count
+from bertcalc.discover.results.expressions import letters, names, shape_numbers, text, value
 from bertcalc.discover.results.result import Discovered
+from bertcalc.live.live_formulas import live_size, with_formula
 from bertcalc.model.totals import Component
+from bertcalc.text.live_numbers import between, fill, grouped
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import percent, unbroken
 from pages.ui.widgets.tables import shape_text
@@ -27,7 +29,7 @@ class _DiscoveredBuilder:
         self._letters, self._names = letters(discovery), names(discovery)
         self._parts = {kind: groups(tensors, discovery.fields) for kind, tensors in components(discovery).items()}
         self._rest = discovery.parameters - discovery.explained
-        self._total = count(discovery.tensors, values) + self._rest
+        self._total = live_count(discovery.tensors, values) + self._rest
         self._tips: Tips = {}
 
     def data(self) -> dict[str, Any]:
@@ -60,7 +62,17 @@ class _DiscoveredBuilder:
         return [field for field in self._discovery.fields if field in used]
 
     def _elements(self, group: Group) -> int:
-        return value(group.elements, self._values)
+        return self._live(group.elements)
+
+    def _live(self, expression: Any) -> int:
+        number: int = with_formula(value(expression, self._values), expression, self._values)
+        return number
+
+    def _filled(self, expression: Any) -> str:
+        """An expression with the values of its fields."""
+        fields = {name: f"{{size{at}:,}}" for at, name in enumerate(self._discovery.fields)}
+        sizes = {f"size{at}": live_size(name, self._values[name]) for at, name in enumerate(fields)}
+        return fill(text(expression, fields, product=True), **sizes)
 
     def _factor(self, group: Group) -> str:
         """The factor before the bracket; "" for a single copy."""
@@ -112,10 +124,12 @@ class _DiscoveredBuilder:
 
     def _about(self, group: Group) -> list[str]:
         """The tooltip of a bracket: the sum in numbers, the tensors, and the share of the model."""
-        copies, elements = value(group.copies, self._values), self._elements(group)
-        filled = text(group.elements, numbers(self._values), product=True)
+        copies, elements = self._live(group.copies), self._elements(group)
+        figures: dict[str, Any] = {"copies": copies, "elements": elements, "all": copies * elements}
         equation = (
-            f"{copies:,} · {elements:,} = {copies * elements:,}" if self._factor(group) else f"{filled} = {elements:,}"
+            fill("{copies:,} · {elements:,} = {all:,}", **figures)
+            if self._factor(group)
+            else fill("{filled} = {elements:,}", filled=self._filled(group.elements), **figures)
         )
         shapes = [
             f"{tensor.name} {unbroken(f'[{shape_text(shape_numbers(tensor.shape, self._values))}]')}"
@@ -123,22 +137,27 @@ class _DiscoveredBuilder:
         ]
         rest = len(group.tensors) - len(shapes)
         return [
-            f"{self._written(group)} = {equation}",
+            fill("{letters} = {equation}", letters=self._written(group), equation=equation),
             *shapes,
             *([_("and {count:,} more").format(count=rest)] if rest else []),
-            _("{share} of the model").format(share=percent(copies * elements, self._total)),
+            fill(_("{share} of the model"), share=percent(copies * elements, self._total)),
         ]
 
     def _number(self, kind: Component) -> Part:
         """A component in numbers: 12 · 7,087,872."""
-        sums = [(value(group.copies, self._values), self._elements(group), group) for group in self._parts[kind]]
-        number = " + ".join(
-            f"{copies:,} · {elements:,}" if self._factor(group) else f"{elements:,}" for copies, elements, group in sums
+        sums = [(self._live(group.copies), self._elements(group), group) for group in self._parts[kind]]
+        written = (
+            fill("{copies:,} · {elements:,}", copies=copies, elements=elements)
+            if self._factor(group)
+            else grouped(elements)
+            for copies, elements, group in sums
         )
+        number = between(" + ", written)
         total = sum(copies * elements for copies, elements, _group in sums)
         self._tips[kind] = [
-            with_colon(_(NAMES[kind]), f"{total:,}"),
-            _("{tensors:,} tensors, {share} of the model").format(
+            with_colon(_(NAMES[kind]), grouped(total)),
+            fill(
+                _("{tensors:,} tensors, {share} of the model"),
                 tensors=sum(copies * len(group.tensors) for copies, _one, group in sums),
                 share=percent(total, self._total),
             ),
@@ -149,7 +168,13 @@ class _DiscoveredBuilder:
 
     def _chip(self, field: str) -> Part:
         """A letter with its value and its field name."""
-        letter, number = self._letters[field], f"{self._values[field]:,}"
-        self._tips[f"chip {field}"] = [f"{field} = {number}"]
+        letter, number = self._letters[field], grouped(live_size(field, self._values[field]))
+        equation = fill("{field} = {number}", field=field, number=number)
+        self._tips[f"chip {field}"] = [equation]
         parts = [["letter", letter], ["name", f"{self._names[field]} "], ["value", number]]
-        return {"is": "chip", "key": f"chip {field}", "label": f"{letter}: {field} = {number}", "parts": parts}
+        return {
+            "is": "chip",
+            "key": f"chip {field}",
+            "label": fill("{letter}: {equation}", letter=letter, equation=equation),
+            "parts": parts,
+        }

@@ -7,11 +7,14 @@ import streamlit as st
 from bertcalc.discover.results.expressions import letters
 from bertcalc.discover.results.result import NOT_ASKED, Discovered
 from bertcalc.explore.factor_formulas import WHOLE, growths, whole
+from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.steps import LARGEST
 from bertcalc.proof import real_model
 from bertcalc.text.digits import scaled
+from bertcalc.text.live_numbers import grouped, joined
 from bertcalc.text.problem import InputError
 from pages.ui.any_model.discovering import look_for_flops
+from pages.ui.shell import live
 from pages.ui.shell.any_model import TypeSelection
 from pages.ui.shell.controls import sentence, show_problem
 from pages.ui.shell.i18n import _
@@ -65,11 +68,13 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
         call = {"batch_size": batch_size, "sequence_length": length}
         before = whole(discovery.count_flops(**call), discovery.flops, {**discovery.fields, **call})
         after = whole(count, discovery.flops, {**discovery.fields, **arguments})
+        count = with_formula(count, after.formulas[WHOLE], after.values)
+        live.note_sizes(call)
         grown = grown_by(growths(before, after, letters(discovery))[WHOLE])
         show_metric(
             _("FLOPs of a forward pass"),
-            f"{count:,}",
-            " · ".join(filter(None, (scaled(count, "FLOPs"), grown))),
+            grouped(count),
+            joined(" · ", (scaled(count, "FLOPs"), grown)),
             least=200,
             help=_(
                 "The matrix products with eager attention, as PyTorch's FlopCounterMode counts them. Each token goes"

@@ -7,7 +7,7 @@ import streamlit as st
 
 from bertcalc.charts.colors import INK
 from bertcalc.charts.columns import Columns
-from bertcalc.discover.results.components import Part, count, folded, openable, parts
+from bertcalc.discover.results.components import Part, count, folded, live_count, openable, parts
 from bertcalc.discover.results.expressions import latex, letters, shape_numbers, text, value
 from bertcalc.discover.results.result import Discovered, Tensors
 from bertcalc.export.cells import Shown
@@ -71,7 +71,7 @@ def _formula(discovery: Discovered, rows: list[Part], values: Mapping[str, int])
 
 def _draw(discovery: Discovered, rows: list[Part], values: Mapping[str, int], opened: str, paths: list[str]) -> None:
     inks, field_letters, key = colors(), letters(discovery), f"any bars of {opened}"
-    figures = {part.path: part.count(values) for part in rows}
+    figures = {part.path: live_count(part.tensors, values) for part in rows}
     names, hues = [part.name for part in rows], [inks[part.component] for part in rows]
     formulas = [text(sum(tensor.expression for tensor in part.tensors), field_letters) for part in rows]
     opening = [part.path if part.path in paths else "" for part in rows]

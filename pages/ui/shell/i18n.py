@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.text import Translate
+from bertcalc.text.live_numbers import between, fill
 from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
@@ -88,23 +89,23 @@ def filled(message: str, **values: str) -> str:
             message = re.sub(rf"(?<={_CHINESE}) (\{{{name}\}})", r"\1", message)
         if re.search(f"{_CHINESE}$", value):
             message = re.sub(rf"(\{{{name}\}}) (?={_CHINESE})", r"\1", message)
-    return message.format(**values)
+    return fill(message, **values)
 
 
 def listed(items: Iterable[str]) -> str:
     """Join items with the language's own comma."""
-    return _(", ").join(items)
+    return between(_(", "), items)
 
 
 def with_colon(name: str, text: str) -> str:
     """A name and a text, separated by the language's own colon."""
-    return _("{name}: {what}").format(name=name, what=text)
+    return fill(_("{name}: {what}"), name=name, what=text)
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
     """Join sentences; between Chinese ones there is no space."""
     space = _("{first} {second}").format(first="", second="")
-    return space.join(filter(None, sentences))
+    return between(space, filter(None, sentences))
 
 
 @lru_cache

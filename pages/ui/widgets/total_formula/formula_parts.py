@@ -17,7 +17,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
 from bertcalc.model.totals import Component, over_layers
-from bertcalc.text.live_numbers import LiveText, fill, grouped
+from bertcalc.text.live_numbers import LiveText, between, fill, grouped
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.words import COUNTED, brace_of, greek, lines_of
@@ -67,12 +67,6 @@ def equation(letters: str, numbers: str, result: str) -> str:
     whole = fill("{letters} = {numbers}", letters=letters, numbers=numbers)
     same = len(leaves(numbers)) == 1
     return whole if same else fill("{whole} = {result}", whole=whole, result=result)
-
-
-def between(sign: str, texts: Sequence[str]) -> str:
-    """Texts with a sign between them."""
-    named = {f"text{at}": text for at, text in enumerate(texts)}
-    return fill(sign.join(f"{{{name}}}" for name in named), **named)
 
 
 class _TotalBuilder:
