@@ -204,9 +204,9 @@ def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
 def fill(message: str, **values: Any) -> str:
     """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
-    if not any(map(is_live, values.values())):
+    parts = tuple(_parts(message, values)) if any(map(is_live, values.values())) else ()
+    if not any(map(is_live, parts)):
         return text
-    parts = tuple(_parts(message, values))
     filled: LiveText = live(text, LiveNode("text", tuple(map(node_of, parts))))
     filled.parts = parts
     return filled

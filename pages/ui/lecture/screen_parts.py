@@ -128,7 +128,7 @@ def _heads(choice: Choice) -> None:
     style = {"--heads": heads, "--color": _color(choice, place(_HEADS, choice))}
     slices, whole = (drawing.box("matrices", *[drawing.box(kind)] * 3) for kind in ("slices", "slices whole"))
     equation = drawing.box("heads", slices, drawing.box("equals", text="="), whole, style=style, **_HIDDEN)
-    drawing.draw(drawing.box("drawing", equation), "heads of the screen")
+    drawing.draw(equation, "heads of the screen")
 
 
 _HEADS = Show("heads", {})
