@@ -247,6 +247,14 @@ function widened(limit, largest) {
   return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
 }
 
+// A value while all figures are within their bounds; elsewhere there is none.
+function within(value, bounds) {
+  for (const [figure, low, high] of bounds) {
+    if (isLess(figure, low) || (high !== null && isLess(high, figure))) throw new Error("outside");
+  }
+  return value;
+}
+
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
 
@@ -288,6 +296,11 @@ const OPERATIONS = {
   compact,
   growth_words,
   change_words,
+  quotient: (part, whole) => fraction(part, whole),
+  rounded_up: (part, whole) => -floor(fraction(-part, whole)),
+  place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
+  unbroken: (text) => text.replaceAll(" ", "\u00a0"),
+  within,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].
@@ -310,7 +323,7 @@ class Program {
     }
     if (!Array.isArray(input)) return () => input;
     const [kind, ...rest] = input;
-    if (typeof kind === "number") return () => this.values[kind];
+    if (typeof kind === "number") return () => this.valueAt(kind);
     if (kind === "l") {
       const readers = rest.map((part) => this.reader(part));
       return () => readers.map((read) => read());
@@ -332,7 +345,17 @@ class Program {
     }
   }
 
+  // What follows from a step without a value has none.
+  valueAt(step) {
+    if (this.values[step] === null) throw new Error("no value");
+    return this.values[step];
+  }
+
   value(input) {
-    return this.reader(input)();
+    try {
+      return this.reader(input)();
+    } catch {
+      return null;
+    }
   }
 }

@@ -64,6 +64,10 @@ class LiveInt(Live, int):
         return _computed("*", int.__neg__(self), -1, self)
 
 
+class OutsideError(ValueError):
+    """The sizes are outside of those for which a live value has a formula."""
+
+
 class LiveFraction(Live, Fraction):
     """A fraction that follows from sizes; what is computed from it is not live."""
 
@@ -199,6 +203,44 @@ def with_sign(difference: int, text: str) -> str:
 def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
     """Join the texts that are not empty."""
     return separator.join(filter(None, texts))
+
+
+@mirrored
+def quotient(part: int, whole: int) -> Fraction:
+    """The exact ratio of two integers."""
+    return Fraction(part, whole)
+
+
+@mirrored
+def rounded_up(part: int, whole: int) -> int:
+    """The ratio of two integers, rounded up."""
+    return -(-part // whole)
+
+
+@mirrored
+def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
+    """The place of the largest of several integers; of equal ones, the first."""
+    return figures.index(max(figures))
+
+
+class Bound(NamedTuple):
+    """A figure that has to stay within limits; ``high`` None is no limit."""
+
+    figure: int
+    low: int
+    high: int | None = None
+
+
+@mirrored
+def within(value: Any, bounds: tuple[Bound, ...]) -> Any:
+    """A value that has a formula only while these figures stay within their bounds. Raises OutsideError elsewhere.
+
+    In a browser it then stays as it is, and is marked as older.
+    """
+    for figure, low, high in bounds:
+        if figure < low or (high is not None and figure > high):
+            raise OutsideError
+    return value
 
 
 def fill(message: str, **values: Any) -> str:
