@@ -303,6 +303,7 @@ const OPERATIONS = {
   rounded_up: (part, whole) => -floor(fraction(-part, whole)),
   place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
   unbroken: (text) => text.replaceAll(" ", "\u00a0"),
+  either: (count, other, same, different) => (isSame(count, other) ? same : different),
   within,
 };
 

@@ -241,12 +241,23 @@ def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
     return figures.index(max(figures))
 
 
+@mirrored
+def either(count: int, other: int, same: str, different: str) -> str:
+    """One of two texts: whether two numbers are the same."""
+    return same if count == other else different
+
+
 class Bound(NamedTuple):
     """A figure that has to stay within limits; ``high`` None is no limit."""
 
     figure: int
     low: int
     high: int | None = None
+
+
+def staying(figure: int) -> Bound:
+    """The bound of a figure that has to stay what it is now."""
+    return Bound(figure, int(figure), int(figure))
 
 
 @mirrored

@@ -10,18 +10,28 @@ a live number has no value.
 (2762047588, 4599447652)
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple, cast
 
 from bertcalc.config.fields import SIZES
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.live.live_formulas import live_size
-from bertcalc.memory.peak.peak_formulas import Terms, frozen_layers, kept_apart, peak, period_of, top_moments
+from bertcalc.live.live_formulas import live_reading, live_size, with_formula
+from bertcalc.memory.footprint import steady_bytes
+from bertcalc.memory.peak.peak_formulas import (
+    Terms,
+    bytes_in_8_bits,
+    frozen_layers,
+    kept_apart,
+    peak,
+    period_of,
+    top_moments,
+)
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Area
+from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import Bound, LiveNode, largest, live, node_of, place_of_largest, within
+from bertcalc.text.live_numbers import Bound, LiveNode, largest, live, node_of, place_of_largest, staying, within
 
 # The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
 _FREE = (*(field for field in SLIDERS if field != "hidden_size"), "attention_head_size", "layer_periods")
@@ -39,12 +49,12 @@ def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     """The peak of a step of which batch and plan stay."""
     present = peak(model, how, batch_size, sequence_length)
     bounds = regime(model, how, sequence_length)
-    if isinstance(how, Plan) and how.optimizer == "adamw-8bit":  # its states are no polynomial of the sizes
-        still = (*bounds, *_as_now(model, SLIDERS))
-        return LivePeak(within(present.num_bytes, still), _within(present.areas, still), still)
+    states = _states_in_8_bits(model, how)
     moments = top_moments(model, how, batch_size, sequence_length, _FREE)
     sizes = free_sizes(model)
     areas = [{area: polynomial(terms, sizes) for area, terms in moment.areas.items()} for moment in moments]
+    if states:
+        areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
     figures = [_added(list(parts.values())) for parts in areas]
     place = place_of_largest(figures)
     alike = [Bound(_chosen([int(parts.keys() == present.areas.keys()) for parts in areas], place), 1)]
@@ -54,12 +64,31 @@ def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_len
             area: within(_chosen([parts.get(area, 0) for parts in areas], place), (*bounds, *alike))
             for area in present.areas
         },
-        (*bounds, Bound(place, place, place)),
+        (*bounds, staying(place)),
     )
 
 
-def _within(areas: Mapping[Area, int], bounds: tuple[Bound, ...]) -> dict[Area, int]:
-    return {area: within(count, bounds) for area, count in areas.items()}
+def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
+    """The states of an 8-bit optimizer, which are no polynomial of the sizes."""
+    states = bytes_in_8_bits(model, how)
+    if not states:
+        return 0
+    if frozen_layers(how):
+        return held(states, model)
+    formula = bytes_in_8_bits(symbolic_model(model), how, like=model)
+    return cast(int, with_formula(states, formula, model.config.shared()))
+
+
+def live_steady_bytes(model: Model, plan: Plan) -> int:
+    """The bytes that training always needs: see ``footprint.steady_bytes``."""
+    if plan.freezing.layers:
+        return held(steady_bytes(model, plan), model)
+    return live_reading(steady_bytes, model, plan)
+
+
+def held(number: int, model: Model) -> int:
+    """A number that follows from sizes without a formula: it has no value at other sizes."""
+    return cast(int, within(number, tuple(_as_now(model, SLIDERS))))
 
 
 def free_sizes(model: Model) -> list[int]:
@@ -98,18 +127,18 @@ def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterat
     layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)
     size = live_size("num_hidden_layers", layers)
-    yield Bound(size, least) if layers >= least + period else Bound(size, layers, layers)
+    yield Bound(size, least) if layers >= least + period else staying(size)
     if period > 1:
         whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
         rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
-        yield Bound(rest, rest, rest)
+        yield staying(rest)
 
 
 def _as_now(model: Model, fields: Sequence[str]) -> Iterator[Bound]:
     values = model.config.shared()
     for field in fields:
         if type(value := values.get(field)) is int:
-            yield Bound(live_size(field, value), value, value)
+            yield staying(live_size(field, value))
 
 
 def polynomial(terms: Terms, sizes: Sequence[int]) -> int:

@@ -186,7 +186,7 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
     config = unchecked(model.config, **fields)
     products = Products(sizes)
     candidates = moments(model.changed(config=config), how, batch_size, sequence_length)
-    return largest(accumulate(products.sum(moment.since) for moment in candidates)) + _in_8_bits(model, how)
+    return largest(accumulate(products.sum(moment.since) for moment in candidates)) + bytes_in_8_bits(model, how)
 
 
 @checked
@@ -197,10 +197,10 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
     symbolic = _symbolic(model, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
-    if states := _in_8_bits(model, how):
+    if states := bytes_in_8_bits(model, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
     formulas, temporaries, expression = _written(symbolic, most.position)
-    if _is_in_8_bits(how):
+    if is_in_8_bits(how):
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
@@ -241,7 +241,7 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
-    first, states = peak_bytes(model, how, **{**call, field: 1}), _in_8_bits(model, how)
+    first, states = peak_bytes(model, how, **{**call, field: 1}), bytes_in_8_bits(model, how)
     if field == "batch_size" and most_sequences(model):
         return [Polynomial(first, first, 0, 0)]
     window, whole = ((size or 0) * (field == "sequence_length") for size in (model.config.window, model.config.whole))
@@ -348,9 +348,7 @@ def top_moments(
 def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, ...]) -> tuple[TopMoment, ...]:
     numbers = Products(sizes)
     tops = (
-        TopMoment(
-            moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms}
-        )
+        TopMoment(moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms})
         for moment in _moments(*symbolic)
     )
     return tuple(_can_be_largest(tops, lambda top: _added(top.areas.values())))
@@ -373,23 +371,26 @@ def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) 
     return candidates
 
 
-def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
+def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
     return isinstance(how, Plan) and how.optimizer == "adamw-8bit"
 
 
-def _in_8_bits(model: Model, how: Plan | Inference) -> int:
+def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = None) -> int:
     """The bytes of the states of an 8-bit optimizer; 0 with any other.
+
+    ``model`` can be in letters if no layer is frozen; ``like`` is then the model with its sizes.
 
     They are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states. They
     are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
     """
-    if not _is_in_8_bits(how):
+    if not is_in_8_bits(how):
         return 0
     # A run with momentum shows which tensors are trained: each has one state. Master weights are left out, because
     # tensors without a gradient have them as well; float32 gradients exist from the beginning, for every tensor.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
-    changes = _changes(*_symbolic(model, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
+    momentum = how._replace(optimizer="momentum", precision=precision)
+    changes = _changes(*_symbolic(like or model, momentum, 1, 1)[:4])
     learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
     tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]
     starts = [model.first_layer(tensor.name) for tensor in tensors]
@@ -488,7 +489,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
     changes |= window_in_letters(config, sequence_length)
-    if _is_in_8_bits(how):
+    if is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = model.changed(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
