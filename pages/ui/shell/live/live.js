@@ -82,15 +82,18 @@ function write() {
 }
 
 function writeTexts() {
-  for (const { key, role, at, value } of page.data.places) {
+  for (const { key, role, at, value, node } of page.data.places) {
     const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null && role !== "group") writeText(element, text);
+    if (element && text !== null && role !== "group") writeText(element, text, node);
   }
 }
 
-function writeText(element, text) {
-  const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+// Write text node number ``at`` of an element.
+function writeText(element, text, at = 0) {
+  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let node = nodes.nextNode();
+  for (let passed = 0; passed < at; passed++) node = nodes.nextNode();
   if (node && node.data !== text) node.data = text;
 }
