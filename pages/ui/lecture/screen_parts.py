@@ -1,7 +1,7 @@
 """The live parts of a lecture's screens: each draws something of the present model."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -75,7 +75,7 @@ def _row(choice: Choice, path: str) -> None:
 
 
 _IN_A_LINE = 64
-_HIDDEN = {"aria-hidden": "true"}
+_HIDDEN: dict[str, Any] = {"aria-hidden": "true"}
 
 
 def _row_length(model: Model, path: str) -> int:
