@@ -278,11 +278,10 @@ def _text_nodes(text: str) -> list[str]:
         if isinstance(part, LiveText):
             nodes[-1].append(part)
             continue
-        first, *rest = re.split(r"(\*\*|`|  \n)", part)
+        first, *rest = re.split(r"\*\*|`|  \n", part)
         nodes[-1].append(first)
-        for mark, piece in zip(rest[::2], rest[1::2], strict=True):
-            nodes += [["\n"], [piece]] if mark == "  \n" else [[piece]]  # a line break is a text of its own
-    return [between("", pieces) for pieces in nodes if any(pieces) or any(map(is_live, pieces))]
+        nodes += [[piece] for piece in rest]
+    return [between("", pieces) for pieces in nodes if "".join(pieces).strip() or any(map(is_live, pieces))]
 
 
 _SHORT = 22  # digits and letters that take half of a phone

@@ -73,6 +73,7 @@ const ROLES = {
   title: "[data-testid=stTable] thead th",
   cell: "[data-testid=stTable] tbody td",
   group: "",
+  node: "[data-testid=stMarkdownContainer]",
 };
 
 function write() {
@@ -85,17 +86,19 @@ function write() {
 
 function writeTexts() {
   for (const { key, role, at, value, node } of page.data.places) {
-    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
+    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null && role !== "group") writeText(element, text, node);
+    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : (node ?? 0));
   }
 }
 
-// Write text node number ``at`` of an element.
-function writeText(element, text, at = 0) {
-  const nodes = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  let node = nodes.nextNode();
-  for (let passed = 0; passed < at; passed++) node = nodes.nextNode();
+// The text node number ``at`` of an element, of those that have more than spaces.
+function writeText(element, text, at) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let node = walker.nextNode();
+  for (let left = at; node && (left || (at && !node.data.trim())); node = walker.nextNode()) {
+    if (node.data.trim()) left -= 1;
+  }
   if (node && node.data !== text) node.data = text;
 }
