@@ -33,7 +33,7 @@ from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
-from bertcalc.text.live_numbers import grouped, mirrored
+from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # For one more, several more, one fewer, several fewer.
@@ -73,6 +73,7 @@ class FieldChange(NamedTuple):
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
         """An English phrase with placeholders, and their values; ``alone`` if no other field changes with it."""
         field, before, after, sharing = self
+        sizes = {"after": after, "before": before}
         if sharing > 0:
             return N_("one layer, run {count} times"), {"count": grouped(sharing)}
         if sharing < 0:
@@ -89,7 +90,8 @@ class FieldChange(NamedTuple):
             return N_("as {after}"), {"after": after}
         if field == "architecture":
             return N_("{after} instead of {before}"), {"after": after, "before": before}
-        return N_("{field} {after} instead of {before}"), {"field": field, "after": f"{after}", "before": f"{before}"}
+        values = {name: plain(size) if type(size) is LiveInt else f"{size}" for name, size in sizes.items()}
+        return N_("{field} {after} instead of {before}"), {"field": field, **values}
 
     def __str__(self) -> str:
         message, values = self.sentence()

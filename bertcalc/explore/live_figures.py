@@ -120,6 +120,13 @@ def _fields(changes: Changes) -> tuple[str, ...]:
 def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
     if change.sharing > 0 and change.sharing == second.case.model.config.num_hidden_layers:
         change = change._replace(sharing=second.size("num_hidden_layers"))
+    if change.field == "embedding_size":  # where a family has no such field, it is as wide as the layers
+        hidden = second.size("hidden_size")
+        before, after = (
+            hidden if value == hidden and not side.case.model.config.has("embedding_size") else value
+            for value, side in ((change.before, first), (change.after, second))
+        )
+        return cast(FieldChange, change._replace(before=before, after=after))
     if change.field not in SLIDERS:
         return cast(FieldChange, change)
     return cast(FieldChange, change._replace(before=first.size(change.field), after=second.size(change.field)))
