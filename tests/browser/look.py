@@ -256,3 +256,15 @@ def raw(page: Page) -> list[str]:
     found = [said(chart) for chart in page.get_by_test_id("stVegaLiteChart").all()]
     silent = [f"nothing is said: {one}" for one in found if len(one) < 2 and not any(one.values())]
     return [*silent, *(set().union(*(names for one in found for names in one.values())) & _RAW)]
+
+
+def hold(page: Page, field: str, part: float) -> int:
+    """Drag the slider of a field to a part of its way and hold it there: the value that it has in the hand."""
+    handle = slider(page, field)
+    handle.scroll_into_view_if_needed()
+    (box,) = boxes(handle)
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + part * box["width"], middle, steps=3)
+    return int(handle.input_value())
