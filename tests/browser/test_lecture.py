@@ -138,7 +138,8 @@ _LOOK = """() => {
         .map((one) => one.getBoundingClientRect());
     const top = screen.getBoundingClientRect().top;
     const end = document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().top;
-    const parts = 'td, p, .katex-html, svg.marks, .squares, .heads, [data-testid=stMetricValue]';
+    const drawn = ['squares-of', 'heads-of', 'so-far'].map((name) => `[class*="st-key-${name}"]`);
+    const parts = ['td', 'p', '.katex-html', 'svg.marks', '[data-testid=stMetricValue]', ...drawn].join(', ');
     const bottom = Math.max(...shown(parts).map((box) => box.bottom));
     const texts = [...screen.querySelectorAll('[data-testid=stElementContainer]:has(h2)')];
     const touching = texts.filter((one) => {
@@ -287,9 +288,8 @@ def test_the_numbers_of_a_screen_are_those_of_the_model_in_the_hand(look: Look) 
     encoder = totals_by_component(model)["encoder"]
     expect(page.get_by_role("heading", name=f"{layers} such layers")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue")).to_have_text(f"{encoder:,}")
-    expect(
-        page.get_by_text(f"= {layers} · (4 · 768² + 2 · 768 · 3,072 + 9 · 768 + 3,072) = {encoder:,}")
-    ).to_be_visible()
+    formula = f"= {layers} · (4 · 768² + 2 · 768 · 3,072 + 9 · 768 + 3,072) = {encoder:,}"
+    expect(page.get_by_text(formula)).to_be_visible()
     whole = model.num_parameters()
     so_far = whole - totals_by_component(model)["pooler"]
     expect(page.get_by_text(f"So far {so_far:,} of {whole:,}")).to_be_visible()
