@@ -22,8 +22,9 @@ from bertcalc.charts.blocks import (
 )
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
-from bertcalc.charts.labels import FONT, SMALL, ems
+from bertcalc.charts.labels import FONT, SMALL, halfway, in_lines, room_for_label, span, text_inside, widest
 from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.text.live_numbers import fill, is_live, largest, smallest
 
 _MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
@@ -147,27 +148,31 @@ class PieceBar(NamedTuple):
     pieces: Sequence[Piece]
     label: str
     figures: Mapping[str, object] = {}
+    shown: int = 1  # 0 for a bar that only a move of a slider would show
 
 
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
     """The data of the chart: a row for each piece, and a row for the end of each bar."""
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
-    least, most = min(ends), max(ends)
-    # The share of the width for the longest label.
-    needed = FONT * max(ems(bar.label) for bar in bars) + 12
-    share, span = min(0.6, needed / _WIDTH), float((most - least) or 1)
-    room = most + span * share / (1 - share)
-    ending = {"room": room, "most": float(most), "span": span, "needed": needed}
+    least, most = smallest(ends), largest(ends)
+    longest = widest([bar.label for bar in bars])
+    ending = {
+        "room": room_for_label(least, most, longest, _WIDTH / FONT, 12 / FONT),
+        "most": most,
+        "span": span(least, most),
+        "longest": longest,
+    }
     rows: list[dict[str, object]] = []
     for order, bar in enumerate(bars):
-        name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
-        whole = {"name": name, "order": order}
+        letters = _LINE if step >= _TWO_LINES else 2 * _LINE
+        name = in_lines(bar.name, letters) if is_live(bar.name) else "\n".join(wrap(bar.name, letters))
+        whole = {"name": name, "order": order, "shown": bar.shown}
         for kind, start, end, piece_name, filled, figures in bar.pieces:
-            place = {"kind": kind, "start": float(start), "end": float(end), "middle": (start + end) / 2}
-            inside = piece_name if end - start > (most - least) * 0.013 * (len(piece_name) + 1) else ""
-            tip = f"{piece_name} {end - start:,}" if piece_name else bar.label
+            place = {"kind": kind, "start": start, "end": end, "middle": halfway(start, end)}
+            inside = text_inside(piece_name, end - start, most - least)
+            tip = fill("{name} {count:,}", name=piece_name, count=end - start) if piece_name else bar.label
             rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
-        last = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
+        last = largest([end for piece in bar.pieces for end in (piece.start, piece.end)])
         rows.append({**whole, "at": last, "label": bar.label, **ending, **bar.figures})
     return of_rows(rows)
 
@@ -190,7 +195,7 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
             symbolType="square",
             symbolSize=180,
         )
-    pieces, ends = having("kind"), having("label")
+    pieces, ends = (having(column).transform_filter("datum.shown") for column in ("kind", "label"))
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
     look_of: dict[str, Any] = {"size": either(6, min(0.65 * step, 48)), "yOffset": either(8, 0)}
     place: dict[str, Any] = {"x": x, "x2": "end:Q", "tooltip": tooltip("name", "tip")}
@@ -210,7 +215,7 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
         fontSize=either(SMALL, FONT),
         color=ink,
     ).encode(x="at:Q", tooltip=tooltip("name", "label"))
-    share = "min(0.6, datum.needed / width)"
+    share = f"min(0.6, ({FONT} * datum.longest + 12) / width)"
     more_room = f"{NARROW} || width > {_WIDTH} ? datum.room : datum.most + datum.span * {share} / (1 - {share})"
     room = ends.transform_calculate(room=more_room).mark_bar(opacity=0)
     room = room.encode(x=alt.X("room:Q", axis=None, stack=None))

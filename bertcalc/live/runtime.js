@@ -283,6 +283,45 @@ function within(value, bounds) {
   return value;
 }
 
+// An axis with its labels: see bertcalc/charts/labels.py.
+const widest = (texts) => Math.max(...texts.map(ems));
+const span = (low, high) => high - low || 1n;
+function room_for_label(low, high, label, width, gap) {
+  const share = Math.min(0.6, (label + gap) / width);
+  return Number(high) + (Number(span(low, high)) * share) / (1 - share);
+}
+const text_inside = (text, length, whole) => (Number(length) > Number(whole) * 0.013 * ([...text].length + 1) ? text : "");
+const part_of_column = (column, figure, longest, share) =>
+  Number(column) + (share * Number(figure)) / Number(longest || 1n);
+function place_in_order(figures, at, descending) {
+  const own = figures[Number(at)];
+  const before = figures.filter((figure) => (descending ? isLess(own, figure) : isLess(figure, own)));
+  return BigInt(before.length + figures.slice(0, Number(at)).filter((figure) => isSame(figure, own)).length);
+}
+function in_lines(text, longest) {
+  const limit = Number(longest);
+  let lines = [""];
+  for (const word of text.split(" ")) {
+    const letters = [...word];
+    const last = lines.at(-1);
+    if (last && [...last].length + 1 + letters.length <= limit) {
+      lines[lines.length - 1] += ` ${word}`;
+      continue;
+    }
+    const pieces = [];
+    for (let start = 0; start < letters.length; start += limit) pieces.push(letters.slice(start, start + limit).join(""));
+    if (!pieces.length) pieces.push("");
+    if (last) lines.push(...pieces);
+    if (lines.length === 1 && lines[0] === "") lines = pieces;
+  }
+  return lines.join("\n");
+}
+function signed_share(difference, whole) {
+  const sign = difference < 0n ? "−" : difference ? "+" : "±";
+  return sign + significant(fraction(100n * absolute(difference), whole));
+}
+const counted_words = (phrases, before, after) => (before === after ? "" : phraseOf([phrases, before, after]));
+
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
 
@@ -305,6 +344,10 @@ const OPERATIONS = {
   distance: (count, other) => absolute(count - other),
   unless_same: (count, other) => (count === other ? NaN : Number(other)),
   if_same: (count, other, text) => (isSame(count, other) ? text : ""),
+  if_other: (count, other, text) => (isSame(count, other) ? "" : text),
+  if_negative: (count, text, otherwise) => (isLess(count, 0n) ? text : otherwise),
+  differ: (figures, others) => (figures.length === others.length && figures.every((figure, at) => isSame(figure, others[at])) ? 0n : 1n),
+  if_between: (low, count, high, inside, outside) => (isLess(count, low) || isLess(high, count) ? outside : inside),
   with_sign: (difference, text) => (difference ? (difference < 0n ? "−" : "+") + text : ""),
   ems,
   first_fitting,
@@ -323,6 +366,16 @@ const OPERATIONS = {
   compact,
   growth_words,
   change_words,
+  counted_words,
+  signed_share,
+  widest,
+  span,
+  halfway: (start, end) => (Number(start) + Number(end)) / 2,
+  room_for_label,
+  text_inside,
+  part_of_column,
+  place_in_order,
+  in_lines,
   quotient: (part, whole) => fraction(part, whole),
   rounded_up: (part, whole) => -floor(fraction(-part, whole)),
   place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),

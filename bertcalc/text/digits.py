@@ -102,6 +102,13 @@ def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) ->
     return f">{fixed(100 - least, decimals)}" if nearly else fixed(percent, decimals)
 
 
+@mirrored
+def signed_share(difference: Fraction | int, whole: int) -> str:
+    """Format a relative difference in percent to three digits, without the percent sign: +12.3, -0.0406, ±0."""
+    sign = MINUS if difference < 0 else "+" if difference else "±"
+    return f"{sign}{significant(100 * abs(Fraction(difference)) / whole)}"
+
+
 def signed(difference: int, written: Callable[[int], str]) -> str:
     """Format a difference with its sign; ``written`` formats the number; empty for 0."""
     return with_sign(difference, written(distance(difference, 0)))

@@ -188,6 +188,30 @@ def if_same(count: int, other: int, text: str) -> str:
 
 
 @mirrored
+def if_other(count: int, other: int, text: str) -> str:
+    """The text if two numbers differ; otherwise none."""
+    return text if count != other else ""
+
+
+@mirrored
+def if_negative(count: int, text: str, otherwise: str) -> str:
+    """The text for a number below 0; otherwise the other one."""
+    return text if count < 0 else otherwise
+
+
+@mirrored
+def differ(figures: tuple[int, ...] | list[int], others: tuple[int, ...] | list[int]) -> int:
+    """1 if any number of the first list differs from that of the second; otherwise 0."""
+    return int(list(figures) != list(others))
+
+
+@mirrored
+def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
+    """One of two texts: whether a count is in a range, both ends included."""
+    return inside if low <= count <= high else outside
+
+
+@mirrored
 def with_sign(difference: int, text: str) -> str:
     """The text of a difference with its sign; none for 0."""
     return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
@@ -281,9 +305,9 @@ def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
 def fill(message: str, **values: Any) -> str:
     """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
-    if not any(map(is_live, values.values())):
+    parts = tuple(_parts(message, values)) if any(map(is_live, values.values())) else ()
+    if not any(map(is_live, parts)):
         return text
-    parts = tuple(_parts(message, values))
     filled: LiveText = live(text, LiveNode("text", tuple(map(node_of, parts))))
     filled.parts = parts
     return filled
@@ -331,6 +355,33 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
     """What a node is for other sizes, by the names of fields. Raises KeyError for a size that is not given."""
     return _Evaluation(sizes).of(node)
+
+
+def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
+    """A live value in which these fields stay as they are.
+
+    >>> area = live(12, LiveNode("*", (LiveNode("field", ("height",)), LiveNode("field", ("width",)))))
+    >>> evaluated(at_sizes(area, {"height": 3}).node, {"height": 5, "width": 5})
+    15
+    """
+    if not isinstance(value, Live):
+        return value
+    known: dict[int, Any] = {}
+
+    def held(node: Any) -> Any:
+        if type(node) is tuple:
+            return tuple(map(held, node))
+        if not isinstance(node, LiveNode):
+            return node
+        if node.operation == "field":
+            return sizes.get(node.arguments[0], node)
+        if id(node) not in known:
+            known[id(node)] = LiveNode(node.operation, tuple(map(held, node.arguments)))
+        return known[id(node)]
+
+    return live(
+        {LiveInt: int, LiveText: str, LiveFraction: Fraction, LiveFloat: float}[type(value)](value), held(value.node)
+    )
 
 
 class _Evaluation:

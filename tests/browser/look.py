@@ -258,11 +258,13 @@ def raw(page: Page) -> list[str]:
     return [*silent, *(set().union(*(names for one in found for names in one.values())) & _RAW)]
 
 
-def hold(page: Page, handle: Locator, part: float) -> int:
-    """Drag a slider to a part of its length without letting it go; its value there. ``page.mouse.up()`` lets it go."""
+def hold(page: Page, field: Locator | str, part: float) -> int:
+    """Drag a slider, or that of a field, to a part of its way and hold it there: the value that it has in the hand."""
+    handle = slider(page, field) if isinstance(field, str) else field
+    handle.scroll_into_view_if_needed()
     (box,) = boxes(handle)
-    height = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + box["width"] / 4, height)
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
     page.mouse.down()
-    page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), height, steps=3)
+    page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), middle, steps=3)
     return int(handle.input_value())

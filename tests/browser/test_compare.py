@@ -3,9 +3,12 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertcalc.explore.compare import PAIRS
+from bertcalc import BertConfig, build, forward_flops
+from bertcalc.explore.compare import PAIRS, explain
+from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.families.presets import PRESETS
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, boxes, expect_query, number, overflow, query, settled
+from tests.browser.look import bottom, boxes, expect_query, hold, number, overflow, query, settled
 from tests.examples import sampled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
@@ -166,3 +169,29 @@ def test_a_phone_shows_the_parameters_of_models_at_a_glance(look: Look) -> None:
         }).length"""
     )
     assert covered == 0
+
+
+def test_a_difference_follows_the_hand(look: Look) -> None:
+    page = look("compare?models=bert-large-uncased+present")
+    shows(page, "−225,659,648")
+    layers = hold(page, "num_hidden_layers", 0.6)
+    large, present = PRESETS["bert-large-uncased"].config, BertConfig(num_hidden_layers=layers)
+    explanation = explain(Case(build(large)), Case(build(present)), QUANTITIES["parameters"])
+    amount = f"{explanation.difference:+,}".replace("-", "−")
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text(amount)
+    first = explanation.parts[0]
+    for text in (f"{first.changes[0]}", f"{first.total:,}", f"{build(present).num_parameters():,}"):
+        expect(page.get_by_text(text, exact=True).first).to_be_attached()
+    expect(page.get_by_role("cell", name=f"num_hidden_layers 24 → {layers}")).to_be_attached()
+    assert "num_hidden_layers" not in query(page)
+    page.mouse.up()
+
+
+def test_the_table_follows_the_hand(look: Look) -> None:
+    page = look("compare?models=bert-large-uncased+present&compare=table&num_hidden_layers=6")
+    expect(page.get_by_test_id("stTable")).to_be_visible(timeout=20_000)
+    settled(page)
+    model = build(BertConfig(num_hidden_layers=hold(page, "num_hidden_layers", 0.6)))
+    for figure in (model.num_parameters(), forward_flops(model, 1, 128)):
+        expect(page.get_by_role("cell", name=f"{figure:,}").first).to_be_attached()
+    page.mouse.up()

@@ -6,12 +6,15 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertcalc import BertConfig, build
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.totals import totals_by_component
 from bertcalc.teach.lecture_screens import read
 from pages.ui.lecture.screen_files import DEFAULT, FOLDER
 from pages.ui.lecture.screen_parts import VOCABULARY
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, crowded, expect_query, misplaced, query, query_of, settled, slider, total
+from tests.browser.look import boxes, crowded, expect_query, hold, misplaced, query, query_of, settled, slider, total
 from tests.examples import sampled
 
 SECOND = "same-layers"
@@ -135,7 +138,8 @@ _LOOK = """() => {
         .map((one) => one.getBoundingClientRect());
     const top = screen.getBoundingClientRect().top;
     const end = document.querySelector('[data-testid=stSidebar]').getBoundingClientRect().top;
-    const parts = 'td, p, .katex-html, svg.marks, .squares, .heads, [data-testid=stMetricValue]';
+    const drawn = ['squares-of', 'heads-of', 'so-far'].map((name) => `[class*="st-key-${name}"]`);
+    const parts = ['td', 'p', '.katex-html', 'svg.marks', '[data-testid=stMetricValue]', ...drawn].join(', ');
     const bottom = Math.max(...shown(parts).map((box) => box.bottom));
     const texts = [...screen.querySelectorAll('[data-testid=stElementContainer]:has(h2)')];
     const touching = texts.filter((one) => {
@@ -274,3 +278,34 @@ _ON_BARS = """(chart) => {
         .filter((one) => one.textContent.trim() && bars.some((bar) => over(bar, one.getBoundingClientRect())))
         .map((one) => one.textContent);
 }"""
+
+
+def test_the_numbers_of_a_screen_are_those_of_the_model_in_the_hand(look: Look) -> None:
+    page = look("lecture?screen=all-layers")
+    ready(page, 8)
+    layers = hold(page, "num_hidden_layers", 0.6)
+    model = build(BertConfig(num_hidden_layers=layers))
+    encoder = totals_by_component(model)["encoder"]
+    expect(page.get_by_role("heading", name=f"{layers} such layers")).to_be_visible()
+    expect(page.get_by_test_id("stMetricValue")).to_have_text(f"{encoder:,}")
+    formula = f"= {layers} · (4 · 768² + 2 · 768 · 3,072 + 9 · 768 + 3,072) = {encoder:,}"
+    expect(page.get_by_text(formula)).to_be_visible()
+    whole = model.num_parameters()
+    so_far = whole - totals_by_component(model)["pooler"]
+    expect(page.get_by_text(f"So far {so_far:,} of {whole:,}")).to_be_visible()
+    expect(page.get_by_text(f"{layers - 1} × the same layer").first).to_be_attached()
+    assert "num_hidden_layers" not in query(page)  # the server has not been asked
+    page.mouse.up()
+    expect_query(page, {"screen": "all-layers", "num_hidden_layers": str(layers)})
+
+
+def test_a_comparison_on_a_screen_follows_the_hand(look: Look) -> None:
+    page = look("lecture?screen=base-and-large")
+    ready(page, 12)
+    layers = hold(page, "num_hidden_layers", 0.8)
+    count = build(BertConfig(num_hidden_layers=layers)).num_parameters()
+    large = PRESETS["bert-large-uncased"].config
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text(f"{count:,}")
+    expect(page.get_by_text(f"bert-base-uncased, L {layers}").first).to_be_visible()
+    expect(page.get_by_text(f"{layers - large.num_hidden_layers} fewer layers").first).to_be_attached()
+    page.mouse.up()

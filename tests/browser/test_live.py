@@ -137,6 +137,14 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "distance": _two,
     "unless_same": _two,
     "if_same": lambda rng: (*_two(rng), _text(rng)),
+    "if_between": lambda rng: (
+        (*sorted([_number(rng), _count(rng), _number(rng)]), "yes", "no")
+        if rng.random() < 0.5
+        else (_number(rng), _count(rng), _number(rng), "yes", "no")
+    ),
+    "if_other": lambda rng: (*_two(rng), _text(rng)),
+    "if_negative": lambda rng: (rng.choice((1, -1)) * _count(rng), "fewer", "more"),
+    "differ": lambda rng: ((first := [*_two(rng)]), rng.choice((first, [*_two(rng)]))),
     "with_sign": lambda rng: (rng.choice((1, -1)) * _count(rng), _text(rng)),
     "joined": lambda rng: (" · ", tuple(_text(rng) for _part in range(3))),
     "fixed": lambda rng: (_number(rng), rng.randrange(4), rng.randrange(2)),
@@ -151,6 +159,20 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "ems": lambda rng: (_text(rng),),
     "first_fitting": lambda rng: (tuple((_text(rng), _text(rng)) for _pair in range(3)), 20 * rng.random()),
     "room_beside": lambda rng: (_count(rng), _count(rng), 16.8, 28.0),
+    "widest": lambda rng: (tuple(_text(rng) for _one in range(3)),),
+    "span": _two,
+    "halfway": _two,
+    "room_for_label": lambda rng: (-_count(rng), _count(rng), 40 * rng.random(), 40.0, 0.8),
+    "text_inside": lambda rng: (_text(rng), _count(rng), _count(rng)),
+    "part_of_column": lambda rng: (rng.randrange(4), *sorted(_two(rng)), 0.42),
+    "place_in_order": lambda rng: (
+        tuple(rng.randrange(5) for _one in range(6)),
+        rng.randrange(6),
+        rng.random() < 0.5,
+    ),
+    "in_lines": lambda rng: (" ".join(_text(rng) * rng.randrange(1, 3) for _one in range(6)), rng.randrange(5, 40)),
+    "signed_share": lambda rng: (rng.choice((1, -1)) * _count(rng), 1 + _count(rng)),
+    "counted_words": lambda rng: (("{count} more", "{count} mores", "{count} fewer", "{count} fewers"), *_two(rng)),
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),

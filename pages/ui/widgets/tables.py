@@ -27,6 +27,8 @@ from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.text import N_, written
 from bertcalc.text.digits import fixed, signed_count, size
+from bertcalc.text.live_numbers import LiveText, between, grouped, is_live
+from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
@@ -248,10 +250,38 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
     *_others, last = columns.values()
     short = all(text_width(text) <= _SHORT for text in last)
+    key = f"{'amounts' if short else 'texts'}-{len(shown_elements())}"
+    if any(is_live([title, *texts]) for title, texts in columns.items()):
+        key += "-live"
+        _put_cells(key, columns)
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
-    with st.container(key=f"{'amounts' if short else 'texts'}-{len(shown_elements())}"):
+    with st.container(key=key):
         # st.table wraps long texts, where st.dataframe cuts them off.
         st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
+
+
+def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
+    """Let the live texts of a table in the container ``key`` move with the sliders."""
+    for column, (title, texts) in enumerate(columns.items()):
+        for role, at, text in (
+            ("title", column, title),
+            *(("cell", row * len(columns) + column, text) for row, text in enumerate(texts)),
+        ):
+            for node, part in enumerate(_text_nodes(text)):
+                live.put(key, role, at, part, node)
+
+
+def _text_nodes(text: str) -> list[str]:
+    """The pieces of a live text that have one look, as a browser shows them: bold, code, or neither."""
+    nodes: list[list[str]] = [[]]
+    for part in text.parts if isinstance(text, LiveText) else ():
+        if isinstance(part, LiveText):
+            nodes[-1].append(part)
+            continue
+        first, *rest = re.split(r"\*\*|`|  \n", part)
+        nodes[-1].append(first)
+        nodes += [[piece] for piece in rest]
+    return [between("", pieces) for pieces in nodes if "".join(pieces).strip() or any(map(is_live, pieces))]
 
 
 _SHORT = 22  # digits and letters that take half of a phone
@@ -266,8 +296,8 @@ def _tensor(tensor: tuple[str, Shape] | None) -> str:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as text: 30,522 × 768."""
-    return " × ".join(f"{side:,}" for side in shape)
+    """A shape as text: 30,522 × 768; live if a side is."""
+    return between(" × ", map(grouped, shape))
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:

@@ -80,10 +80,10 @@ def key() -> str:
     return f"live-{len(_page().places)}"
 
 
-def put(key: str, role: str, at: int, value: object) -> None:
-    """Say that a text is in a container with a key: element number ``at`` of the role "value", "delta" or "text"."""
+def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
+    """Say that a text is in a container with a key: in text node ``node`` of element ``at`` of a role (see live.js)."""
     if (place := argument(value)) is not None:
-        _page().places.append({"key": key, "role": role, "at": at, "value": place})
+        _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
 
 def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:

@@ -66,9 +66,12 @@ function compare() {
 }
 
 const ROLES = {
+  label: "[data-testid=stMetricLabel]",
   value: "[data-testid=stMetricValue]",
   delta: "[data-testid=stMetricDelta]",
   text: ".live",
+  title: "[data-testid=stTable] thead th",
+  cell: "[data-testid=stTable] tbody td",
   group: "",
   node: "[data-testid=stMarkdownContainer]",
 };
@@ -82,11 +85,11 @@ function write() {
 }
 
 function writeTexts() {
-  for (const { key, role, at, value } of page.data.places) {
+  for (const { key, role, at, value, node } of page.data.places) {
     const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : 0);
+    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : (node ?? 0));
   }
 }
 

@@ -1,0 +1,107 @@
+"""Comparisons that follow the sliders: at other sizes they are what is read from the other model."""
+
+import random
+
+import pytest
+
+from bertcalc.controls.stops import SLIDERS, moved, stops
+from bertcalc.explore.compare import explain
+from bertcalc.explore.live_figures import LiveCase, live_components, live_explanation, live_figure, live_shapes
+from bertcalc.explore.model_refs import model_of_preset
+from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.families import FAMILIES
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.formula import symbolic_model
+from bertcalc.model.model import Model
+from bertcalc.text.live_numbers import OutsideError, evaluated, node_of
+from bertcalc.text.problem import InputError
+
+ALL = frozenset(SLIDERS)
+BASE = Case(model_of_preset("bert-base-uncased"))
+_FIRST = [next(iter(family.presets)) for family in FAMILIES.values()]
+
+
+def _moved(model: Model, rng: random.Random) -> Model:
+    """A model of the same structure after a move of a slider or two."""
+    while True:
+        config = model.config
+        for field in rng.sample(list(SLIDERS), rng.randrange(1, 3)):
+            config = moved(config, field, rng.choice(stops(config, field)))
+        other = Model(config, model.architecture)
+        if symbolic_model(other) is symbolic_model(model):
+            return other
+
+
+def _sizes(model: Model) -> dict[str, int]:
+    return {field: value for field, value in model.config.shared().items() if type(value) is int}
+
+
+@pytest.mark.parametrize("preset", _FIRST)
+@pytest.mark.parametrize("measure", QUANTITIES)
+def test_a_figure_is_that_of_the_moved_model(preset: str, measure: str) -> None:
+    rng = random.Random(f"{preset} {measure}")
+    model = model_of_preset(preset)
+    try:
+        figure = live_figure(measure, LiveCase(Case(model), ALL))
+    except InputError:  # memory that is not simulated
+        return
+    assert figure == QUANTITIES[measure].of(Case(model))
+    for _move in range(4):
+        other = _moved(model, rng)
+        try:
+            value = evaluated(node_of(figure), _sizes(other))
+        except OutsideError:  # a browser waits for the server there
+            continue
+        assert value == QUANTITIES[measure].of(Case(other))
+
+
+@pytest.mark.parametrize("preset", sorted(PRESETS)[::3])
+def test_components_and_shapes_are_those_of_the_moved_model(preset: str) -> None:
+    rng = random.Random(preset)
+    model = model_of_preset(preset)
+    other = _moved(model, rng)
+    for name, count in live_components(LiveCase(Case(model), ALL)).items():
+        assert evaluated(node_of(count), _sizes(other)) == components(other)[name]
+    shapes = live_shapes(LiveCase(Case(model), ALL))
+    there = live_shapes(LiveCase(Case(other)))
+    assert {name: evaluated(node_of(shape), _sizes(other)) for name, shape in shapes.items()} == there
+
+
+@pytest.mark.parametrize("preset", _FIRST)
+@pytest.mark.parametrize("measure", ["parameters", "forward", "weights", "training_memory"])
+@pytest.mark.parametrize("moves", [0, 1])
+def test_a_difference_adds_up_to_that_of_the_moved_model(preset: str, measure: str, moves: int) -> None:
+    """Each running total is the core's, unless it changes heads and hidden_size, or the embeddings, together."""
+    rng = random.Random(f"{preset} {measure} {moves}")
+    pair = [BASE, Case(model_of_preset(preset))]
+    sides = [LiveCase(case, ALL if at == moves else frozenset()) for at, case in enumerate(pair)]
+    try:
+        explanation = live_explanation(sides[0], sides[1], measure)
+        plain = explain(pair[0], pair[1], QUANTITIES[measure])
+    except InputError:
+        return
+    assert [part.total for part in explanation.parts if part.difference] == [
+        part.total for part in plain.parts if part.difference
+    ]
+    other = _moved(pair[moves].model, rng)
+    pair[moves] = Case(other)
+    there = explain(pair[0], pair[1], QUANTITIES[measure])
+    sizes = _sizes(other)
+    try:
+        totals = [evaluated(node_of(part.total), sizes) for part in explanation.parts]
+        ends = [evaluated(node_of(end), sizes) for end in (explanation.before, explanation.after)]
+        difference = sum(evaluated(node_of(part.difference), sizes) for part in explanation.parts)
+    except OutsideError:
+        return
+    assert ends == [there.before, there.after]
+    assert difference == there.difference
+    if not any("embedding_size" in {change.field for change in part.changes} for part in there.parts):
+        assert {part.total for part in there.parts} <= {there.before, *totals}
+
+
+def test_a_size_that_a_model_of_the_comparison_sets_does_not_follow() -> None:
+    fixed = LiveCase(BASE, ALL - {"num_hidden_layers"})
+    figure = live_figure("parameters", fixed)
+    wide = moved(BASE.model.config, "hidden_size", 1024)
+    sizes = {**_sizes(Model(wide)), "num_hidden_layers": 30}
+    assert evaluated(node_of(figure), sizes) == Model(wide).num_parameters()
