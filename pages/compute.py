@@ -27,7 +27,7 @@ show_convention(count)
 
 if view == "forward":
     forward.show_figures(count)
-    st.latex(forward.forward_formula(count, part_colors(look)))
+    forward.show_formula(count, part_colors(look))
     forward.show_parts(count, "compute")
     forward.show_verdict(count)
     forward.MODULES.around(forward.show_names, count)

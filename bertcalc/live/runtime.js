@@ -150,6 +150,23 @@ function scaled(figure, unit) {
 }
 const compact = (figure) => scaled(figure, "").replace(" ", "").replace("G", "B");
 
+function duration(seconds) {
+  const units = [
+    ["s", 1n, 120n],
+    ["min", 60n, 120n],
+    ["h", 3600n, 96n],
+  ];
+  const [unit, length] = units.find(([_unit, length, most]) => isLess(seconds, most * length)) ?? ["d", 86400n];
+  return `${fixed(divide(seconds, length))} ${unit}`;
+}
+
+function relative(count, other) {
+  const change = subtract(divide(count, other), 1n);
+  const isNegative = isLess(change, 0n);
+  const sign = isNegative ? "−" : isSame(change, 0n) ? "±" : "+";
+  return `${sign}${significant(multiply(isNegative ? -100n : 100n, change))}`;
+}
+
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const superscript = (exponent) => `${exponent}`.replace("-", "⁻").replace(/[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
 
@@ -252,6 +269,10 @@ const OPERATIONS = {
   scaled,
   compact,
   growth_words,
+  quotient: (part, whole) => fraction(part, whole),
+  nearest: round,
+  duration,
+  relative,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].

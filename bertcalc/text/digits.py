@@ -128,6 +128,17 @@ def figure(count: int, unit: str) -> str:
     return size(count) if unit == "bytes" else grouped(count)
 
 
+@mirrored
+def relative(count: Fraction | int, other: Fraction | int) -> str:
+    """Format by how much a number differs from another, in percent to three digits, without the sign: +12.3, −0.0406.
+
+    It is ±0 only if there is no difference.
+    """
+    change = Fraction(count) / other - 1
+    return f"{MINUS if change < 0 else '+' if change else '±'}{significant(100 * abs(change))}"
+
+
+@mirrored
 def duration(seconds: Fraction) -> str:
     """Format a duration in a suitable unit: 4.0 d, 81.4 h, 76.2 min."""
     for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):

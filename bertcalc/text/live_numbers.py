@@ -65,7 +65,31 @@ class LiveInt(Live, int):
 
 
 class LiveFraction(Live, Fraction):
-    """A fraction that follows from sizes; what is computed from it is not live."""
+    """A fraction that follows from sizes."""
+
+    def __add__(self, other: Any) -> Any:
+        return _computed("+", Fraction.__add__(self, other), self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _computed("+", Fraction.__radd__(self, other), other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _computed("-", Fraction.__sub__(self, other), self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _computed("-", Fraction.__rsub__(self, other), other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _computed("*", Fraction.__mul__(self, other), self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _computed("*", Fraction.__rmul__(self, other), other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _computed("/", Fraction.__truediv__(self, other), self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _computed("/", Fraction.__rtruediv__(self, other), other, self)
 
 
 class LiveFloat(Live, float):
@@ -117,8 +141,9 @@ def is_live(value: object) -> bool:
     return any(map(is_live, value)) if isinstance(value, tuple | list) else isinstance(value, Live)
 
 
-def _computed(operation: str, result: int, *values: Any) -> int:
-    return cast(int, live(result, LiveNode(operation, tuple(map(node_of, values))))) if type(result) is int else result
+def _computed(operation: str, result: Any, *values: Any) -> Any:
+    exact = type(result) in (int, Fraction)
+    return live(result, LiveNode(operation, tuple(map(node_of, values)))) if exact else result
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -193,6 +218,18 @@ def with_sign(difference: int, text: str) -> str:
 def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
     """Join the texts that are not empty."""
     return separator.join(filter(None, texts))
+
+
+@mirrored
+def quotient(part: int, whole: int) -> Fraction:
+    """The exact ratio of two integers."""
+    return Fraction(part, whole)
+
+
+@mirrored
+def nearest(number: Fraction | int) -> int:
+    """The nearest integer; of two that are equally near, the even one."""
+    return round(number)
 
 
 def fill(message: str, **values: Any) -> str:
