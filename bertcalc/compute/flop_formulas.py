@@ -9,7 +9,7 @@ import sympy
 
 from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
-from bertcalc.compute.flops import PYTORCH, Convention, Part, Phase, at_masked, by_name, by_part, tokens, total
+from bertcalc.compute.flops import PYTORCH, Convention, CostRow, Part, Phase, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
 from bertcalc.model.formula_printers import latex
@@ -64,9 +64,16 @@ def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
 
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
+def name_expressions(steps: Letters, convention: Convention) -> tuple[CostRow, ...]:
+    """The rows of ``by_name`` with sympy.Expr as copies and costs."""
+    return tuple(by_name(steps, convention))
+
+
+@checked
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
     """The forward cost of one copy of each step and module by name; "" is the whole model."""
-    return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}
+    return {row.name: write(_layers_first(row.cost)) for row in name_expressions(steps, convention)}
 
 
 @checked

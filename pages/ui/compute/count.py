@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.flop_formulas import Letters, letters, part_expressions, total_expression
+from bertcalc.compute.flop_formulas import Letters, letters, name_expressions, part_expressions, total_expression
 from bertcalc.compute.flops import (
     Convention,
+    CostRow,
     Part,
     Phase,
     as_stated,
+    by_name,
     by_part,
     has_masked_head,
     masked_positions,
@@ -92,6 +94,13 @@ class Count(NamedTuple):
         formula = total_expression(self.letters, self.convention, phase)
         whole: int = with_formula(total(self.steps, self.convention, phase), formula, self.values)
         return whole
+
+    @property
+    def rows(self) -> list[CostRow]:
+        """The copies and the cost of every module and step, live."""
+        rows = by_name(self.steps, self.convention)
+        live_rows: list[CostRow] = with_formulas(rows, [*name_expressions(self.letters, self.convention)], self.values)
+        return live_rows
 
     @property
     def tokens(self) -> int:

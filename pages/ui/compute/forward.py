@@ -6,13 +6,13 @@ import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
-from bertcalc.compute.flops import Part, Phase, by_name, by_part, total, unknown_training
+from bertcalc.compute.flops import Part, Phase, by_part, total, unknown_training
 from bertcalc.explore.factor_formulas import growths
 from bertcalc.model.modules import split_layer
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.text.digits import scaled
-from bertcalc.text.live_numbers import grouped, joined, nearest, quotient
+from bertcalc.text.live_numbers import fill, grouped, joined, nearest, quotient
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _
@@ -93,7 +93,7 @@ def show_parts(count: Count, place: str) -> None:
 
 def show_names(count: Count) -> None:
     """Show every module, and every step outside of modules: formula, cost, and the share of all copies."""
-    rows = by_name(count.steps, count.convention)
+    rows = count.rows
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
     layers = {row.name.partition(".*")[0] for row in rows if "*" in row.name}
@@ -104,7 +104,8 @@ def show_names(count: Count) -> None:
         # The formula of a module with all layers is too wide for a column, and stands at the top of the page.
         formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
         share = percent(row.copies * row.cost, whole)
-        cells.append((module, formula, f"{row.cost:,}", f"{row.copies:,}\N{NO-BREAK SPACE}×", share))
+        copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)
+        cells.append((module, formula, grouped(row.cost), copies, share))
     titles = (_("Module"), _("Formula of one"), _("One, {unit}").format(unit=unit), _("Copies"), _("Share"))
     show_rows(titles, cells, _("What each module computes in a forward pass"))
 

@@ -78,7 +78,10 @@ def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, uni
     return {
         "label": fill(
             f"{letter} = {{written}} = {{numbers}} = {{total:,}} {{unit}}",
-            **{"written": written, "numbers": numbers, "total": total, "unit": unit},
+            written=written,
+            numbers=numbers,
+            total=total,
+            unit=unit,
         ),
         "lines": [
             {"is": "line", "parts": [{"is": "start", "parts": start}, {"is": "sum", "parts": parts}]}
