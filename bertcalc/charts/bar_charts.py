@@ -24,6 +24,7 @@ from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.text.live_numbers import fill, largest, mirrored, smallest
 
 _MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
@@ -152,24 +153,47 @@ class PieceBar(NamedTuple):
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
     """The data of the chart: a row for each piece, and a row for the end of each bar."""
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
-    least, most = min(ends), max(ends)
-    # The share of the width for the longest label.
-    needed = FONT * max(ems(bar.label) for bar in bars) + 12
-    share, span = min(0.6, needed / _WIDTH), float((most - least) or 1)
-    room = most + span * share / (1 - share)
-    ending = {"room": room, "most": float(most), "span": span, "needed": needed}
+    least, most = smallest(ends), largest(ends)
+    span = largest((most - least, 1))
+    needed = label_room([bar.label for bar in bars], FONT)
+    ending = {"room": with_room(most, span, needed, _WIDTH), "most": most, "span": span, "needed": needed}
     rows: list[dict[str, object]] = []
     for order, bar in enumerate(bars):
         name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
         whole = {"name": name, "order": order}
         for kind, start, end, piece_name, filled, figures in bar.pieces:
-            place = {"kind": kind, "start": float(start), "end": float(end), "middle": (start + end) / 2}
-            inside = piece_name if end - start > (most - least) * 0.013 * (len(piece_name) + 1) else ""
-            tip = f"{piece_name} {end - start:,}" if piece_name else bar.label
+            place = {"kind": kind, "start": start, "end": end, "middle": middle(start, end)}
+            inside = if_wide(end - start, span, piece_name)
+            tip = fill("{name} {count:,}", name=piece_name, count=end - start) if piece_name else bar.label
             rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
-        last = float(max((end for piece in bar.pieces for end in (piece.start, piece.end)), default=0))
+        last = largest([end for piece in bar.pieces for end in (piece.start, piece.end)])
         rows.append({**whole, "at": last, "label": bar.label, **ending, **bar.figures})
     return of_rows(rows)
+
+
+@mirrored
+def label_room(labels: tuple[str, ...] | list[str], font: int) -> float:
+    """The pixels for the longest label, in a font of this size."""
+    return font * max(map(ems, labels)) + 12
+
+
+@mirrored
+def with_room(most: int, span: int, needed: float, width: int) -> float:
+    """The end of an axis that leaves ``needed`` pixels of the width for labels, but never more than 60 %."""
+    share = min(0.6, needed / width)
+    return most + span * share / (1 - share)
+
+
+@mirrored
+def middle(start: int, end: int) -> float:
+    """The middle of a piece."""
+    return (start + end) / 2
+
+
+@mirrored
+def if_wide(length: int, span: int, name: str) -> str:
+    """The name of a piece if there is room for it inside; otherwise none."""
+    return name if length > span * 0.013 * (len(name) + 1) else ""
 
 
 @lru_cache

@@ -230,6 +230,16 @@ function widened(limit, largest) {
   return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
 }
 
+const label_room = (labels, font) => Number(font) * Math.max(...labels.map(ems)) + 12;
+
+function with_room(most, span, needed, width) {
+  const share = Math.min(0.6, needed / Number(width));
+  return Number(most) + (Number(span) * share) / (1 - share);
+}
+
+const middle = (start, end) => Number(start + end) / 2;
+const if_wide = (length, span, name) => (Number(length) > Number(span) * 0.013 * ([...name].length + 1) ? name : "");
+
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
 
@@ -252,6 +262,7 @@ const OPERATIONS = {
   distance: (count, other) => absolute(count - other),
   unless_same: (count, other) => (count === other ? NaN : Number(other)),
   if_same: (count, other, text) => (isSame(count, other) ? text : ""),
+  if_between: (low, count, high, inside, outside) => (isLess(count, low) || isLess(high, count) ? outside : inside),
   with_sign: (difference, text) => (difference ? (difference < 0n ? "−" : "+") + text : ""),
   ems,
   first_fitting,
@@ -273,6 +284,10 @@ const OPERATIONS = {
   nearest: round,
   duration,
   relative,
+  label_room,
+  with_room,
+  middle,
+  if_wide,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].

@@ -209,6 +209,12 @@ def if_same(count: int, other: int, text: str) -> str:
 
 
 @mirrored
+def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
+    """One of two texts: whether a count is in a range, both ends included."""
+    return inside if low <= count <= high else outside
+
+
+@mirrored
 def with_sign(difference: int, text: str) -> str:
     """The text of a difference with its sign; none for 0."""
     return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""

@@ -139,13 +139,13 @@ def test_an_architecture_does_not_differ_from_itself() -> None:
 
 def test_the_parts_of_bert_base_are_counted_by_formulas() -> None:
     table = structure(view="parts").table[0].value
-    shown = dict(zip(table["Modules"], table["How many"], strict=True))
-    assert shown["Dropout"] == r"$3 L + 1 = 3 \cdot 12 + 1 = 37$"
-    assert shown["LayerNorm"] == r"$2 L + 1 = 2 \cdot 12 + 1 = 25$"
-    assert shown["Linear"] == r"$6 L + 1 = 6 \cdot 12 + 1 = 73$"
-    assert shown["named dense"] == r"$3 L + 1 = 3 \cdot 12 + 1 = 37$"
-    assert shown["GELUActivation"] == "$L = 12$"
-    assert shown["Tanh"] == "$1$"
+    shown = dict(zip(table["Modules"], zip(table["How many"], table["In numbers"], strict=True), strict=True))
+    assert shown["Dropout"] == ("$3 L + 1$", "3 · 12 + 1 = 37")
+    assert shown["LayerNorm"] == ("$2 L + 1$", "2 · 12 + 1 = 25")
+    assert shown["Linear"] == ("$6 L + 1$", "6 · 12 + 1 = 73")
+    assert shown["named dense"] == ("$3 L + 1$", "3 · 12 + 1 = 37")
+    assert shown["GELUActivation"] == ("$L$", "12")
+    assert shown["Tanh"] == ("$1$", "1")
 
 
 def test_the_parts_say_where_they_are() -> None:

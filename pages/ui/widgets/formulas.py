@@ -1,14 +1,14 @@
 """Formulas as the pages show them: with letters, with numbers, and the result."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from bertcalc import Config
 from bertcalc.forward.walk import Stop
-from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula
+from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula, in_numbers
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.text.digits import latex_number
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell.i18n import _
 
 
@@ -49,9 +49,11 @@ def _text_latex(text: str) -> str:
     return text
 
 
-def count_formula(formula: Formula, config: Config, count: int) -> str:
-    """LaTeX for a number of modules: letters = numbers = result, without repeating equal ones."""
-    return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
+def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
+    """The text of a number of modules: its formula with numbers, and the result, if they differ."""
+    if not formula.expression.args:
+        return grouped(count)
+    return fill("{numbers} = {count:,}", numbers=in_numbers(formula.expression, sizes), count=count)
 
 
 def stop_formula(model: Model, stop: Stop, formulas: Sequence[Formula]) -> str:
