@@ -160,6 +160,8 @@ function duration(seconds) {
   return `${fixed(divide(seconds, length))} ${unit}`;
 }
 
+const decimal = (value, places) => fixed(value, split(value)[1] === 1n ? 0 : Number(places));
+
 function relative(count, other) {
   const change = subtract(divide(count, other), 1n);
   const isNegative = isLess(change, 0n);
@@ -169,6 +171,12 @@ function relative(count, other) {
 
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const superscript = (exponent) => `${exponent}`.replace("-", "⁻").replace(/[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
+
+function on_paper(value) {
+  if (isLess(value, 1000000n)) return isLess(value, 1000n) ? brief(value, 4) : grouped(round(value));
+  const [figure, exponent] = powers(value, 4);
+  return `${figure} × 10${superscript(exponent)}`;
+}
 
 function growth_words([before, after, terms, sizes], message, stays, mostly, follows) {
   if (isSame(before, after) || isSame(before, 0n)) return "";
@@ -284,6 +292,8 @@ const OPERATIONS = {
   nearest: round,
   duration,
   relative,
+  decimal,
+  on_paper,
   label_room,
   with_room,
   middle,

@@ -141,9 +141,10 @@ def is_live(value: object) -> bool:
     return any(map(is_live, value)) if isinstance(value, tuple | list) else isinstance(value, Live)
 
 
-def _computed(operation: str, result: Any, *values: Any) -> Any:
-    exact = type(result) in (int, Fraction)
-    return live(result, LiveNode(operation, tuple(map(node_of, values)))) if exact else result
+def _computed(operation: str, result: Result, *values: Any) -> Result:
+    if type(result) not in (int, Fraction):
+        return result
+    return cast(Result, live(result, LiveNode(operation, tuple(map(node_of, values)))))
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:

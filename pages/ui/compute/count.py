@@ -7,6 +7,7 @@ import streamlit as st
 
 from bertcalc.compute.flop_formulas import Letters, letters, name_expressions, part_expressions, total_expression
 from bertcalc.compute.flops import (
+    PYTORCH,
     Convention,
     CostRow,
     Part,
@@ -107,6 +108,11 @@ class Count(NamedTuple):
         """The number of tokens in the batch, live."""
         number: int = with_formula(tokens(self.steps), tokens(self.letters), self.values)
         return number
+
+    @property
+    def of_pytorch(self) -> "Count":
+        """The same call, counted as PyTorch counts it."""
+        return self._replace(convention=PYTORCH, steps=run(self.choice.model, self.call))
 
     @property
     def of_preset(self) -> "Count | None":
