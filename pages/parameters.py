@@ -10,16 +10,16 @@ from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text.live_numbers import grouped
 from pages.ui.parameters import answer
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
 from pages.ui.widgets.bars import OPEN, WHOLE, draw_bars, open_clicked, openable_in, parameter_bars, preset_of
-from pages.ui.widgets.formulas import node_formula
 from pages.ui.widgets.growth import times
 from pages.ui.widgets.metrics import show_metric, show_total
 from pages.ui.widgets.numbers import percent
-from pages.ui.widgets.total_formula.show import show_total_formula
+from pages.ui.widgets.total_formula.show import show_part_formula, show_total_formula
 
 choice = current_choice()
 model = choice.model
@@ -28,7 +28,7 @@ components = live_reading(totals_by_component, model)
 
 if not presenting():
     with st.container(key="answer"):
-        st.markdown(answer.sentence(choice))
+        live.markdown(answer.sentence(choice))
         st.page_link("lecture.py", label=_("Take the tour →"))
 
 difference = total - preset_of(choice).model.num_parameters()
@@ -49,7 +49,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_("Click a bar, or choose here, to open a part of the model"))
     else:
         bars = parameter_bars(choice, opened)
-        st.latex(node_formula(model, opened, sum(bars.figures.values())))
+        show_part_formula(model, opened, sum(bars.figures.values()))
 draw_bars(
     bars,
     "parameters",

@@ -131,6 +131,18 @@ class Model(core.Model):
             return self.changed(config, architecture)
         return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
 
+    def interactive_page(self, url: str = "") -> str:
+        """One HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in it.
+
+        >>> page = load("bert-base-uncased").interactive_page()
+        >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000
+        (True, True)
+        """
+        from bertcalc.charts.colors import COLORS
+        from bertcalc.export.interactive_page import interactive_page
+
+        return interactive_page(self, COLORS["light"], url=url)
+
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")
 

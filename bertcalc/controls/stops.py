@@ -50,6 +50,13 @@ SLIDERS: dict[str, tuple[int, int, int]] = {
     "num_attention_heads": (1, 32, 1),
     "intermediate_size": (256, 8_192, 256),
 }
+WORDS: dict[str, str] = {
+    "vocab_size": N_("Vocabulary"),
+    "hidden_size": N_("Hidden size"),
+    "num_hidden_layers": N_("Layer count"),
+    "num_attention_heads": N_("Head count"),
+    "intermediate_size": N_("Feed-forward size"),
+}
 _MOST = 256  # stops of a slider: a mouse cannot hit more
 _MULTIPLES = 8  # the highest multiple of H, if intermediate_size is a multiple of it
 

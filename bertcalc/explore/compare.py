@@ -35,9 +35,10 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-_COUNTED: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
+# For one more, several more, one fewer, several fewer.
+COUNTED_PHRASES: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
 # Each additional layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
-_ALIKE = _COUNTED.keys() - {"hidden_size", "num_attention_heads"}
+COST_ALIKE = COUNTED_PHRASES.keys() - {"hidden_size", "num_attention_heads"}
 # Phrases for each switch: turned on, turned off.
 _SWITCHED: dict[str, tuple[str, str]] = {
     "add_pooling_layer": (N_("with a pooler"), N_("without a pooler")),
@@ -66,7 +67,7 @@ class FieldChange(NamedTuple):
     @property
     def counted(self) -> bool:
         """Whether the field counts something, as in "12 more layers"."""
-        return self.field in _COUNTED
+        return self.field in COUNTED_PHRASES
 
     def sentence(self, *, alone: bool = True) -> tuple[str, dict[str, str]]:
         """An English phrase with placeholders, and their values; ``alone`` if no other field changes with it."""
@@ -77,9 +78,9 @@ class FieldChange(NamedTuple):
             return N_("{count} layers, each with its own weights"), {"count": f"{-sharing:,}"}
         if field == "type_vocab_size" and not after:
             return N_("without segment types"), {}
-        if field in _COUNTED:
+        if field in COUNTED_PHRASES:
             growth = after - before
-            phrases = _COUNTED[field][2 * (growth < 0) :]
+            phrases = COUNTED_PHRASES[field][2 * (growth < 0) :]
             return phrases[abs(growth) > 1], {"count": f"{abs(growth):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
@@ -132,7 +133,7 @@ class Attribution(NamedTuple):
     def each(self) -> int | None:
         """The difference per added or removed layer, row or unit; None if they do not all cost the same."""
         match self.changes:
-            case [FieldChange(field, before, after)] if field in _ALIKE:
+            case [FieldChange(field, before, after)] if field in COST_ALIKE:
                 cost: int = self.difference // (after - before)
                 return cost
         return None

@@ -214,6 +214,40 @@ function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
   return grown.length && far ? mostly.replace("{letters}", reason) : reason;
 }
 
+function phraseOf([phrases, before, after]) {
+  const growth = after - before;
+  const at = phrases.length === 1 ? 0 : 2 * (growth < 0n) + (absolute(growth) > 1n);
+  return phrases[at].replace("{count}", grouped(absolute(growth)));
+}
+
+// The sentence of the first page: see SentencePart in pages/ui/parameters/answer.py.
+function change_words(parts, messages) {
+  const [has, otherwise, same, more, inAll, whole, each, comma] = messages;
+  const changed = parts.filter(([_phrases, before, after]) => before !== after);
+  if (!changed.length) return "";
+  const counting = changed.filter((part) => part[3] !== 0n);
+  const away = (part) => absolute(part[3]);
+  const ranked = [...(counting.length ? counting : changed)].sort((a, b) => (away(a) < away(b) ? 1 : away(a) > away(b) ? -1 : 0));
+  const named = ranked.slice(0, 3);
+  const list = named.map(phraseOf).join(comma);
+  const difference = signed_count(changed.reduce((sum, part) => sum + part[3], 0n));
+  const write = (message, values) =>
+    Object.entries(values).reduce((text, [name, value]) => text.replace(`{${name}}`, value), message);
+  let words;
+  if (!counting.length) words = write(same, { changes: list });
+  else if (counting.length > 1) {
+    words = write(inAll, { changes: counting.length > 3 ? write(more, { changes: list }) : list, difference });
+  } else {
+    const [[_phrases, before, after, cost, alike]] = counting;
+    const amount = alike ? floor(fraction(cost, after - before)) : 0n;
+    const isEach = amount && amount !== absolute(cost);
+    words = isEach
+      ? write(each, { changes: list, "each:,": grouped(amount) })
+      : write(whole, { changes: list, difference });
+  }
+  return write(named.every((part) => part[5]) ? has : otherwise, { changes: words });
+}
+
 const EMS = new Map([...[..." ,.·()iljI"].map((sign) => [sign, 0.25]), ...[..."%Mm"].map((sign) => [sign, 0.83])]);
 const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]/;
 const ems = (text) => [...text].reduce((sum, sign) => sum + (EMS.get(sign) ?? (WIDE.test(sign) ? 1 : 0.52)), 0);
@@ -298,6 +332,7 @@ const OPERATIONS = {
   with_room,
   middle,
   if_wide,
+  change_words,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].

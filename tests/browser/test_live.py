@@ -23,6 +23,7 @@ from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown, totals_by_component
 from bertcalc.text.live_numbers import MIRRORED, evaluated, node_of
+from pages.ui.parameters.answer import SentencePart
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = (ROOT / "bertcalc" / "live" / "runtime.js").read_text(encoding="utf-8")
@@ -94,6 +95,19 @@ def _growth(rng: random.Random) -> FigureGrowth:
     return FigureGrowth(*_two(rng), terms, sizes)
 
 
+def _sentence_part(rng: random.Random) -> SentencePart:
+    phrases = rng.choice((("1 more", "{count} more", "1 fewer", "{count} fewer"), ("without a pooler",)))
+    before, after = _two(rng)
+    steps = after - before
+    alike = bool(steps) and rng.random() < 0.5
+    difference = steps * rng.randrange(1, 9) if alike else rng.choice((0, 1, -1)) * _count(rng)
+    return SentencePart(phrases, before, after, difference, alike=alike, counted=rng.random() < 0.7)
+
+
+_MESSAGES = (
+    *("Yours has {changes}.", "Yours: {changes}.", "{changes}, with the same count", "{changes} and other changes"),
+    *("{changes}, {difference} in all", "{changes}, {difference}", "{changes}, {each:,} each", ", "),
+)
 ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "grouped": lambda rng: (rng.choice((1, -1)) * _count(rng) ** 2,),
     "plain": lambda rng: (_count(rng),),
@@ -119,6 +133,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
+    "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
 }
 
 

@@ -59,8 +59,13 @@ def total(app: AppTest) -> str:
 
 def total_formula(app: AppTest) -> dict[str, Any]:
     """What the page gives to the component that draws the total's formula."""
-    texts: dict[str, Any] = _as_drawn(component(app, "total_formula"))
-    return texts
+    return drawn_formula(app, "total-formula")
+
+
+def drawn_formula(app: AppTest, key: str) -> dict[str, Any]:
+    """What the page gives to the component that draws a formula."""
+    drawn = (_as_drawn(json.loads(each.proto.json)) for each in app.get("bidi_component"))
+    return next(dict(data) for data in drawn if data.get("key") == key)
 
 
 def _as_drawn(data: Any) -> Any:

@@ -7,7 +7,7 @@ from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.families import CLASSES, PRESETS
 from tests.examples import examples, sampled
 from tests.oracle import Case
-from tests.pages.apptest import move, open_app, total, total_formula
+from tests.pages.apptest import drawn_formula, move, open_app, total, total_formula
 from tests.strategies import chosen_models
 
 
@@ -63,9 +63,9 @@ def test_a_preset_has_its_pooler_and_brings_it_back() -> None:
 def test_opening_one_layer_shows_its_formula() -> None:
     app = open_app()
     app.selectbox(key="open").select("encoder.layer.*").run()
-    node = app.latex[0].value
-    assert "4 H^{2} + 2 H I + 9 H + I" in node
-    assert "7{,}087{,}872" in node
+    written = drawn_formula(app, "part-formula")["label"]
+    assert written.startswith("4H² + 2HI + 9H + I = 4 · 768² + 2 · 768 · 3,072 + ")
+    assert written.endswith(" = 7,087,872")
 
 
 def test_what_is_open_survives_an_architecture_without_it() -> None:

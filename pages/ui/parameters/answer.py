@@ -1,26 +1,88 @@
 """The answer to the question of the first page: BERT's count, and how the present model differs from it."""
 
+from collections.abc import Iterator
 from functools import cache
+from typing import Any, NamedTuple
 
-from bertcalc.explore.compare import Attribution, Explanation, explain
+from sympy import Integer
+
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.compare import COST_ALIKE, COUNTED_PHRASES, Attribution, FieldChange, explain
+from bertcalc.explore.model_refs import FIELDS, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.live.live_formulas import live_size, node_of_formula
+from bertcalc.model.formula import SYMBOLS, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES
 from bertcalc.model.totals import totals_by_part
+from bertcalc.text.digits import signed_count
+from bertcalc.text.live_numbers import evaluated, fill, is_live, joined, live, mirrored
 from pages.ui.compare.compare_words import signed
-from pages.ui.shell.i18n import _, in_a_row, listed
+from pages.ui.shell.i18n import _, in_a_row, listed, space
 from pages.ui.shell.sidebar import Choice
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
 _NAMED = 3  # parts of a difference
+_SIZES = [field for field in FIELDS if field in SLIDERS]
+
+
+class SentencePart(NamedTuple):
+    """A change of a model: its phrases, the field's values, the difference that it makes.
+
+    The phrases are for one more, several more, one fewer and several fewer; a single phrase is for all. ``alike`` says
+    whether each layer, row or unit makes the same difference; ``counted`` whether the field counts something.
+    """
+
+    phrases: tuple[str, ...]
+    before: int
+    after: int
+    difference: int
+    alike: bool = False
+    counted: bool = True
+
+    @property
+    def phrase(self) -> str:
+        growth = self.after - self.before
+        at = 0 if self.phrases[1:] == () else 2 * (growth < 0) + (abs(growth) > 1)
+        return self.phrases[at].format(count=f"{abs(growth):,}")
+
+
+@mirrored
+def change_words(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
+    """A sentence with the changes that make the largest difference, and the difference; empty without a change.
+
+    ``messages`` are a sentence of counted changes, one of others, and those of ``_messages``.
+    """
+    has, otherwise, same, more, in_all, whole, each, comma = messages
+    changed = [part for part in parts if part.before != part.after]
+    if not changed:
+        return ""
+    counting = [part for part in changed if part.difference]
+    named = sorted(counting or changed, key=lambda part: -abs(part.difference))[:_NAMED]
+    changes = comma.join(part.phrase for part in named)
+    difference = signed_count(sum(part.difference for part in changed))
+    if not counting:
+        words = same.format(changes=changes)
+    elif counting[1:]:
+        words = in_all.format(
+            changes=more.format(changes=changes) if counting[_NAMED:] else changes, difference=difference
+        )
+    else:
+        [part] = counting
+        amount = part.difference // (part.after - part.before) if part.alike else 0
+        if amount and amount != abs(part.difference):
+            words = each.format(changes=changes, each=amount)
+        else:
+            words = whole.format(changes=changes, difference=difference)
+    return (has if all(part.counted for part in named) else otherwise).format(changes=words)
 
 
 def sentence(choice: Choice) -> str:
     """The answer as Markdown: the published counts, and the present model's."""
     present = yours(choice)
-    return in_a_row([published(), present and f"**{present}**"])
+    return in_a_row([published(), fill("**{present}**", present=present) if present or is_live(present) else ""])
 
 
 def published() -> str:
@@ -36,15 +98,14 @@ def published() -> str:
 def yours(choice: Choice) -> str:
     """Describe how the present model differs, with exact numbers; empty for bert-base-uncased itself.
 
-    It is compared with its preset in the same architecture, as under the total; an unchanged preset is compared with
-    bert-base-uncased.
+    It is compared with its preset in the same architecture, as under the total; the preset with bert-base-uncased.
     """
     base, start = (_model(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
-    changed = _explained(start, choice.model)
-    if not changed.parts and family_of(start.config) != _FAMILY:
+    parts = _parts(start, choice.model)
+    if family_of(start.config) != _FAMILY and not any(part.before != part.after for part in parts):
         return _of_another_family(choice, base, start)
-    why = Explanation(0, 0, []) if changed.parts else _explained(base, start)
-    return in_a_row([_start(choice, why), _changed(changed)])
+    same_family = family_of(start.config) == _FAMILY
+    return joined(space(), (_start(choice, _parts(base, start) if same_family else ()), _changed(parts)))
 
 
 def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
@@ -65,15 +126,15 @@ def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
     return message.format(name=name, count=count, difference=abs(difference), base=DEFAULT_PRESET, parts=parts)
 
 
-def _start(choice: Choice, why: Explanation) -> str:
+def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:
     """A sentence with the preset's count in this architecture; empty for bert-base-uncased as BertModel."""
     preset, architecture = choice.preset, choice.architecture
     count, name = _count(preset, architecture), _named_preset(choice)
     if preset == DEFAULT_PRESET:
         message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
-    if why.parts:
-        return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=_words(why))
+    if changes := change_words(why, ("{changes}", "{changes}", *_messages())):
+        return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=changes)
     return _("{name} has {count:,}.").format(name=name, count=count)
 
 
@@ -85,45 +146,57 @@ def _named_preset(choice: Choice) -> str:
     return _("{preset} as {architecture}").format(preset=preset, architecture=architecture)
 
 
-def _changed(explanation: Explanation) -> str:
+def _changed(parts: tuple[SentencePart, ...]) -> str:
     """A sentence with the fields that differ from the preset; empty if none does."""
-    if not explanation.parts:
-        return ""
-    counted = all(change.counted for part in _named(explanation) for change in part.changes)
-    return (_("Yours has {changes}.") if counted else _("Yours: {changes}.")).format(changes=_words(explanation))
+    return change_words(parts, (_("Yours has {changes}."), _("Yours: {changes}."), *_messages()))
 
 
-def _words(explanation: Explanation) -> str:
-    """The changes that contribute most to a difference, and the difference itself."""
-    counting = [part for part in explanation.parts if part.difference]
-    changes = listed(map(_phrase, _named(explanation)))
-    if not counting:
-        return _("{changes}, with the same count").format(changes=changes)
-    if len(counting) > 1:
-        if counting[_NAMED:]:
-            changes = _("{changes} and other changes").format(changes=changes)
-        return _("{changes}, {difference} in all").format(changes=changes, difference=signed(explanation.difference))
-    amount = counting[0].each()
-    if amount is None or amount == abs(explanation.difference):
-        return _("{changes}, {difference}").format(changes=changes, difference=signed(explanation.difference))
-    return _("{changes}, {each:,} each").format(changes=changes, each=amount)
+def _messages() -> tuple[str, ...]:
+    return (
+        _("{changes}, with the same count"),
+        _("{changes} and other changes"),
+        _("{changes}, {difference} in all"),
+        _("{changes}, {difference}"),
+        _("{changes}, {each:,} each"),
+        _(", "),
+    )
 
 
-def _named(explanation: Explanation) -> list[Attribution]:
-    """The largest parts of the difference; if the counts are equal, the parts that change something else."""
-    parts = [part for part in explanation.parts if part.difference] or explanation.parts
-    return sorted(parts, key=lambda part: -abs(part.difference))[:_NAMED]
+def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
+    """The changes from one model to another; live if only sizes of sliders differ."""
+    before, after = values_of(start), values_of(goal)
+    differing = {field for field in FIELDS if before.get(field) != after.get(field)}
+    if differing <= {*_SIZES} and symbolic_model(start) is symbolic_model(goal):
+        return tuple(_live_parts(start, goal))
+    explanation = explain(Case(start), Case(goal), QUANTITIES["parameters"])
+    return tuple(map(_part, explanation.parts))
 
 
-def _phrase(part: Attribution) -> str:
-    """The changed fields in words, without a number of heads that only follows another field."""
+def _live_parts(start: Model, goal: Model) -> Iterator[SentencePart]:
+    """A part for each slider, as if they were moved one after another in the order of FIELDS."""
+    config, sizes = start.config, goal.config.shared()
+    formula: Any = symbolic_model(goal).num_parameters()
+    totals = [start.num_parameters()]
+    fields = [field for field in _SIZES if config.has(field)]
+    for at, field in enumerate(fields):
+        later = {SYMBOLS[other]: getattr(config, other) for other in fields[at + 1 :]}
+        node = node_of_formula(formula.xreplace({symbol: Integer(value) for symbol, value in later.items()}))
+        totals.append(live(int(evaluated(node, sizes)), node))
+        phrases = tuple(map(_, COUNTED_PHRASES[field]))
+        before, after = getattr(config, field), live_size(field, sizes[field])
+        yield SentencePart(phrases, before, after, totals[-1] - totals[-2], alike=field in COST_ALIKE)
+
+
+def _part(part: Attribution) -> SentencePart:
+    """A change that does not move, with its phrase: without a number of heads that only follows another field."""
     changes = [change for change in part.changes if change.field != "num_attention_heads"] or part.changes
     sentences = (change.sentence(alone=len(changes) == 1) for change in changes)
-    return listed(_(message).format(**values) for message, values in sentences)
-
-
-def _explained(before: Model, after: Model) -> Explanation:
-    return explain(Case(before), Case(after), QUANTITIES["parameters"])
+    phrase = listed(_(message).format(**values) for message, values in sentences)
+    counted = all(change.counted for change in part.changes)
+    match part.changes:
+        case [FieldChange(field, before, after)] if field in COST_ALIKE:
+            return SentencePart((phrase,), before, after, part.difference, alike=True, counted=counted)
+    return SentencePart((phrase,), 0, 1, part.difference, counted=counted)
 
 
 @cache

@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from bertcalc.text import Translate
-from bertcalc.text.live_numbers import between, fill
+from bertcalc.text.live_numbers import between, fill, is_live
 from pages.server.upstream.streamlit_internals import session_value
 from pages.ui.session import address
 
@@ -102,10 +102,14 @@ def with_colon(name: str, text: str) -> str:
     return fill(_("{name}: {what}"), name=name, what=text)
 
 
+def space() -> str:
+    """What is between two sentences."""
+    return _("{first} {second}").format(first="", second="")
+
+
 def in_a_row(sentences: Iterable[str]) -> str:
     """Join sentences; between Chinese ones there is no space."""
-    space = _("{first} {second}").format(first="", second="")
-    return between(space, filter(None, sentences))
+    return between(space(), (sentence for sentence in sentences if sentence or is_live(sentence)))
 
 
 @lru_cache

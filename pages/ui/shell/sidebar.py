@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc import Config
-from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.config.fields import EVERY_LETTER, is_int
 from bertcalc.controls.chosen_model import DECIMALS, NUMBERS, OPTIONS, SWITCHES, ChosenModel
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.families import CLASSES, FAMILIES
@@ -79,7 +79,7 @@ def sizes(page: str) -> dict[str, int]:
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config
-    return {field: getattr(config, field) for field in EVERY_LETTER if config.has(field)}
+    return {field: value for field, value in config.shared().items() if is_int(value)}
 
 
 def choose(page: str) -> None:

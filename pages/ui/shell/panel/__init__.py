@@ -14,7 +14,7 @@ from bertcalc.config import LETTERS, Problem
 from bertcalc.config.fields import EVERY_LETTER, MEANINGS
 from bertcalc.controls.chosen_model import NAMES
 from bertcalc.controls.model_history import ModelHistory
-from bertcalc.controls.stops import SLIDERS, Locks, alike, followers, stops
+from bertcalc.controls.stops import SLIDERS, WORDS, Locks, alike, followers, stops
 from bertcalc.families.presets import PRESETS
 from bertcalc.text import N_
 from bertcalc.text.amounts import whole
@@ -36,13 +36,6 @@ _DRAWN = st.components.v2.component(
     # In braces, to return nothing: Streamlit calls what a component returns when it is removed.
     js="export default ({ data }) => { dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data })); };",
 )
-WORDS: dict[str, str] = {
-    "vocab_size": N_("Vocabulary"),
-    "hidden_size": N_("Hidden size"),
-    "num_hidden_layers": N_("Layer count"),
-    "num_attention_heads": N_("Head count"),
-    "intermediate_size": N_("Feed-forward size"),
-}
 # The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if it writes others.
 _STREAMLIT_TEXTS = (
     *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),

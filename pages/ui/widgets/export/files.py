@@ -6,10 +6,12 @@ from functools import partial
 from typing import NamedTuple
 
 from bertcalc.charts.blocks import png, svg
+from bertcalc.charts.colors import COLORS
 from bertcalc.explore.quantities import Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula_tables import component_table, flops_formula
+from bertcalc.export.interactive_page import interactive_page
 from bertcalc.export.report import Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table
@@ -42,11 +44,17 @@ def model_files(
     """
     model, stem = choice.model, stem_of(choice)
     make_report = partial(_report, choice, batch, place, _, settings)
+
+    def make_page() -> bytes:
+        page = interactive_page(model, COLORS["light"], url=place.url, language=place.language, _=_)
+        return page.encode()
+
     return [
         File("config.json", "config.json", "application/json", lambda: hf_json.write(model).encode()),
         File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(model).encode()),
         File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(make_report()).encode()),
         File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(make_report()).encode()),
+        File(_("Interactive page, HTML"), f"{stem}-interactive.html", "text/html", make_page),
     ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from bertcalc.config.fields import field_named, is_int
 from bertcalc.live.live_formulas import live_reading, live_size, with_formula
-from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, in_braces
+from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, formula, in_braces
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
@@ -59,6 +59,26 @@ def data_of(
             {"is": "chips", "parts": list(chips)},
         ],
         "tips": tips,
+    }
+
+
+def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
+    """The data of the component for the module at a path of the tree: letters, numbers, its live count, its copies."""
+    component = dict(component_terms(model)).get(path)
+    letters = " + ".join(bracket.text for bracket in component) if component else str(formula(model, path=path))
+    sizes = {field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)}
+    numbers = fill(in_braces(letters), **{letter: sizes[FIELD_OF[letter]] for letter in re.findall("[A-Z]", letters)})
+    layers = sizes["num_hidden_layers"]
+    copies: list[Part] = [["copies", _("in each layer, ")], ["letter", "L"], _EQUALS, ["digit", grouped(layers)]]
+    in_letters: Part = {"is": "sum", "color": color, "parts": leaves(letters)}
+    in_numbers: Part = {"is": "sum", "parts": [*leaves(numbers), _EQUALS, ["total", grouped(count)]]}
+    return {
+        "label": fill("{letters} = {numbers} = {count:,}", letters=letters, numbers=numbers, count=count),
+        "lines": [
+            {"is": "line", "parts": [in_letters, *([{"is": "sum", "parts": copies}] if "*" in path else [])]},
+            {"is": "line", "parts": [{"is": "start", "parts": [_EQUALS]}, in_numbers]},
+        ],
+        "tips": {},
     }
 
 

@@ -6,7 +6,7 @@ from bertcalc.model.model import Model
 from pages.ui.session.component import component
 from pages.ui.shell import live
 from pages.ui.shell.theme import colors
-from pages.ui.widgets.total_formula.formula_parts import total_formula
+from pages.ui.widgets.total_formula.formula_parts import part_formula, total_formula
 
 _component = component(
     "total_formula",
@@ -21,6 +21,11 @@ def show_total_formula(model: Model) -> None:
     draw_formula(total_formula(model, colors()))
 
 
-def draw_formula(data: dict[str, Any]) -> None:
+def show_part_formula(model: Model, path: str, count: int, color: str = "") -> None:
+    """Show the formula of the module at a path of the tree, and its count."""
+    draw_formula(part_formula(model, path, count, color), "part-formula")
+
+
+def draw_formula(data: dict[str, Any], key: str = "total-formula") -> None:
     """Draw a formula from its parts (see formula_parts.py)."""
-    _component(data={"run": live.run(), **live.with_arguments(data)}, key="total-formula")
+    _component(data={"key": key, "run": live.run(), **live.with_arguments(data)}, key=key)

@@ -1,0 +1,134 @@
+"""A model as one HTML file: sliders, formula and bars that work offline, for any number of readers.
+
+>>> from bertcalc import BertConfig, build
+>>> page = interactive_page(build(BertConfig()), {"embeddings": "#0072b2", "encoder": "#b34700", "pooler": "#007556"})
+>>> "bertcalc" in page, "https" in page  # it asks no host for anything
+(True, False)
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from functools import cache
+from hashlib import sha256
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import bertcalc.live
+from bertcalc.config.fields import EVERY_LETTER, is_int
+from bertcalc.controls.stops import SLIDERS, WORDS, alike, followers, stops
+from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.live.live_program import LiveProgram
+from bertcalc.model.formula import FIELD_OF, component_terms, in_braces
+from bertcalc.model.model import Model
+from bertcalc.model.names import PART_NAMES, norm_kind
+from bertcalc.model.totals import Component, breakdown
+from bertcalc.text import N_, Translate
+from bertcalc.text.digits import multiple, share, signed_count
+from bertcalc.text.live_numbers import between, fill, grouped, joined, largest, widened
+
+_TITLE = N_("Parameters in {architecture}")
+_FOOTER = N_("Made with {link}. The marks show the model at which the sliders began.")
+
+
+def interactive_page(
+    model: Model, colors: Mapping[Component, str], *, url: str = "", language: str = "en", _: Translate = str
+) -> str:
+    """One HTML file with the model's sliders, total, formula and bars.
+
+    Args:
+        model: The model at which the sliders begin.
+        colors: The color of each component.
+        url: The address of the model in the app, for the link back; "" for none.
+        language: The language of ``_``, which translates the page's texts.
+    """
+    data = json.dumps(_page_data(model, colors, _)).replace("</", "<\\/")
+    script = f"\n{_runtime()}\nconst PAGE = {data};\n{_script()}\n"
+    link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
+    return _template().substitute(
+        language=language,
+        title=escape(_(_TITLE).format(architecture=model.architecture)),
+        parts=escape(_("Parts")),
+        footer=escape(_(_FOOTER)).format(link=link),
+        hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
+        script=script,
+    )
+
+
+def _page_data(model: Model, colors: Mapping[Component, str], _: Translate) -> dict[str, Any]:
+    """The page's program, and the arguments of what it shows."""
+    program = LiveProgram()
+    total = live_reading(Model.num_parameters, model)
+    bars = live_reading(breakdown, model)
+    norm = norm_kind(model)
+    start = int(total)
+    change = joined(" · ", (signed_count(total - start), fill("× {times}", times=multiple(total, start))))
+    highest = largest([bar.parameters for bar in bars])
+    return {
+        "sizes": {field: value for field, value in model.config.shared().items() if is_int(value)},
+        "sliders": [_slider(model, field, _) for field in SLIDERS if _moves(model, field)],
+        "total": program.add(grouped(total)),
+        "change": program.add(change),
+        "formula": [program.add(line) for line in _formula(model, total)],
+        "limit": program.add(widened(int(highest) * 5 // 4, highest)),
+        "bars": [
+            {
+                "name": _(PART_NAMES[bar.component, bar.name]).replace("LayerNorm", norm),
+                "color": colors[bar.component],
+                "before": int(bar.parameters),
+                "figure": program.add(bar.parameters),
+                "label": program.add(_label(bar.parameters, total, _)),
+            }
+            for bar in bars
+        ],
+        "operations": program.operations,
+    }
+
+
+def _moves(model: Model, field: str) -> bool:
+    """Whether a slider moves anything that no other slider moves: heads only follow the hidden size here."""
+    return model.config.has(field) and field != "num_attention_heads"
+
+
+def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
+    """A slider: its stops at which the formula holds, and the sizes that follow it at each."""
+    config = model.config
+    held = [stop for stop in stops(config, field) if alike(config, field, stop)]
+    return {
+        "field": field,
+        "label": f"{_(WORDS[field])} {EVERY_LETTER[field]}",
+        "stops": held,
+        "followers": [followers(config, field, stop) for stop in held],
+    }
+
+
+def _formula(model: Model, total: int) -> list[str]:
+    """The lines of the formula: letters, numbers and the total."""
+    texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
+    sizes = {field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)}
+    letters = "".join(dict.fromkeys("".join(texts)))
+    values = {letter: sizes[FIELD_OF[letter]] for letter in letters if letter in FIELD_OF}
+    numbers = between(" + ", (fill(in_braces(text), **values) for text in texts))
+    return [f"N = {' + '.join(texts)}", fill("= {numbers}", numbers=numbers), fill("= {total:,}", total=total)]
+
+
+def _label(count: int, total: int, _: Translate) -> str:
+    part = fill(_("{figure} %"), figure=share(count, total))
+    return fill("{count:,} · {part}", count=count, part=part)
+
+
+@cache
+def _runtime() -> str:
+    return Path(bertcalc.live.__file__).with_name("runtime.js").read_text(encoding="utf-8")
+
+
+@cache
+def _script() -> str:
+    return Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+
+
+@cache
+def _template() -> Template:
+    return Template(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))

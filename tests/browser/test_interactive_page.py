@@ -1,0 +1,50 @@
+"""The interactive page in a browser, without a server: its numbers are those of the models that its sliders choose."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertcalc import build
+from bertcalc.charts.colors import COLORS
+from bertcalc.controls.stops import moved
+from bertcalc.export.interactive_page import interactive_page
+from bertcalc.families import CLASSES
+from bertcalc.model.totals import breakdown
+
+NAMES = ("BertModel", "DistilBertForMaskedLM", "AlbertForPreTraining", "GPT2LMHeadModel", "ModernBertForMaskedLM")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_its_numbers_are_those_of_the_model_at_every_stop(page: Page, tmp_path: Path, name: str) -> None:
+    config = CLASSES[name].config.default()
+    file = tmp_path / "page.html"
+    file.write_text(interactive_page(build(config, name), COLORS["light"]), encoding="utf-8")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(file.as_uri())
+    for field, label in (("num_hidden_layers", "Layer count"), ("hidden_size", "Hidden size"), ("vocab_size", "Voc")):
+        slider = page.get_by_role("slider", name=label)
+        before = f"{getattr(config, field):,}"
+        expect(slider).to_have_attribute("aria-valuetext", before)
+        slider.press("ArrowRight")
+        expect(slider).not_to_have_attribute("aria-valuetext", before)
+        shown = slider.get_attribute("aria-valuetext") or ""
+        config = moved(config, field, int(shown.replace(",", "")))
+        model = build(config, name)
+        expect(page.locator("#total")).to_have_text(f"{model.num_parameters():,}")
+        expect(page.locator("#formula > div").last).to_have_text(f"= {model.num_parameters():,}")
+        for bar, text in zip(breakdown(model), page.locator(".text").all(), strict=True):
+            expect(text).to_contain_text(f"{bar.parameters:,}")
+    assert asked == [file.as_uri()]
+
+
+def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(interactive_page(build(CLASSES["BertModel"].config.default()), COLORS["light"]), encoding="utf-8")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    page.goto(file.as_uri())
+    expect(page.locator("#total")).to_have_text("109,482,240")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 23)"
