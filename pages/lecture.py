@@ -4,8 +4,9 @@ from pathlib import Path
 
 import streamlit as st
 
+from bertcalc.text.live_numbers import fill as live_fill
 from pages.ui.lecture import screen_files, screen_parts, screens
-from pages.ui.shell import stepping
+from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import choice as current_choice
@@ -39,7 +40,7 @@ if lecture := screens.choose_lecture(row, fill):
         with st.container(key="lecture-screen"):
             text, picture = st.columns([0.7, 0.3], gap="medium") if paths else (st.container(), None)
             with text:
-                st.markdown(f"## {fill(screen.title)}\n\n{fill(screen.text)}")
+                live.markdown(live_fill("## {title}\n\n{text}", title=fill(screen.title), text=fill(screen.text)))
                 for show in screen.show:
                     screens.show_part(show, choice)
             if picture:

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
-from typing import NamedTuple, TypeGuard
+from math import prod
+from typing import Any, NamedTuple, TypeGuard
 
 from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
 from bertcalc.model.stack import Layers, Stack, numbered, stack
@@ -137,6 +138,20 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     ]
     sums = accumulate(stop.parameters for stop in stops)
     return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
+
+
+def parameters_up_to(path: str, steps: Sequence[Step]) -> Any:
+    """The parameters of the steps up to the last one in the module at a path; steps can be in letters.
+
+    Of repeated layers one is counted if the path is inside of it, all of them otherwise.
+    """
+    last = max(at for at, step in enumerate(steps) if f"{step.name}.".startswith(f"{path}."))
+    return sum(
+        prod(tensor.shape) * (1 if "*" in path else tensor.copies)
+        for step in steps[: last + 1]
+        if not step.again
+        for tensor in step.tensors
+    )
 
 
 def in_layer(stops: Sequence[Stop], position: int) -> InLayer | None:

@@ -25,7 +25,8 @@ class LiveProgram:
 
     def __init__(self) -> None:
         self.operations: list[list[Any]] = []
-        self._places: dict[LiveNode, int] = {}
+        self._places: dict[str, int] = {}
+        self._seen: dict[int, tuple[LiveNode, int]] = {}  # by identity: the hash of a node goes through its whole tree
 
     def add(self, value: Any) -> Any:
         """Add the operations of a value, and return it as an argument."""
@@ -53,8 +54,10 @@ class LiveProgram:
         raise TypeError(message)
 
     def _place(self, node: LiveNode) -> int:
-        if node not in self._places:
+        if id(node) not in self._seen:
             operation = [node.operation, *map(self._argument, node.arguments)]
-            self._places[node] = len(self.operations)
-            self.operations.append(operation)
-        return self._places[node]
+            place = self._places.setdefault(repr(operation), len(self.operations))
+            if place == len(self.operations):
+                self.operations.append(operation)
+            self._seen[id(node)] = node, place
+        return self._seen[id(node)][1]

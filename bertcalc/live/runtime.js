@@ -282,6 +282,14 @@ function with_room(most, span, needed, width) {
 const middle = (start, end) => Number(start + end) / 2;
 const if_wide = (length, span, name) => (Number(length) > Number(span) * 0.013 * ([...name].length + 1) ? name : "");
 
+// A value while all figures are within their bounds; elsewhere there is none.
+function within(value, bounds) {
+  for (const [figure, low, high] of bounds) {
+    if (isLess(figure, low) || (high !== null && isLess(high, figure))) throw new Error("outside");
+  }
+  return value;
+}
+
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
 
@@ -304,6 +312,9 @@ const OPERATIONS = {
   distance: (count, other) => absolute(count - other),
   unless_same: (count, other) => (count === other ? NaN : Number(other)),
   if_same: (count, other, text) => (isSame(count, other) ? text : ""),
+  if_other: (count, other, text) => (isSame(count, other) ? "" : text),
+  if_negative: (count, text, otherwise) => (isLess(count, 0n) ? text : otherwise),
+  differ: (figures, others) => (figures.length === others.length && figures.every((figure, at) => isSame(figure, others[at])) ? 0n : 1n),
   if_between: (low, count, high, inside, outside) => (isLess(count, low) || isLess(high, count) ? outside : inside),
   with_sign: (difference, text) => (difference ? (difference < 0n ? "−" : "+") + text : ""),
   ems,
@@ -333,6 +344,11 @@ const OPERATIONS = {
   middle,
   if_wide,
   change_words,
+  rounded_up: (part, whole) => -floor(fraction(-part, whole)),
+  place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
+  unbroken: (text) => text.replaceAll(" ", "\u00a0"),
+  either: (count, other, same, different) => (isSame(count, other) ? same : different),
+  within,
 };
 
 // A program with its sizes: give it sizes, and ask for the value of an argument such as [3].
@@ -355,7 +371,7 @@ class Program {
     }
     if (!Array.isArray(input)) return () => input;
     const [kind, ...rest] = input;
-    if (typeof kind === "number") return () => this.values[kind];
+    if (typeof kind === "number") return () => this.valueAt(kind);
     if (kind === "l") {
       const readers = rest.map((part) => this.reader(part));
       return () => readers.map((read) => read());
@@ -377,7 +393,17 @@ class Program {
     }
   }
 
+  // What follows from a step without a value has none.
+  valueAt(step) {
+    if (this.values[step] === null) throw new Error("no value");
+    return this.values[step];
+  }
+
   value(input) {
-    return this.reader(input)();
+    try {
+      return this.reader(input)();
+    } catch {
+      return null;
+    }
   }
 }

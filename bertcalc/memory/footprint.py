@@ -6,7 +6,7 @@ from typing import Literal
 from bertcalc.config import unchecked
 from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
-from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
+from bertcalc.memory.optimizers import ITEM_BYTES, Dtype, parts, sizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, saved_activations, total_bytes
 from bertcalc.model.freezing import Freezing
@@ -31,6 +31,12 @@ def weight_bytes(parameters: int, bits: int) -> int:
 
 
 @checked
+def weights_of(model: Model, bits: int) -> int:
+    """The bytes of a model's weights, rounded up."""
+    return weight_bytes(model.num_parameters(), bits)
+
+
+@checked
 def checkpoint_bytes(model: Model) -> dict[Checkpoint, int]:
     """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
@@ -41,6 +47,13 @@ def checkpoint_bytes(model: Model) -> dict[Checkpoint, int]:
     once, twice = (variant.num_parameters() for variant in (model, untied))
     files: dict[Checkpoint, int] = {"weights": 4 * once, "every name": 4 * twice, "with states": 12 * once}
     return {file: count for file, count in files.items() if file != "every name" or twice != once}
+
+
+@checked
+def steady_bytes(model: Model, plan: Plan) -> int:
+    """The bytes that training always needs: weights, master weights, gradients and optimizer states."""
+    trained = sizes(map(plan.freezing.trained, model.tensors()))
+    return sum(parts(model.num_parameters(), trained, plan.precision, plan.optimizer).values())
 
 
 @checked

@@ -128,13 +128,14 @@ def parts(parameters: int, trained: StateSizes, precision: Precision, optimizer:
 def _sizes(tensor: Tensor) -> StateSizes:
     *rows, columns = tensor.shape
     elements = prod(tensor.shape)
-    matrix, small = bool(rows), elements < _SMALL
+    matrix = int(bool(rows))
+    small = 0 ** (elements // _SMALL)  # 1 or 0; symbols have no order
     copy = StateSizes(
         elements=elements,
         rows=prod(rows) * matrix,
         columns=prod(rows[:-1]) * columns * matrix,  # a convolution's tensor is a stack of matrices
-        vectors=elements * (not matrix),
+        vectors=elements * (1 - matrix),
         small=elements * small,
-        blocks=-(-elements // _BLOCK) * (elements >= _SMALL),
+        blocks=-(-elements // _BLOCK) * (1 - small),
     )
     return StateSizes(*(tensor.copies * size for size in copy))

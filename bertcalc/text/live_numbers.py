@@ -64,6 +64,10 @@ class LiveInt(Live, int):
         return _computed("*", int.__neg__(self), -1, self)
 
 
+class OutsideError(ValueError):
+    """The sizes are outside of those for which a live value has a formula."""
+
+
 class LiveFraction(Live, Fraction):
     """A fraction that follows from sizes."""
 
@@ -210,6 +214,24 @@ def if_same(count: int, other: int, text: str) -> str:
 
 
 @mirrored
+def if_other(count: int, other: int, text: str) -> str:
+    """The text if two numbers differ; otherwise none."""
+    return text if count != other else ""
+
+
+@mirrored
+def if_negative(count: int, text: str, otherwise: str) -> str:
+    """The text for a number below 0; otherwise the other one."""
+    return text if count < 0 else otherwise
+
+
+@mirrored
+def differ(figures: tuple[int, ...] | list[int], others: tuple[int, ...] | list[int]) -> int:
+    """1 if any number of the first list differs from that of the second; otherwise 0."""
+    return int(list(figures) != list(others))
+
+
+@mirrored
 def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
     """One of two texts: whether a count is in a range, both ends included."""
     return inside if low <= count <= high else outside
@@ -257,12 +279,55 @@ def nearest(number: Fraction | int) -> int:
     return round(number)
 
 
+@mirrored
+def rounded_up(part: int, whole: int) -> int:
+    """The ratio of two integers, rounded up."""
+    return -(-part // whole)
+
+
+@mirrored
+def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
+    """The place of the largest of several integers; of equal ones, the first."""
+    return figures.index(max(figures))
+
+
+@mirrored
+def either(count: int, other: int, same: str, different: str) -> str:
+    """One of two texts: whether two numbers are the same."""
+    return same if count == other else different
+
+
+class Bound(NamedTuple):
+    """A figure that has to stay within limits; ``high`` None is no limit."""
+
+    figure: int
+    low: int
+    high: int | None = None
+
+
+def staying(figure: int) -> Bound:
+    """The bound of a figure that has to stay what it is now."""
+    return Bound(figure, int(figure), int(figure))
+
+
+@mirrored
+def within(value: Any, bounds: tuple[Bound, ...]) -> Any:
+    """A value that has a formula only while these figures stay within their bounds. Raises OutsideError elsewhere.
+
+    In a browser it then stays as it is, and is marked as older.
+    """
+    for figure, low, high in bounds:
+        if figure < low or (high is not None and figure > high):
+            raise OutsideError
+    return value
+
+
 def fill(message: str, **values: Any) -> str:
     """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
-    if not any(map(is_live, values.values())):
+    parts = tuple(_parts(message, values)) if any(map(is_live, values.values())) else ()
+    if not any(map(is_live, parts)):
         return text
-    parts = tuple(_parts(message, values))
     filled: LiveText = live(text, LiveNode("text", tuple(map(node_of, parts))))
     filled.parts = parts
     return filled
@@ -310,6 +375,31 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
     """What a node is for other sizes, by the names of fields. Raises KeyError for a size that is not given."""
     return _Evaluation(sizes).of(node)
+
+
+def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
+    """A live value in which these fields stay as they are.
+
+    >>> area = live(12, LiveNode("*", (LiveNode("field", ("height",)), LiveNode("field", ("width",)))))
+    >>> evaluated(at_sizes(area, {"height": 3}).node, {"height": 5, "width": 5})
+    15
+    """
+    if not isinstance(value, Live):
+        return value
+    known: dict[int, Any] = {}
+
+    def held(node: Any) -> Any:
+        if type(node) is tuple:
+            return tuple(map(held, node))
+        if not isinstance(node, LiveNode):
+            return node
+        if node.operation == "field":
+            return sizes.get(node.arguments[0], node)
+        if id(node) not in known:
+            known[id(node)] = LiveNode(node.operation, tuple(map(held, node.arguments)))
+        return known[id(node)]
+
+    return live({LiveInt: int, LiveText: str, LiveFraction: Fraction, LiveFloat: float}[type(value)](value), held(value.node))
 
 
 class _Evaluation:

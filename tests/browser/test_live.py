@@ -116,6 +116,11 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "distance": _two,
     "unless_same": _two,
     "if_same": lambda rng: (*_two(rng), _text(rng)),
+    "if_between": lambda rng: (
+        (*sorted([_number(rng), _count(rng), _number(rng)]), "yes", "no")
+        if rng.random() < 0.5
+        else (_number(rng), _count(rng), _number(rng), "yes", "no")
+    ),
     "with_sign": lambda rng: (rng.choice((1, -1)) * _count(rng), _text(rng)),
     "joined": lambda rng: (" · ", tuple(_text(rng) for _part in range(3))),
     "fixed": lambda rng: (_number(rng), rng.randrange(4), rng.randrange(2)),

@@ -116,6 +116,13 @@ class SymbolicMoment(NamedTuple):
     since: Terms  # ``live`` minus that of the previous moment: only a few terms
 
 
+class TopMoment(NamedTuple):
+    """A moment that can be the peak, with the bytes of its areas as polynomials of a few sizes."""
+
+    moment: SymbolicMoment
+    areas: Mapping[Area, Terms]
+
+
 class LiveTensor(NamedTuple):
     """A live tensor, or its copies in all layers: its step, its bytes, and the formula for them."""
 
@@ -143,14 +150,14 @@ class Peak(NamedTuple):
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: an integer, or a column."""
-    _check(model, how)
+    check_runs(model, how)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
         return _peak_bytes(model, how, sizes, sizes)
     # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
     length, window, whole = sizes[_NAMES.index("sequence_length")], model.config.window, model.config.whole
     period = model.config.layer_period
-    structure = _fewest(sizes[_NAMES.index("num_hidden_layers")] - _frozen(how), period)
+    structure = _fewest(sizes[_NAMES.index("num_hidden_layers")] - frozen_layers(how), period)
     hidden, heads = sizes[_NAMES.index("hidden_size")], sizes[_NAMES.index("num_attention_heads")]
     shared = getattr(model.config, _SHARED, None)
     for is_so in (
@@ -179,21 +186,21 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
     config = unchecked(model.config, **fields)
     products = Products(sizes)
     candidates = moments(model.changed(config=config), how, batch_size, sequence_length)
-    return largest(accumulate(products.sum(moment.since) for moment in candidates)) + _in_8_bits(model, how)
+    return largest(accumulate(products.sum(moment.since) for moment in candidates)) + bytes_in_8_bits(model, how)
 
 
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
-    _check(model, how)
+    check_runs(model, how)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
     areas = {area: products.sum(terms) for area, terms in most.areas.items() if terms}
-    if states := _in_8_bits(model, how):
+    if states := bytes_in_8_bits(model, how):
         areas["optimizer states"] = areas.get("optimizer states", 0) + states
     formulas, temporaries, expression = _written(symbolic, most.position)
-    if _is_in_8_bits(how):
+    if is_in_8_bits(how):
         masters = formulas["optimizer states"].expression if "optimizer states" in formulas else 0
         written = write(masters + state_expression(how.precision, how.optimizer))
         formulas = {**formulas, "optimizer states": written}
@@ -213,7 +220,7 @@ def peak_expression(
     ``like`` is a model with its batch_size and sequence_length. It differs from this one in sizes that have no letter
     here, because they are 1, or too few layers.
     """
-    _check(model, how)
+    check_runs(model, how)
     symbolic = _symbolic(like[0], how, *like[1:])
     products = Products(_sizes(model, batch_size, sequence_length))
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -222,8 +229,8 @@ def peak_expression(
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
     """The numbers of layers from the model's to the first whose formulas have a letter for it, by whole periods."""
-    layers, period = model.config.num_hidden_layers, _period(model.config, how, sequence_length)
-    missing = max(0, _frozen(how) + _kept_apart(period) + period - layers)
+    layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
+    missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
 
 
@@ -234,7 +241,7 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
-    first, states = peak_bytes(model, how, **{**call, field: 1}), _in_8_bits(model, how)
+    first, states = peak_bytes(model, how, **{**call, field: 1}), bytes_in_8_bits(model, how)
     if field == "batch_size" and most_sequences(model):
         return [Polynomial(first, first, 0, 0)]
     window, whole = ((size or 0) * (field == "sequence_length") for size in (model.config.window, model.config.whole))
@@ -265,7 +272,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
 
     Raises InputError if these models cannot run.
     """
-    _check(model, how)
+    check_runs(model, how)
     size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
     shared = getattr(model.config, _SHARED, None)
 
@@ -315,13 +322,43 @@ def _along(
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
     """Polynomials of the sizes at the indices ``free``, with numbers for the others; never-largest ones are dropped."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
-    polynomials = []
-    for polynomial in sums:
-        terms: Counter[Monomial] = Counter()
-        for powers, count in polynomial.items():
-            terms[tuple(powers[place] for place in free)] += count * numbers[powers]
-        polynomials.append(terms)
-    return _can_be_largest(polynomials, lambda terms: terms)
+    return _can_be_largest((_with_numbers(polynomial, numbers, free) for polynomial in sums), lambda terms: terms)
+
+
+def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
+    """A polynomial of the sizes at the indices ``free``; ``numbers`` has the others, and 1 for these."""
+    terms: Counter[Monomial] = Counter()
+    for powers, count in polynomial.items():
+        terms[tuple(powers[place] for place in free)] += count * numbers[powers]
+    return terms
+
+
+def top_moments(
+    model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
+) -> tuple[TopMoment, ...]:
+    """The moments that can be the peak while only the ``free`` sizes change, in the order of the step."""
+    check_runs(model, how)
+    places = tuple(map(_NAMES.index, free))
+    sizes = _sizes(model, batch_size, sequence_length)
+    numbers = tuple(1 if place in places else size for place, size in enumerate(sizes))
+    return _top_moments(_symbolic(model, how, batch_size, sequence_length), numbers, places)
+
+
+@lru_cache(maxsize=64)
+def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, ...]) -> tuple[TopMoment, ...]:
+    numbers = Products(sizes)
+    tops = (
+        TopMoment(moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms})
+        for moment in _moments(*symbolic)
+    )
+    return tuple(_can_be_largest(tops, lambda top: _added(top.areas.values())))
+
+
+def _added(polynomials: Iterable[Terms]) -> Terms:
+    total: Counter[Monomial] = Counter()
+    for terms in polynomials:
+        total.update(terms)
+    return total
 
 
 def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
@@ -334,23 +371,26 @@ def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) 
     return candidates
 
 
-def _is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
+def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
     return isinstance(how, Plan) and how.optimizer == "adamw-8bit"
 
 
-def _in_8_bits(model: Model, how: Plan | Inference) -> int:
+def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = None) -> int:
     """The bytes of the states of an 8-bit optimizer; 0 with any other.
+
+    ``model`` can be in letters if no layer is frozen; ``like`` is then the model with its sizes.
 
     They are not a polynomial of the sizes, because blocks are rounded up and small tensors have float32 states. They
     are always alive, and the optimizer has no temporary tensors, so the rest of the step is that of SGD.
     """
-    if not _is_in_8_bits(how):
+    if not is_in_8_bits(how):
         return 0
     # A run with momentum shows which tensors are trained: each has one state. Master weights are left out, because
     # tensors without a gradient have them as well; float32 gradients exist from the beginning, for every tensor.
     rule = PRECISIONS[how.precision]
     precision = "bf16" if rule.gradient == rule.weight else how.precision
-    changes = _changes(*_symbolic(model, how._replace(optimizer="momentum", precision=precision), 1, 1)[:4])
+    momentum = how._replace(optimizer="momentum", precision=precision)
+    changes = _changes(*_symbolic(like or model, momentum, 1, 1)[:4])
     learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
     tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]
     starts = [model.first_layer(tensor.name) for tensor in tensors]
@@ -366,7 +406,7 @@ def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
     return [numbers[name] if name in numbers else getattr(config, name, 1) for name in _NAMES]
 
 
-def _frozen(how: Plan | Inference) -> int:
+def frozen_layers(how: Plan | Inference) -> int:
     """The number of frozen layers."""
     return how.freezing.layers if isinstance(how, Plan) else 0
 
@@ -376,18 +416,18 @@ def _fewest(layers: Any, period: int) -> Any:
 
     The first and the last layer stay, and a period of layers beside each of them.
     """
-    surplus = layers - _kept_apart(period) - period
+    surplus = layers - kept_apart(period) - period
     return layers - surplus // period * period * (surplus > 0)
 
 
-def _period(config: Config, how: Plan | Inference, sequence_length: int) -> int:
+def period_of(config: Config, how: Plan | Inference, sequence_length: int) -> int:
     """The number of layers after which the memory of a layer repeats."""
     # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
-    differ = _frozen(how) or (how.attention == "fused" and config.masks_window(sequence_length))
+    differ = frozen_layers(how) or (how.attention == "fused" and config.masks_window(sequence_length))
     return config.layer_period if differ else 1
 
 
-def _kept_apart(period: int) -> int:
+def kept_apart(period: int) -> int:
     return 2 + 2 * period
 
 
@@ -416,7 +456,7 @@ def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_lengt
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
-def _check(model: Model, how: Plan | Inference) -> None:
+def check_runs(model: Model, how: Plan | Inference) -> None:
     """Raise InputError for sizes with which the model cannot run: a symbolic run does not detect all of them."""
     if problem := cannot_run(model, training=isinstance(how, Plan)):
         raise InputError(problem)
@@ -435,12 +475,12 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
-    frozen = _frozen(how)
-    period = _period(config, how, sequence_length)
+    frozen = frozen_layers(how)
+    period = period_of(config, how, sequence_length)
     folds = []
     layers = 0
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
-        many = count >= _kept_apart(period) + period
+        many = count >= kept_apart(period) + period
         kept = _fewest(count, period) - period if many else count
         if many:
             folds.append(_leave_out(letter - kept, layers + 1, period))
@@ -449,7 +489,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
     changes |= window_in_letters(config, sequence_length)
-    if _is_in_8_bits(how):
+    if is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = model.changed(config=unchecked(config, **changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
@@ -624,7 +664,7 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     model, how, _batch, _length, folds = symbolic
-    frozen = _frozen(how)
+    frozen = frozen_layers(how)
     trained_layers = (
         model.config.num_hidden_layers - frozen + sum(fold.layers for fold in folds if fold.layer >= frozen)
     )

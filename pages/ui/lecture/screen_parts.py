@@ -17,15 +17,17 @@ from bertcalc.explore.model_refs import ModelRef, item_of
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call, possible, run
-from bertcalc.forward.walk import walk
-from bertcalc.model.formula import shape_letters, symbolic_model
+from bertcalc.forward.walk import parameters_up_to, walk
+from bertcalc.live.live_formulas import live_reading, live_size, with_formula
+from bertcalc.model.formula import shape_letters, symbolic_model, symbolic_steps
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.steps import Batch, Step
 from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
 from bertcalc.text.amounts import typed
-from bertcalc.text.digits import latex_number
+from bertcalc.text.live_numbers import fill, grouped, if_between
 from bertcalc.transformers4.version import RELATIVE
 from pages.ui.compare.compare_words import names_of, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
@@ -34,6 +36,7 @@ from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.terms_view import show_in_short
+from pages.ui.lecture import drawing
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
@@ -41,7 +44,7 @@ from pages.ui.shell.theme import colors
 from pages.ui.walk.picture import show_place
 from pages.ui.walk.walk_steps import show_heads
 from pages.ui.widgets.bars import draw_bars, draw_proportions, parameter_bars
-from pages.ui.widgets.formulas import node_formula
+from pages.ui.widgets.live_formula import show_formula, show_node_formula
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.numbers import percent, text_width
 from pages.ui.widgets.tables import show_checks, show_rows
@@ -58,18 +61,27 @@ class ScreenPart(NamedTuple):
 
 def _row(choice: Choice, path: str) -> None:
     """Draw one row of an embedding table: the number of its elements, and a square for each."""
-    *_rows, numbers = submodule(choice.model, path).parameters["weight"]
-    *_rows, letters = submodule(symbolic_model(choice.model), path).parameters["weight"]
+    numbers = live_reading(_row_length, choice.model, path)
+    lines = live_reading(lambda model: _row_length(model, path) // _IN_A_LINE, choice.model)
+    letters = _row_length(symbolic_model(choice.model), path)
     color = _color(choice, path)
-    _metric(_("One row of {table}").format(table=f"`{path}`"), f"{numbers:,}")
-    st.latex(rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}} = {latex_number(numbers)}")
-    lines, left = divmod(numbers, _IN_A_LINE)
-    squares = f'<div style="--lines: {lines}"></div><div style="--numbers: {left}"></div>'
-    st.html(f'<div class="squares" style="--color: {color}" aria-hidden="true">{squares}</div>')
+    _metric(_("One row of {table}").format(table=f"`{path}`"), grouped(numbers))
+    written = rf"\textcolor{{{color}}}{{{shape_letters((letters,))}}}"
+    show_formula(written, fill("= {numbers:,}", numbers=numbers), path)
+    full = drawing.box("lines", style={"--lines": lines})
+    rest = drawing.box("rest", style={"--numbers": numbers - _IN_A_LINE * lines})
+    squares = drawing.box("squares", full, rest, style={"--color": color}, **_HIDDEN)
+    drawing.draw(squares, f"squares of {path}")
     st.markdown(_("Each square is one element of this row."))
 
 
 _IN_A_LINE = 64
+_HIDDEN = {"aria-hidden": "true"}
+
+
+def _row_length(model: Model, path: str) -> int:
+    length: int = submodule(model, path).parameters["weight"][-1]
+    return length
 
 
 def _color(choice: Choice, path: str) -> str:
@@ -78,11 +90,11 @@ def _color(choice: Choice, path: str) -> str:
 
 def _count(choice: Choice, path: str) -> None:
     """Draw the parameters of a module, their share of the model, and the formula."""
-    model = choice.model
-    count, whole = submodule(model, path).num_parameters(), model.num_parameters()
-    share = _("{share} of {whole:,}").format(share=percent(count, whole), whole=whole)
-    _metric(f"`{split_layer(path)[1]}`", f"{count:,}", share)
-    st.latex(node_formula(choice.model, path, count, _color(choice, path)))
+    count = live_reading(lambda model: submodule(model, path).num_parameters(), choice.model)
+    whole = live_reading(Model.num_parameters, choice.model)
+    share = fill(_("{share} of {whole:,}"), share=percent(count, whole), whole=whole)
+    _metric(f"`{split_layer(path)[1]}`", grouped(count), share)
+    show_node_formula(choice.model, path, count, _color(choice, path))
 
 
 def _bars(choice: Choice, path: str) -> None:
@@ -95,24 +107,28 @@ def _bars(choice: Choice, path: str) -> None:
 
 def _so_far(choice: Choice, path: str) -> None:
     """Draw the sum of parameters in the walk through the model, up to the end of a module."""
-    stops = walk(_steps(choice))
-    inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
+    model, steps = choice.model, _steps(choice)
+    inside = [stop for stop in walk(steps) if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
         raise KeyError(path)
-    so_far, total = inside[-1].so_far, stops[-1].so_far
-    st.progress(so_far / total, _("So far {so_far:,} of {total:,}").format(so_far=so_far, total=total))
+    expression = parameters_up_to(path, [symbolic.step for symbolic in symbolic_steps(model)])
+    sums = {
+        "so_far": with_formula(inside[-1].so_far, expression, model.config.shared()),
+        "total": live_reading(Model.num_parameters, model),
+    }
+    said = drawing.box("said", text=fill(_("So far {so_far:,} of {total:,}"), **sums))
+    filled = drawing.box("filled", style={"--so-far": sums["so_far"], "--total": sums["total"]})
+    drawing.draw(drawing.box("so-far", said, drawing.box("track", filled, **_HIDDEN)), f"so-far {path}")
 
 
 def _heads(choice: Choice) -> None:
     """Draw query, key and value head by head and as one matrix each: as sums, and as areas."""
     show_heads(choice.model)
-    heads, color = choice.config.num_attention_heads, _color(choice, place(_HEADS, choice))
-    slices = '<div class="slices"></div>' * 3
-    whole = '<div class="slices whole"></div>' * 3
-    st.html(
-        f'<div class="heads" style="--heads: {heads}; --color: {color}" aria-hidden="true">'
-        f"<div>{slices}</div><b>=</b><div>{whole}</div></div>"
-    )
+    heads = live_size("num_attention_heads", choice.config.num_attention_heads)
+    style = {"--heads": heads, "--color": _color(choice, place(_HEADS, choice))}
+    slices, whole = (drawing.box("matrices", *[drawing.box(kind)] * 3) for kind in ("slices", "slices whole"))
+    equation = drawing.box("heads", slices, drawing.box("equals", text="="), whole, style=style, **_HIDDEN)
+    drawing.draw(equation, "heads of the screen")
 
 
 _HEADS = Show("heads", {})
@@ -122,7 +138,7 @@ def _total(choice: Choice) -> None:
     """Draw the model's total, its formula in the colours of its parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
-    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), f"{whole:,}")
+    _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), grouped(whole))
     show_total_formula(choice.model)
     draw_proportions(bars)
 
@@ -138,14 +154,14 @@ def _rounding(choice: Choice, number: str) -> None:
     counts.sort(key=lambda count: count.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
     rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
-    verdicts = {True: _("✓ yes"), False: _("✗ no")}
+    totals = [live_reading(Model.num_parameters, count.model) for count in counts]
     rows = [
         (
             sentence(known_in_words(count)),
-            f"**{count.total:,}**",
-            *(verdicts[reading.means(count.total)] for reading in (exactly, roughly)),
+            fill("**{total:,}**", total=total),
+            *(if_between(reading.low, total, reading.high, _("✓ yes"), _("✗ no")) for reading in (exactly, roughly)),
         )
-        for count in counts
+        for count, total in zip(counts, totals, strict=True)
     ]
     titles = (_("Which count it is"), _("Parameters"), rounds, digits)
     show_rows(titles, rows, _("Which counts round to {number}").format(number=number))
@@ -281,10 +297,15 @@ VOCABULARY = Vocabulary({name: part.arguments for name, part in PARTS.items()}, 
 
 
 def values(choice: Choice) -> dict[str, str]:
-    config, count = choice.config, choice.model.num_parameters()
-    sizes = {name: getattr(config, name) for name in (*LETTERS, "attention_head_size")}
-    sizes["embedding_size"] = getattr(config, "embedding_size", config.hidden_size)
-    return {name: f"{size:,}" for name, size in sizes.items()} | {
-        "architecture": choice.architecture,
-        "parameters": f"{count:,}",
+    """The values of the placeholders, as live texts."""
+    sizes = live_reading(_sizes, choice.model)
+    return {**{name: grouped(size) for name, size in sizes.items()}, "architecture": choice.architecture}
+
+
+def _sizes(model: Model) -> dict[str, int]:
+    config = model.config
+    return {
+        **{name: getattr(config, name) for name in (*LETTERS, "attention_head_size")},
+        "embedding_size": getattr(config, "embedding_size", config.hidden_size),
+        "parameters": model.num_parameters(),
     }

@@ -11,6 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from bertcalc.model.totals import component_at
 from bertcalc.teach.lecture_screens import Lecture, Screen, Show, read
 from bertcalc.text import code, literal, shorten
+from bertcalc.text.live_numbers import fill as live_fill
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.lecture import screen_files
 from pages.ui.lecture.screen_parts import PARTS, VOCABULARY, values
@@ -103,7 +104,7 @@ def _read_file(file: Path, changed_ns: int) -> Lecture | Problem:
 def filler(choice: Choice) -> Fill:
     """A function that translates a text of a lecture and fills in the present model's numbers."""
     translate, numbers = translator(), values(choice)
-    return lambda text: translate(text).format(**numbers)
+    return lambda text: live_fill(translate(text), **numbers)
 
 
 def titles_of(lecture: Lecture, fill: Fill) -> dict[str, str]:

@@ -8,19 +8,22 @@ from bertcalc.charts.memory_charts import step_areas, step_frame
 from bertcalc.explore.quantities import Case
 from bertcalc.explore.savings import of_adding_up, of_freezing
 from bertcalc.forward.gradients import NOTHING_FROZEN
-from bertcalc.memory import optimizers
+from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.memory.footprint import output_bytes
-from bertcalc.memory.optimizers import PRECISIONS, sizes
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import moments_of_step, run_of
+from bertcalc.memory.peak.live_peak import live_steady_bytes
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Phase
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size
+from bertcalc.text.live_numbers import either, fill, quotient, staying
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import AREA_WORDS
 from pages.ui.session.scale import axis_end
+from pages.ui.shell import live
 from pages.ui.shell.controls import Fold
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import lower, presenting
@@ -50,42 +53,47 @@ NOT_COUNTED = N_(
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
     """Show the peak, when it occurs, a chart of the whole step, and the formulas of that moment."""
-    highest = peak(run.model, how, *run.batch)
+    highest, now = peak(run.model, how, *run.batch), run.live_peak(how)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
     start = run.of_preset()
     before = peak_bytes(start.model, how, *start.batch) if start else highest.num_bytes
     looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
     end = axis_end("step", looked_at, before, highest.num_bytes)
-    show_metrics(_figures(run, how, highest, before))
+    show_metrics(_figures(run, how, now.num_bytes, before))
     model = run.choice.model
-    st.markdown(_when(model, highest))
+    layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the step is in one of them
+    with live.container_within((*now.bounds, staying(layers))):
+        st.markdown(_when(model, highest))
     moments = moments_of_step(run.model, how, *run.batch)
     named = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
-    draw_chart(
-        step_frame(named, names, phases, (run.choice.preset, before), end, size),
-        lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
-        numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
-        alt=_("Live memory over the step: at most {size}").format(size=size(highest.num_bytes)),
-    )
+    with live.older("step"):
+        draw_chart(
+            step_frame(named, names, phases, (run.choice.preset, before), end, size),
+            lower(step_areas(appearance(), tuple(names.values()), _("Step")), 190),
+            numbers={"at": _("Operation"), "name": _("Area"), "bytes": _("Bytes"), "where": _("Step")},
+            alt=_("Live memory over the step: at most {size}").format(size=size(highest.num_bytes)),
+        )
     if presenting():
         return
     if highest.num_bytes != before:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     formulas = {area: formula.latex() for area, formula in highest.formulas.items()}
     rows = [
-        (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, highest.num_bytes))))
-        for area, count in highest.areas.items()
+        (unbroken(names[area]), f"${formulas[area]}$", *map(unbroken, (size(count), percent(count, now.num_bytes))))
+        for area, count in now.areas.items()
     ]
     titles = (_("Allocated at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
-    show_rows(titles, rows, _("What is alive at the peak"))
+    with live.container_within(now.bounds):
+        show_rows(titles, rows, _("What is alive at the peak"))
     if isinstance(how, Plan):
-        for sentence in _savings(run, how):
-            st.markdown(sentence)
+        with live.older("savings"):
+            for sentence in _savings(run, how):
+                st.markdown(sentence)
     frozen = any("N_{t}" in formula for formula in formulas.values())
     letters = _("$N$: all parameters; $N_t$: trainable parameters.") if frozen else _("$N$: all parameters.")
     of_plan = [_(PRECISIONS[how.precision].meaning), loop(run, how, highest.num_bytes)] if isinstance(how, Plan) else []
-    st.caption(in_a_row([letters, *of_plan, _(NOT_COUNTED)]))
+    live.caption(in_a_row([letters, *of_plan, _(NOT_COUNTED)]))
     TEMPORARIES.around(_show_temporaries, model, highest)
 
 
@@ -97,34 +105,31 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
     show_rows((_("Made for"), _("Formula, in bytes"), _("Size")), made, _("Temporary tensors at the peak"))
 
 
-def _figures(run: Run, how: Plan | Inference, highest: Peak, before: int) -> dict[str, tuple[str, str]]:
+def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
     """The metrics: the peak, and beside it the memory that is always used (training) or the outputs (inference)."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
-    difference = signed(highest.num_bytes - before, size)
-    below = (
-        _("{difference} against {preset}").format(difference=difference, preset=run.choice.preset)
-        if difference
-        else tokens
+    against = fill(
+        _("{difference} against {preset}"), difference=signed(highest - before, size), preset=run.choice.preset
     )
-    peak = (size(highest.num_bytes), below)
+    peak = (size(highest), either(highest, before, tokens, against))
     if isinstance(how, Inference):
-        returned = size(output_bytes(run.model, how.dtype, *run.batch))
+        returned = size(live_reading(output_bytes, run.model, how.dtype, *run.batch))
         return {_("Peak of inference"): peak, _("Outputs"): (returned, _("included in the peak"))}
-    model = run.choice.model
-    trained = sizes(map(how.freezing.trained, model.tensors()))
-    steady = sum(optimizers.parts(model.num_parameters(), trained, how.precision, how.optimizer).values())
-    per_parameter = _("{bytes} bytes per parameter").format(bytes=fixed(steady / model.num_parameters(), 2))
+    steady = live_steady_bytes(run.model, how)
+    share = quotient(steady, live_reading(Model.num_parameters, run.model))
+    per_parameter = fill(_("{bytes} bytes per parameter"), bytes=fixed(share, 2))
     return {_("Peak of a training step"): peak, _("Weights, gradients, optimizer"): (per_parameter, size(steady))}
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
     """A sentence on which training loop is counted, and one on the peak of a loop that keeps all outputs."""
-    kept_too = peak_bytes(run.model, plan._replace(keep_outputs=True), *run.batch)
+    with_outputs = plan._replace(keep_outputs=True)
+    kept_too = peak_bytes(run.model, with_outputs, *run.batch)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
         return sentence
     keeping = _("A loop that keeps all outputs in a variable until the next step needs {size} at the peak.")
-    return in_a_row([sentence, keeping.format(size=size(kept_too))])
+    return in_a_row([sentence, fill(keeping, size=size(run.live_peak(with_outputs).num_bytes))])
 
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:

@@ -10,6 +10,7 @@ from bertcalc.explore.factor_formulas import WHOLE, FigureGrowth, Side, growths
 from bertcalc.export.report import Settings
 from bertcalc.memory.devices import DEFAULT, DEVICES, GAPS, KEPT_FREE, Device, kept_free
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
+from bertcalc.memory.peak.live_peak import LivePeak, live_peak
 from bertcalc.memory.peak.peak_formulas import peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
@@ -18,7 +19,9 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST, Batch, batch_problems
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
+from bertcalc.text.live_numbers import within
 from pages.ui.session.present_model import linked
+from pages.ui.shell import live
 from pages.ui.shell.controls import (
     Control,
     Decimal,
@@ -128,7 +131,16 @@ class Run(NamedTuple):
     def growth(self, how: Plan | Inference) -> FigureGrowth:
         """The growth of the peak from the preset's with the same batch; none if the preset has no such batch."""
         start = self.of_preset()
-        return growths(start._peak_side(how), self._peak_side(how))[WHOLE] if start else FigureGrowth(0, 0)
+        if not start:
+            return FigureGrowth(0, 0)
+        highest = self.live_peak(how)
+        # The reason is that of the moment at which memory peaks now.
+        growth = growths(start._peak_side(how), self._peak_side(how))[WHOLE]
+        return growth._replace(after=within(highest.num_bytes, highest.bounds))
+
+    def live_peak(self, how: Plan | Inference) -> LivePeak:
+        """The peak at the sizes of the sliders."""
+        return live_peak(self.model, how, *self.batch)
 
     def _peak_side(self, how: Plan | Inference) -> Side:
         largest = peak(self.model, how, *self.batch)
@@ -161,7 +173,12 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         st.caption(_("On CUDA, PyTorch saves one-byte dropout masks (measured on an H100)."))
     plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
     note_settings(Settings(assignments(_settings(plan, batches)), plan))
-    return Run(choice, batch, batches), plan
+    return _run(choice, batch, batches), plan
+
+
+def _run(choice: Choice, batch: Batch, batches: int = 1) -> Run:
+    live.note_sizes(batch._asdict())
+    return Run(choice, batch, batches)
 
 
 def choose_precision(**look: Any) -> Precision:
@@ -198,7 +215,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
     options = assignments({DTYPE.name: how.dtype, ATTENTION.name: how.attention})
     trained = _("trained in float32 with AdamW")
     note_settings(Settings(f"{options}; {trained}", Plan(attention=how.attention), how))
-    return Run(choice, batch), how
+    return _run(choice, batch), how
 
 
 def _show_remarks(choice: Choice) -> None:

@@ -4,9 +4,12 @@ from fractions import Fraction
 
 import streamlit as st
 
-from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes
+from bertcalc.live.live_formulas import live_reading
+from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes, weights_of
+from bertcalc.model.model import Model
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed, latex_number, size
+from bertcalc.text.digits import fixed, size
+from bertcalc.text.live_numbers import fill, grouped, quotient
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice
@@ -14,6 +17,7 @@ from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import show_rows
 
+_UNITS = (("MB", 10**6), ("MiB", 2**20))
 _FILES: dict[Checkpoint, str] = {
     "weights": N_("the weights, a shared tensor once (save_pretrained, torch.save)"),
     "every name": N_("the weights, a shared tensor under each of its names"),
@@ -23,18 +27,20 @@ _FILES: dict[Checkpoint, str] = {
 
 def show_weights(choice: Choice) -> None:
     """Show the memory of the weights by data type, the size of a checkpoint, and a write-up's "72.1 MB" corrected."""
-    count = choice.model.num_parameters()
-    show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (f"{count:,}", "N")})
+    model = choice.model
+    count = live_reading(Model.num_parameters, model)
+    show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (grouped(count), "N")})
     rows = []
     for dtype, bits in WEIGHT_BITS.items():
-        total, factor = weight_bytes(count, bits), _factor(bits)
-        formula = rf"${factor} N = {factor} \cdot {latex_number(count)}$"
-        rows.append((dtype, formula, f"{total:,}", f"{fixed(total / 10**6)} MB", f"{fixed(total / 2**20)} MiB"))
-    titles = (_("Data type"), _("Formula"), _("Bytes"), "MB", "MiB")
+        total = live_reading(weights_of, model, bits)
+        formula = fill("{factor} N = {factor} · {count:,}", factor=_factor(bits), count=count)
+        rows.append((dtype, formula, grouped(total), *(_in_units(total, *unit) for unit in _UNITS)))
+    titles = (_("Data type"), _("Formula"), _("Bytes"), *(unit for unit, _size in _UNITS))
     show_rows(titles, rows, _("Weights by data type"))
     if presenting():
         return
-    files = [(_(_FILES[file]), unbroken(size(count))) for file, count in checkpoint_bytes(choice.model).items()]
+    sizes = live_reading(checkpoint_bytes, model)
+    files = [(_(_FILES[file]), unbroken(size(num_bytes))) for file, num_bytes in sizes.items()]
     show_rows((_("A checkpoint in float32 holds"), _("Size")), files, _("The size of a checkpoint on disk"))
     st.caption(_("1 MB is 1,000,000 bytes, 1 MiB is 1,048,576. The scales of int8 and 4-bit formats are extra."))
     st.info(
@@ -45,6 +51,9 @@ def show_weights(choice: Choice) -> None:
     )
 
 
+def _in_units(total: int, unit: str, size: int) -> str:
+    return fill("{figure} {unit}", figure=fixed(quotient(total, size)), unit=unit)
+
+
 def _factor(bits: int) -> str:
-    share = Fraction(bits, 8)
-    return f"{share}" if share.denominator == 1 else rf"\tfrac{{{share.numerator}}}{{{share.denominator}}}"
+    return f"{bits // 8}" if bits % 8 == 0 else f"{Fraction(bits, 8)}"

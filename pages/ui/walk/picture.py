@@ -12,9 +12,11 @@ from bertcalc import Config
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.walk_picture import picture
-from bertcalc.forward.walk import Stop
+from bertcalc.forward.walk import AFTER, Stop
+from bertcalc.live.live_formulas import live_size
 from bertcalc.model.modules import split_layer
 from bertcalc.teach.lessons import lesson
+from bertcalc.text.live_numbers import fill, grouped, is_live
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance
@@ -112,9 +114,9 @@ def picture_frame(
         inside = group[0].in_layer
         if inside and not top:
             name = split_layer(group[0].name)[0].replace("*", f"{layer}")
-            numbers = {"number": layer + 1, "layers": config.num_hidden_layers}
+            numbers: dict[str, Any] = {"number": layer + 1, "layers": _layers(config)}
             label, brief = _("Layer {number} of {layers}: {name}"), _("Layer {number} of {layers}")
-            title = {"label": label.format(name=name, **numbers), "brief": brief.format(**numbers)}
+            title = {"label": fill(label, name=name, **numbers), "brief": fill(brief, **numbers)}
             shapes.append(_shape("title", _LEFT, _RIGHT, row, row + 1, **title, **_widths(**title)))
             top, row = row, row + 1
             residual = row
@@ -154,16 +156,26 @@ def _row_of(stop: Stop) -> tuple[str, int | str]:
 
 def _label(stop: Stop, config: Config) -> str:
     if stop.layers:
-        return _("{count} × the same layer").format(count=f"{stop.layers:,}")
+        count = _layers(config) - (config.num_hidden_layers - stop.layers) if stop.key == AFTER else stop.layers
+        return fill(_("{count} × the same layer"), count=grouped(count))
     if stop.key.endswith(".heads"):
-        return _("heads: {heads:,}").format(heads=config.num_attention_heads)
+        return fill(_("heads: {heads:,}"), heads=_heads(config))
     return _(lesson(stop).label)
+
+
+def _layers(config: Config) -> int:
+    return live_size("num_hidden_layers", config.num_hidden_layers)
+
+
+def _heads(config: Config) -> int:
+    return live_size("num_attention_heads", config.num_attention_heads)
 
 
 def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, mark: str) -> dict[str, Any]:
     few = stop.key.endswith(".heads") and config.num_attention_heads <= _MOST_HEADS
-    heads = config.num_attention_heads if few else 0
-    texts = {"label": f"{mark}{label}".lstrip(), "brief": f"{mark}{_without_brackets(label)}".lstrip()}
+    heads = _heads(config) if few else 0
+    marked = {"label": label, "brief": _without_brackets(label)}
+    texts = {name: fill("{mark}{text}", mark=mark.lstrip(), text=text) for name, text in marked.items()}
     columns = {**texts, **_widths(**texts), "what": label, "step": stop.name}
     weight = 1 if mark else 0.25 if stop.parameters else 0.03
     component = stop.steps[0].place.component
@@ -172,7 +184,7 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, 
 
 def _without_brackets(label: str) -> str:
     """The label for a narrow box: "dropout (weights)" without what is in brackets."""
-    return re.sub(r" ?[(（].*[)）]$", "", label)
+    return label if is_live(label) else re.sub(r" ?[(（].*[)）]$", "", label)
 
 
 def _arc(start: float, end: float) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from math import prod
+from typing import Any
 
 import streamlit as st
 
@@ -11,6 +12,7 @@ from bertcalc.config import absent
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
+from bertcalc.live.live_formulas import with_formula, with_formulas
 from bertcalc.model.formula import Formula, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
@@ -19,6 +21,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
 from bertcalc.text.amounts import whole
+from bertcalc.text.live_numbers import fill, grouped
 from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
 from pages.ui.session.present_model import linked
 from pages.ui.shell import stepping
@@ -134,11 +137,13 @@ def show_heads(model: Model) -> None:
     numbers = model.first_attention()
     assert isinstance(letters, Attention)
     assert isinstance(numbers, Attention)
-    heads = _("{heads:,} heads, each with its own matrices").format(heads=numbers.num_attention_heads)
+    sizes = model.config.shared()
+    count = with_formula(numbers.num_attention_heads, letters.num_attention_heads, sizes)
+    heads = fill(_("{heads:,} heads, each with its own matrices"), heads=count)
     columns = {
         "": [*[_("weights"), _("biases")][: len(factors(numbers))], _("together")],
-        heads: _products(per_head(letters), per_head(numbers)),
-        _("One matrix for all heads"): _products(letters, numbers),
+        heads: _products(per_head(letters), per_head(numbers), sizes),
+        _("One matrix for all heads"): _products(letters, numbers, sizes),
     }
     show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
@@ -185,8 +190,13 @@ def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
     return values + [(tensor.name, tensor.shape) for tensor in stop.tensors]
 
 
-def _products(letters: Module, numbers: Module) -> list[str]:
+def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> list[str]:
     """Weights, biases and both together: with letters, with numbers, and the result."""
-    symbols, sizes = factors(letters), factors(numbers)
-    lines = [f"{shape_letters(symbols[name])} = {shape_text(sizes[name])} = {prod(sizes[name]):,}" for name in sizes]
-    return [*lines, f"{sum(map(prod, sizes.values())):,}"]
+    symbols = factors(letters)
+    sizes = with_formulas(factors(numbers), symbols, values)
+    line = "{letters} = {numbers} = {product:,}"
+    lines = [
+        fill(line, letters=shape_letters(symbols[name]), numbers=shape_text(shape), product=prod(shape))
+        for name, shape in sizes.items()
+    ]
+    return [*lines, grouped(sum(map(prod, sizes.values())))]

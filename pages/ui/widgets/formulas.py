@@ -20,16 +20,20 @@ def node_formula(model: Model, path: str, count: int, color: str = "") -> str:
     config = model.config
     component = dict(component_terms(model)).get(path)
     if component:
-        text = " + ".join(bracket.text for bracket in component)
-        letters, numbers = _component_latex(component), _text_latex(filled(text, config))
+        numbers = _text_latex(filled(" + ".join(bracket.text for bracket in component), config))
     else:
-        node = formula(model, path=path)
-        letters, numbers = node.latex(), node.latex(config)
-    if color:
-        letters = rf"\textcolor{{{color}}}{{{letters}}}"
+        numbers = formula(model, path=path).latex(config)
+    letters = letters_of(model, path, color)
     layers, words = latex_number(config.num_hidden_layers), _("in each layer, ")
     copies = rf" \quad \text{{{words}}} \; L = {layers}" if "*" in path else ""
     return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
+
+
+def letters_of(model: Model, path: str, color: str = "") -> str:
+    """LaTeX in letters for the module at a path of the tree, in the colour if one is given."""
+    component = dict(component_terms(model)).get(path)
+    letters = _component_latex(component) if component else formula(model, path=path).latex()
+    return rf"\textcolor{{{color}}}{{{letters}}}" if color else letters
 
 
 def _component_latex(brackets: Sequence[Bracket]) -> str:

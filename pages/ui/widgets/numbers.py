@@ -5,7 +5,7 @@ from unicodedata import east_asian_width
 
 from bertcalc.charts.labels import SUFFIXES
 from bertcalc.text.digits import MINUS, compact, scaled, share, significant
-from bertcalc.text.live_numbers import fill, grouped
+from bertcalc.text.live_numbers import fill, grouped, mirrored
 from pages.ui.shell.i18n import _
 
 
@@ -35,7 +35,9 @@ def text_width(text: str) -> int:
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
+@mirrored
 def unbroken(text: str) -> str:
+    """A text that is not broken between lines."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 

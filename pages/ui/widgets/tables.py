@@ -28,7 +28,8 @@ from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.text import N_, written
 from bertcalc.text.digits import fixed, signed_count, size
-from bertcalc.text.live_numbers import fill, grouped
+from bertcalc.text.live_numbers import LiveText, between, fill, grouped, is_live
+from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
@@ -258,10 +259,33 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
     *_others, last = columns.values()
     short = all(text_width(text) <= _SHORT for text in last)
+    key = f"{'amounts' if short else 'texts'}-{len(shown_elements())}"
+    if any(is_live([title, *texts]) for title, texts in columns.items()):
+        key += "-live"
+        _put_cells(key, columns)
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
-    with st.container(key=f"{'amounts' if short else 'texts'}-{len(shown_elements())}"):
+    with st.container(key=key):
         # st.table wraps long texts, where st.dataframe cuts them off.
         st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
+
+
+def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
+    """Let the live texts of a table in the container ``key`` move with the sliders."""
+    for column, (title, texts) in enumerate(columns.items()):
+        live.put(key, "title", column, _unmarked(title))
+        for row, text in enumerate(texts):
+            live.put(key, "cell", row * len(columns) + column, _unmarked(text))
+
+
+def _unmarked(text: str) -> str:
+    """A live text as the browser shows it; a text that is partly bold or code does not move."""
+    if not isinstance(text, LiveText):
+        return ""
+    mark = next((mark for mark in ("**", "`") if text.startswith(mark) and text.endswith(mark)), "")
+    parts = [part.removeprefix(mark).removesuffix(mark) if type(part) is str else part for part in text.parts]
+    if any(type(part) is str and re.search("[*`$\n]", part) for part in parts):
+        return ""
+    return between("", parts)
 
 
 _SHORT = 22  # digits and letters that take half of a phone
@@ -276,8 +300,8 @@ def _tensor(tensor: tuple[str, Shape] | None) -> str:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape as text: 30,522 × 768."""
-    return " × ".join(f"{side:,}" for side in shape)
+    """A shape as text: 30,522 × 768; live if a side is."""
+    return between(" × ", map(grouped, shape))
 
 
 def show_fields(config: Config, effects: Mapping[str, Effect]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.text.live_numbers import Live, LiveText
+from bertcalc.text.live_numbers import Bound, Live, LiveText, within
 from pages.server.limited_log import LimitedLog
 from pages.ui.session.component import component
 
@@ -80,9 +80,22 @@ def key() -> str:
 
 
 def put(key: str, role: str, at: int, value: object) -> None:
-    """Say that a text is in a container with a key: element number ``at`` of the role "value", "delta" or "text"."""
+    """Say that a text is in a container with a key: element number ``at`` of a role (see live.js)."""
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place})
+
+
+def container_within(bounds: tuple[Bound, ...], **look: Any) -> Any:
+    """A container for what does not move: it is marked as older while a figure is out of its bounds."""
+    place = key()
+    box = st.container(key=place, **look)
+    put(place, "group", 0, within("", bounds))
+    return box
+
+
+def older(name: str) -> Any:
+    """A container for what no size moves: it is marked as older while the sliders are ahead of the server."""
+    return st.container(key=f"older-{name}")
 
 
 def markdown(text: str, **look: Any) -> None:

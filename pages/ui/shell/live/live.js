@@ -17,6 +17,7 @@ function update(data) {
     console.error(`bertcalc: ${error.message}`);
     return;
   }
+  for (const element of document.querySelectorAll(".without-value")) element.classList.remove("without-value");
   if (page.ahead) return write();
   markOlder(false);
   compute(data.sizes);
@@ -64,7 +65,14 @@ function compare() {
   }
 }
 
-const ROLES = { value: "[data-testid=stMetricValue]", delta: "[data-testid=stMetricDelta]", text: ".live" };
+const ROLES = {
+  value: "[data-testid=stMetricValue]",
+  delta: "[data-testid=stMetricDelta]",
+  text: ".live",
+  title: "[data-testid=stTable] thead th",
+  cell: "[data-testid=stTable] tbody td",
+  group: "",
+};
 
 function write() {
   page.frame = null;
@@ -78,7 +86,8 @@ function writeTexts() {
   for (const { key, role, at, value } of page.data.places) {
     const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
     const text = page.program.value(value);
-    if (element && text !== null) writeText(element, text);
+    element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
+    if (element && text !== null && role !== "group") writeText(element, text);
   }
 }
 

@@ -64,11 +64,16 @@ class Chart {
   }
 
   draw(value) {
-    this.rows = rowsOf(this.data.columns, (name, at) => {
+    let isOlder = false;
+    const rows = rowsOf(this.data.columns, (name, at) => {
       const argument = this.data.live[name]?.[at];
       const computed = argument ? value(argument) : null;
+      if (argument && computed === null) isOlder = true;
       return typeof computed === "bigint" ? Number(computed) : computed;
     });
+    this.root.classList.toggle("without-value", isOlder);
+    if (isOlder) return; // rather the last rows than old and new ones side by side
+    this.rows = rows;
     this.redraw();
   }
 

@@ -1,0 +1,155 @@
+"""The quantities of models and the differences between them as live numbers: a side of a comparison can follow sliders.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.text.live_numbers import evaluated
+>>> moving = LiveCase(Case(Model(BertConfig())), frozenset(SLIDERS))
+>>> flops = live_figure("forward", moving)
+>>> flops, evaluated(flops.node, {**BertConfig().shared(), "num_hidden_layers": 24})
+(22348431360, 44695683072)
+"""
+
+from collections.abc import Collection, Iterator
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+from sympy import sympify
+
+from bertcalc.config.fields import is_int
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.compare import Attribution, Changes, Explanation, FieldChange, explain, path
+from bertcalc.explore.model_refs import FIELDS
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case, components
+from bertcalc.live.live_formulas import live_size, node_of_formula, with_formulas
+from bertcalc.model.formula import symbolic_model
+from bertcalc.model.model import Model
+from bertcalc.text.live_numbers import at_sizes, evaluated, live, staying, within
+
+_SIZES = [field for field in FIELDS if field in SLIDERS]
+
+
+class LiveCase(NamedTuple):
+    """A case, and the sizes in which it follows the sliders; the other sizes are those of its model."""
+
+    case: Case
+    follows: frozenset[str] = frozenset()
+
+    def size(self, field: str) -> int:
+        value: int = getattr(self.case.model.config, field)
+        return live_size(field, value) if field in self.follows else value
+
+
+def live_figure(measure: str, side: LiveCase) -> int:
+    """A quantity of a case that follows the sliders. Raises InputError if it is not known."""
+    case = side.case
+    number = QUANTITIES[measure].of(case)
+    if not side.follows:
+        return number
+    if measure in PEAKS:
+        from bertcalc.memory.peak.live_peak import live_peak  # imports SymPy, which is slow
+
+        figure: Any = live_peak(case.model, PEAKS[measure](case.plan), case.batch_size, case.sequence_length).num_bytes
+    else:
+        formula = _formula(measure, case._replace(model=symbolic_model(case.model)))
+        figure = _with_formula(number, formula, side)
+    return cast(int, _held(figure, side))
+
+
+def _with_formula(number: int, formula: Any, side: LiveCase) -> int:
+    """A number with its formula; one whose formula is not known has no value at other sizes."""
+    values = side.case.model.config.shared()
+    node = node_of_formula(sympify(formula))
+    if evaluated(node, values) == number:
+        return cast(int, live(number, node))
+    return cast(int, within(number, tuple(staying(side.size(field)) for field in side.follows if field in values)))
+
+
+_formula = lru_cache(maxsize=256)(lambda measure, case: QUANTITIES[measure].of(case))
+
+
+def live_components(side: LiveCase) -> dict[Any, int]:
+    """The parameters of each component of a case that follows the sliders."""
+    model = side.case.model
+    counts = with_formulas(components(model), components(symbolic_model(model)), model.config.shared())
+    return {component: _held(count, side) for component, count in counts.items()}
+
+
+def _held(figure: Any, side: LiveCase) -> Any:
+    """A live number that follows only some of the sizes."""
+    values = side.case.model.config.shared()
+    return at_sizes(
+        figure, {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
+    )
+
+
+class _State(NamedTuple):
+    """A model between two others: the changes that lead to it, and the sizes in which it follows the sliders."""
+
+    changes: Changes
+    side: LiveCase
+
+
+def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explanation:
+    """``explain`` with live numbers; sizes that can differ after a move of a slider are parts without a difference."""
+    plain = explain(first.case, second.case, QUANTITIES[measure])
+    if not first.follows | second.follows:
+        return plain
+    said = {_fields(part.changes): part for part in plain.parts}
+    states = [*_states(first, second)]
+    totals = [live_figure(measure, first), *(live_figure(measure, state.side) for state in states)]
+    totals[-1] = live_figure(measure, second)
+    parts = []
+    for state, (before, after) in zip(states, pairwise(totals), strict=True):
+        part = said.get(_fields(state.changes))
+        changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state.changes))
+        parts.append(Attribution(changes, after, after - before, part.moved if part else 0))
+    return Explanation(totals[0], totals[-1], parts)
+
+
+def _fields(changes: Changes) -> tuple[str, ...]:
+    return tuple(change.field for change in changes)
+
+
+def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
+    if change.sharing > 0 and change.sharing == second.case.model.config.num_hidden_layers:
+        change = change._replace(sharing=second.size("num_hidden_layers"))
+    if change.field not in SLIDERS:
+        return cast(FieldChange, change)
+    return cast(FieldChange, change._replace(before=first.size(change.field), after=second.size(change.field)))
+
+
+def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
+    """The models of the path, and where a size can begin to differ, the same model once more."""
+    steps: list[tuple[Changes, Model]] = [*path(first.case.model, second.case.model)]
+    differing = {change.field for changes, _model in steps for change in changes}
+    both = [side.case.model.config for side in (first, second)]
+    waiting = [
+        field
+        for field in _SIZES
+        if field in first.follows ^ second.follows
+        and field not in differing
+        and all(config.has(field) for config in both)
+    ]
+    model, taken = first.case.model, set[str]()
+
+    def state(changes: Changes) -> _State:
+        taken.update(_fields(changes))
+        new = {field for field in SLIDERS if not both[0].has(field)}
+        follows = second.follows & (taken | new) | first.follows - taken - new
+        return _State(changes, LiveCase(first.case._replace(model=model), follows))
+
+    for changes, after in steps:
+        place = _place(changes)
+        for field in [field for field in waiting if FIELDS.index(field) < place]:
+            waiting.remove(field)
+            value = getattr(both[0], field)
+            yield state((FieldChange(field, value, value),))
+        model = after
+        yield state(changes)
+    for field in waiting:
+        value = getattr(both[0], field)
+        yield state((FieldChange(field, value, value),))
+
+
+def _place(changes: Collection[Any]) -> int:
+    return max(FIELDS.index(change.field) if change.field in FIELDS else len(FIELDS) for change in changes)

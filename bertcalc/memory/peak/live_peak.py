@@ -1,0 +1,164 @@
+"""The peak of a step as live numbers: in a browser, the largest of the moments' formulas at the sizes of the sliders.
+
+The formulas hold for models of one structure: as many layers if they are few, and the same sizes of 1. At other sizes
+a live number has no value.
+
+>>> from bertcalc import BertConfig
+>>> from bertcalc.text.live_numbers import evaluated
+>>> now = live_peak(Model(BertConfig(), "BertForMaskedLM"), Plan(), 8, 128).num_bytes
+>>> now, evaluated(now.node, {**BertConfig().shared(), "num_hidden_layers": 24})
+(2762047588, 4599447652)
+"""
+
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any, NamedTuple, cast
+
+from bertcalc.config.fields import SIZES
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.live.live_formulas import live_reading, live_size, with_formula
+from bertcalc.memory.footprint import steady_bytes
+from bertcalc.memory.peak.peak_formulas import (
+    Terms,
+    bytes_in_8_bits,
+    frozen_layers,
+    kept_apart,
+    peak,
+    period_of,
+    top_moments,
+)
+from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.simulator.timeline import Area
+from bertcalc.model.formula import symbolic_model
+from bertcalc.model.model import Model
+from bertcalc.text.live_numbers import Bound, LiveNode, largest, live, node_of, place_of_largest, staying, within
+
+# The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
+_FREE = (*(field for field in SLIDERS if field != "hidden_size"), "attention_head_size", "layer_periods")
+
+
+class LivePeak(NamedTuple):
+    """The bytes at the peak, in total and by area; ``bounds`` say while memory peaks at the same moment as now."""
+
+    num_bytes: int
+    areas: dict[Area, int]
+    bounds: tuple[Bound, ...]
+
+
+def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
+    """The peak of a step of which batch and plan stay."""
+    present = peak(model, how, batch_size, sequence_length)
+    bounds = regime(model, how, sequence_length)
+    states = _states_in_8_bits(model, how)
+    moments = top_moments(model, how, batch_size, sequence_length, _FREE)
+    sizes = free_sizes(model)
+    areas = [{area: polynomial(terms, sizes) for area, terms in moment.areas.items()} for moment in moments]
+    if states:
+        areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
+    figures = [_added(list(parts.values())) for parts in areas]
+    place = place_of_largest(figures)
+    alike = [Bound(_chosen([int(parts.keys() == present.areas.keys()) for parts in areas], place), 1)]
+    return LivePeak(
+        within(largest(figures), bounds),
+        {
+            area: within(_chosen([parts.get(area, 0) for parts in areas], place), (*bounds, *alike))
+            for area in present.areas
+        },
+        (*bounds, staying(place)),
+    )
+
+
+def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
+    """The states of an 8-bit optimizer, which are no polynomial of the sizes."""
+    states = bytes_in_8_bits(model, how)
+    if not states:
+        return 0
+    if frozen_layers(how):
+        return held(states, model)
+    formula = bytes_in_8_bits(symbolic_model(model), how, like=model)
+    return cast(int, with_formula(states, formula, model.config.shared()))
+
+
+def live_steady_bytes(model: Model, plan: Plan) -> int:
+    """The bytes that training always needs: see ``footprint.steady_bytes``."""
+    if plan.freezing.layers:
+        return held(steady_bytes(model, plan), model)
+    return live_reading(steady_bytes, model, plan)
+
+
+def held(number: int, model: Model) -> int:
+    """A number that follows from sizes without a formula: it has no value at other sizes."""
+    return cast(int, within(number, tuple(_as_now(model, SLIDERS))))
+
+
+def free_sizes(model: Model) -> list[int]:
+    """The live sizes in which the bytes are polynomials, in their order; 1 for those that the family lacks."""
+    config = model.config
+    layers = live_size("num_hidden_layers", config.num_hidden_layers)
+    periods = LiveNode("floor", (LiveNode("/", (node_of(layers), config.layer_period)),))
+    derived = {
+        "attention_head_size": live(config.attention_head_size, _head_size()),
+        "layer_periods": live(config.num_hidden_layers // config.layer_period, periods),
+    }
+    values = config.shared()
+    return [derived.get(name) or (live_size(name, values[name]) if name in values else 1) for name in _FREE]
+
+
+def _head_size() -> LiveNode:
+    return LiveNode("/", tuple(LiveNode("field", (field,)) for field in ("hidden_size", "num_attention_heads")))
+
+
+def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[Bound, ...]:
+    """While these figures are within their bounds, the peak has the formulas that it has now."""
+    config = model.config
+    ones = ("vocab_size", "num_attention_heads", "intermediate_size")
+    sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
+    sizes.append(live(config.attention_head_size, _head_size()))
+    others = [field for field in SIZES if field not in SLIDERS]
+    return (
+        *(Bound(size, 1, 1) if size == 1 else Bound(size, 2) for size in sizes),
+        *_layers(model, how, sequence_length),
+        *_as_now(model, others),
+    )
+
+
+def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[Bound]:
+    """Few layers are simulated one by one; of more than these the formulas have a letter for their number."""
+    layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
+    least = frozen_layers(how) + kept_apart(period)
+    size = live_size("num_hidden_layers", layers)
+    yield Bound(size, least) if layers >= least + period else staying(size)
+    if period > 1:
+        whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
+        rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
+        yield staying(rest)
+
+
+def _as_now(model: Model, fields: Sequence[str]) -> Iterator[Bound]:
+    values = model.config.shared()
+    for field in fields:
+        if type(value := values.get(field)) is int:
+            yield staying(live_size(field, value))
+
+
+def polynomial(terms: Terms, sizes: Sequence[int]) -> int:
+    """The value of a polynomial of live sizes: one operation for each term, and their sum."""
+    return _added(
+        [
+            _product([count, *(size for size, power in zip(sizes, powers, strict=True) for _time in range(power))])
+            for powers, count in terms.items()
+            if count
+        ]
+    )
+
+
+def _product(factors: Sequence[int]) -> int:
+    return cast(int, live(prod(map(int, factors)), LiveNode("*", tuple(map(node_of, factors)))))
+
+
+def _added(figures: Sequence[int]) -> int:
+    return cast(int, live(sum(map(int, figures)), LiveNode("+", tuple(map(node_of, figures))))) if figures else 0
+
+
+def _chosen(options: Sequence[Any], place: int) -> Any:
+    return live(options[place], LiveNode("element", (tuple(map(node_of, options)), node_of(place))))

@@ -1,0 +1,20 @@
+// Draws boxes of a screen whose styles and texts the page's program can compute: see drawing.py.
+
+const roots = new WeakMap();
+
+export default function ({ data, parentElement }) {
+  if (!roots.has(parentElement)) {
+    roots.set(parentElement, element("div", { class: "drawing" }));
+    parentElement.append(roots.get(parentElement));
+  }
+  const draw = (value) => roots.get(parentElement).replaceChildren(built(presentData(data.drawing, value)));
+  joinPart(data.key, data.run, draw);
+  draw(() => null);
+  return () => parts.delete(data.key);
+}
+
+function built({ style, parts: inside, ...attributes }) {
+  const made = element("div", { ...attributes, children: inside.map(built) });
+  for (const [name, value] of Object.entries(style)) made.style.setProperty(name, `${value}`);
+  return made;
+}

@@ -1,0 +1,21 @@
+"""Drawings of a screen that move with the sliders: boxes whose style and text can be live."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pages.ui.session.component import component
+from pages.ui.shell import live
+
+_DRAWING = component(
+    "bertcalc_drawing", "session/dom.js", "shell/live/parts.js", "lecture/drawing.css", "lecture/drawing.js"
+)
+Box = dict[str, Any]
+
+
+def box(kind: str, *parts: Box, style: Mapping[str, object] | None = None, **attributes: object) -> Box:
+    """A box of a class, with ``parts`` inside; its ``text``, attributes and the values of its style can be live."""
+    return {"class": kind, "style": dict(style or {}), "parts": list(parts), **attributes}
+
+
+def draw(drawing: Box, key: str) -> None:
+    _DRAWING(data={"key": key, "run": live.run(), "drawing": live.with_arguments(drawing)}, key=key)
