@@ -9,6 +9,7 @@ from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList
 from bertcalc.model.stack import Layers, Stack, numbered, stack
 from bertcalc.model.steps import Step, Value
 from bertcalc.text.arguments import checked
+from bertcalc.text.live_numbers import largest, smallest
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
@@ -222,7 +223,7 @@ def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inpu
     if start < end:
         learned = 0
         for group in layers.groups:
-            skipped = max(0, min(end, group.start + group.copies) - max(start, group.start))
+            skipped = largest((0, smallest((end, group.start + group.copies)) - largest((start, group.start))))
             learned += sum(skipped * step.num_parameters() for step in group.steps if not step.shared)
             learned += sum(step.num_parameters() for step in group.steps if step.shared and start == 0)
         last = layers.group(end - 1)

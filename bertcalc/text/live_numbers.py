@@ -399,7 +399,9 @@ def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
             known[id(node)] = LiveNode(node.operation, tuple(map(held, node.arguments)))
         return known[id(node)]
 
-    return live({LiveInt: int, LiveText: str, LiveFraction: Fraction, LiveFloat: float}[type(value)](value), held(value.node))
+    return live(
+        {LiveInt: int, LiveText: str, LiveFraction: Fraction, LiveFloat: float}[type(value)](value), held(value.node)
+    )
 
 
 class _Evaluation:

@@ -21,6 +21,7 @@ from bertcalc.compute.flops import (
     total,
 )
 from bertcalc.explore.factor_formulas import Side
+from bertcalc.forward.live_steps import call_sizes
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.live.live_formulas import live_sizes, with_formula, with_formulas
 from bertcalc.model.formula import CALL_LETTERS, Formula, in_numbers
@@ -135,8 +136,7 @@ class Count(NamedTuple):
     @property
     def sizes(self) -> dict[str, int]:
         """The values of the letters that are not configuration fields; no encoder length without an encoder."""
-        sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
-        return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
+        return call_sizes(self.call) | {"masked_positions": masked_positions(self.call.sequence_length)}
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """A formula as text with letters, and with live numbers."""

@@ -36,13 +36,13 @@ from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.terms_view import show_in_short
-from pages.ui.lecture import drawing
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import colors
 from pages.ui.walk.picture import show_place
 from pages.ui.walk.walk_steps import show_heads
+from pages.ui.widgets import drawing
 from pages.ui.widgets.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.widgets.live_formula import show_formula, show_node_formula
 from pages.ui.widgets.metrics import show_metric

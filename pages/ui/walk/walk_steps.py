@@ -1,6 +1,7 @@
 """The walk on the page Step by step: the choice of a stop, its lesson, its shapes, its formula, the heads."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
 from math import prod
 from typing import Any
@@ -10,10 +11,11 @@ import streamlit as st
 from bertcalc import Config, Module, build
 from bertcalc.config import absent
 from bertcalc.families import CLASSES
-from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
-from bertcalc.live.live_formulas import with_formula, with_formulas
-from bertcalc.model.formula import Formula, shape_letters, symbolic_model, symbolic_steps
+from bertcalc.forward.live_steps import live_steps
+from bertcalc.forward.outputs import Call, attends
+from bertcalc.forward.walk import AFTER, KerasRow, Stop, factors, in_layer, per_head, walk
+from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula, with_formulas
+from bertcalc.model.formula import Formula, formula, in_numbers, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
 from bertcalc.model.steps import Batch
@@ -21,14 +23,16 @@ from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
 from bertcalc.text.amounts import whole
-from bertcalc.text.live_numbers import fill, grouped
+from bertcalc.text.live_numbers import between, fill, grouped, is_live
 from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
 from pages.ui.session.present_model import linked
-from pages.ui.shell import stepping
+from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import Fold, Number, Select
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
+from pages.ui.widgets import drawing
 from pages.ui.widgets.batch import present_batch
+from pages.ui.widgets.live_formula import show_formula
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
@@ -62,7 +66,8 @@ STEP = Select(
 
 
 def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
-    return walk(run(model, call_of(model, batch)), layer)
+    """The stops of the walk, live."""
+    return walk(live_steps(model, call_of(model, batch)), layer)
 
 
 def call_of(model: Model, batch: Batch) -> Call:
@@ -100,24 +105,37 @@ def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> s
 def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: int) -> None:
     """Show how many parameters the walk has passed: in the layer, if the stop is in one, and in the model."""
     stop, last = stops[position], stops[-1]
+    bars = []
     if layer_now := in_layer(stops, position):
         alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
         other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
         place = alike if all(stop.alike for stop in stops) else other
-        place = place.format(number=layer + 1, layers=config.num_hidden_layers, **layer_now._asdict())
-        st.progress(layer_now.so_far / layer_now.total, place)
+        layers = live_sizes(config)["num_hidden_layers"]
+        text = fill(place, number=layer + 1, layers=layers, **layer_now._asdict())
+        bars.append(_progress(text, *layer_now))
     learned = _("So far {so_far:,} of {total:,} parameters, {parameters:,} of them in this step")
-    learned = learned.format(so_far=stop.so_far, total=last.so_far, parameters=stop.parameters)
-    st.progress(stop.so_far / last.so_far, learned)
+    learned = fill(learned, so_far=stop.so_far, total=last.so_far, parameters=stop.parameters)
+    bars.append(_progress(learned, stop.so_far, last.so_far))
+    drawing.draw(drawing.box("slim", *bars), "progress")
+
+
+def _progress(text: str, so_far: int, total: int) -> drawing.Box:
+    """A text, and below it a bar that is filled in proportion."""
+    filled = drawing.box("filled", style={"--so-far": so_far, "--total": total})
+    attributes: dict[str, Any] = {"role": "progressbar", "aria-label": text}
+    bar = drawing.box("track", filled, **attributes)
+    return drawing.box("so-far", drawing.box("said", text=text), bar)
 
 
 def show_question(question: Question, values: Mapping[str, str]) -> None:
     """Show a question with its answer; on the projector, the class answers first."""
-    asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
+    asked, answer = f"**{_(question.question)}**", fill(_(question.answer), **values)
     if presenting():
         st.markdown(asked, help=answer)
     else:
-        st.info(f"{asked}  \n{answer}")
+        # A box of Streamlit's cannot hold live text.
+        with live.older(f"question-{question.keys[0]}") if is_live(answer) else nullcontext():
+            st.info(f"{asked}  \n{answer}")
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
@@ -126,7 +144,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     cells = []
     for row in rows:
         theirs, shape = ", ".join(stop.inside for stop in row.stops), unbroken(shape_text(row.shape))
-        counts = (f"{row.parameters:,}", f"{row.stops[-1].so_far:,}")
+        counts = (grouped(row.parameters), grouped(row.stops[-1].so_far))
         cells.append((f"{row.number}", row.keras, theirs, shape, *counts))
     show_rows(titles, cells, _("The whole forward pass"))
 
@@ -148,19 +166,20 @@ def show_heads(model: Model) -> None:
     show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
 
-def values_of(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
-    """The values that a lesson's text can contain."""
-    values: dict[str, object] = {
+def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
+    """The values that a lesson's text can contain, as live texts."""
+    config = model.config
+    values: dict[str, Any] = {
         **absent(type(config)),
-        **config.shared(),
+        **live_sizes(config),
         **batch._asdict(),
-        "attention_head_size": config.attention_head_size,
+        "attention_head_size": live_reading(lambda model: model.config.attention_head_size, model),
         "position_buckets": getattr(config, "distances", 0),  # DeBERTa's first version has no such field
         "layers": stop.layers,
         "parameters": stop.parameters,
         "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),
     }
-    return {name: written(value) for name, value in values.items()}
+    return {name: grouped(value) if is_live(value) else written(value) for name, value in values.items()}
 
 
 def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
@@ -200,3 +219,16 @@ def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> li
         for name, shape in sizes.items()
     ]
     return [*lines, grouped(sum(map(prod, sizes.values())))]
+
+
+def show_stop_formula(model: Model, stop: Stop, layer: int, formulas: Sequence[Formula]) -> None:
+    """Show the parameters of a stop in letters and in numbers; ``formulas`` are those of its steps."""
+    letters, numbers = "{}", "{numbers}"
+    if stop.layers:
+        formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]
+        count = rf"\left(L - {layer + 1}\right)" if stop.key == AFTER else f"{stop.layers}"
+        letters, numbers = rf"{count} \cdot \left({{}}\right)", "{layers:,} · ({numbers})"
+    sizes = live_sizes(model.config)
+    filled = between(" + ", [in_numbers(term.expression, sizes) for term in formulas])
+    text = fill(f"= {numbers} = {{count:,}}", numbers=filled, layers=stop.layers, count=stop.parameters)
+    show_formula(letters.format(" + ".join(term.latex() for term in formulas)), text, "stop")

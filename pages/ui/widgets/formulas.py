@@ -3,10 +3,8 @@
 import re
 from collections.abc import Mapping, Sequence
 
-from bertcalc.forward.walk import Stop
 from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula, in_numbers
 from bertcalc.model.model import Model
-from bertcalc.model.modules import split_layer
 from bertcalc.text.digits import latex_number
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell.i18n import _
@@ -58,22 +56,6 @@ def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> 
     if not formula.expression.args:
         return grouped(count)
     return fill("{numbers} = {count:,}", numbers=in_numbers(formula.expression, sizes), count=count)
-
-
-def stop_formula(model: Model, stop: Stop, formulas: Sequence[Formula]) -> str:
-    """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
-    start, end = "", ""
-    if stop.layers:
-        formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]
-        start, end = rf"{stop.layers} \cdot (", ")"
-    letters = " + ".join(term.latex() for term in formulas)
-    numbers = " + ".join(term.latex(model.config) for term in formulas)
-    lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
-    return (
-        " = ".join(lines)
-        if _width("".join(lines)) < _HALF_LINE
-        else aligned([f"&{lines[0]}", *(f"&= {line}" for line in lines[1:])])
-    )
 
 
 # Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
