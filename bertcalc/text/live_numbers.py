@@ -339,6 +339,14 @@ def between(sign: str, texts: Iterable[str]) -> str:
     return fill(sign.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in named), **named)
 
 
+def without_start(text: str, start: str) -> str:
+    """``text.removeprefix(start)``, live if the text is; the start does not move."""
+    if not isinstance(text, LiveText):
+        return text.removeprefix(start)
+    first, *others = text.parts
+    return text if isinstance(first, LiveText) else between("", (first.removeprefix(start), *others))
+
+
 def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:
     for literal, name, form, _conversion in Formatter().parse(message):
         if literal:

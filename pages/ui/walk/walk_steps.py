@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from difflib import get_close_matches
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -23,7 +24,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
 from bertcalc.text.amounts import whole
-from bertcalc.text.live_numbers import between, fill, grouped, is_live
+from bertcalc.text.live_numbers import between, fill, grouped, is_live, without_start
 from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
 from pages.ui.session.present_model import linked
 from pages.ui.shell import live, stepping
@@ -98,8 +99,8 @@ def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> s
     stop = stops[position]
     name = f"## {position + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
-    keras = _("Keras-style name: {keras}, row {number}").format(keras=row.keras, number=row.number)
-    return name if presenting() else f"{name}:small[{keras}]\n\n"
+    keras = fill(_("Keras-style name: {keras}, row {number}"), keras=row.keras, number=row.number)
+    return name if presenting() else fill("{name}:small[{keras}]\n\n", name=name, keras=keras)
 
 
 def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: int) -> None:
@@ -196,11 +197,16 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
-        (kind, model.bare(name).removeprefix(prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
+        (kind, _inside(name, model.prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
     titles = ("", _("Name"), _("In letters"), _("In numbers"))
     show_rows(titles, rows, _("Inputs, outputs and parameters"))
+
+
+def _inside(name: str, *starts: str) -> str:
+    """A name without these prefixes; the number of a layer in it is live."""
+    return reduce(without_start, starts, name)
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
