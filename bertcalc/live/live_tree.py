@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 from bertcalc.live.live_formulas import with_formulas
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Module
+from bertcalc.model.modules import Embedding, Module
+from bertcalc.text.live_numbers import smallest
 
 Tree = TypeVar("Tree", bound=Module)
 
@@ -31,6 +32,9 @@ def _joined(numbers: Tree, letters: Module, sizes: Mapping[str, Any]) -> Tree:
     formulas = vars(letters)
     for name, value in vars(numbers).items():
         vars(made)[name] = _value(value, formulas.get(name), sizes)
+    if isinstance(made, Embedding) and made.padding_idx is not None:
+        # A smaller vocabulary takes the padding token with it: see ``moved`` in bertcalc/controls/stops.py.
+        made.padding_idx = smallest((made.padding_idx, made.parameters["weight"][0] - 1))
     return made
 
 

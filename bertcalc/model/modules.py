@@ -383,7 +383,7 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         rows, width = self.parameters["weight"]
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        padding = "" if self.padding_idx is None else fill(", padding_idx={index}", index=self.padding_idx)
         return fill("{rows}, {width}{padding}", rows=rows, width=width, padding=padding)
 
 

@@ -13,17 +13,14 @@ from playwright.sync_api import Page
 
 import pages.ui.session.scale
 import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
-from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.explore.factor_formulas import FOLLOWS, FigureGrowth, SizeGrowth, TermGrowth, piece_growths
-from bertcalc.families import CLASSES, build
-from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown, totals_by_component
 from bertcalc.text.live_numbers import MIRRORED, evaluated, node_of
 from pages.ui.parameters.answer import SentencePart
+from tests.alike import alike_models
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = (ROOT / "bertcalc" / "live" / "runtime.js").read_text(encoding="utf-8")
@@ -66,6 +63,10 @@ def _number(rng: random.Random) -> Fraction | float | int:
             rng.random() * 10 ** rng.randrange(-6, 9),
         )
     )
+
+
+def _exact(rng: random.Random) -> Fraction | int:
+    return rng.choice((_count(rng), Fraction(_count(rng), 1 + _count(rng)), Fraction(_count(rng), 2)))
 
 
 def _two(rng: random.Random) -> tuple[int, int]:
@@ -138,6 +139,16 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
+    "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
+    "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
+    "duration": lambda rng: (_exact(rng),),
+    "relative": lambda rng: (_exact(rng), 1 + _count(rng)),
+    "decimal": lambda rng: (_exact(rng), 1),
+    "on_paper": lambda rng: (_exact(rng),),
+    "label_room": lambda rng: (tuple(_text(rng) for _label in range(1, 4)), 15),
+    "with_room": lambda rng: (_count(rng), 1 + _count(rng), 900 * rng.random(), 600),
+    "middle": lambda rng: (_count(rng), _count(rng)),
+    "if_wide": lambda rng: (_count(rng), 1 + _count(rng), _text(rng)),
     "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
 }
 
@@ -153,25 +164,10 @@ def test_a_mirrored_function_is_the_same_in_the_browser(page: Page, name: str) -
     assert computed(page, program, {}, wanted) == [plain(MIRRORED[name](*call)) for call in calls]
 
 
-def _models(rng: random.Random) -> tuple[Model, Model]:
-    """A random model, and one of the same structure that a few sliders away from it."""
-    while True:
-        family = rng.choice(list({family.name: family for family in CLASSES.values()}.values()))
-        preset = rng.choice(list(family.presets))
-        architecture = rng.choice([cls.name for cls in family.classes])
-        config = PRESETS[preset].config
-        first = build(config, architecture)
-        for field in rng.sample(list(SLIDERS), 3):
-            config = moved(config, field, rng.choice(stops(config, field)))
-        second = build(config, architecture)
-        if symbolic_model(first) is symbolic_model(second):
-            return first, second
-
-
 def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(page: Page) -> None:
     rng = random.Random(42)
     for _model in range(60):
-        first, second = _models(rng)
+        first, second = alike_models(rng)
         sizes = {field: value for field, value in second.config.shared().items() if type(value) is int}
         program = LiveProgram()
         live: dict[str, int] = {
