@@ -149,8 +149,8 @@ def duration(seconds: Fraction) -> str:
     """Format a duration in a suitable unit: 4.0 d, 81.4 h, 76.2 min."""
     for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
         if seconds < most * length:
-            return f"{fixed(seconds / length)} {unit}"
-    return f"{fixed(seconds / 86400)} d"
+            return f"{fixed(Fraction(seconds) / length)} {unit}"
+    return f"{fixed(Fraction(seconds) / 86400)} d"
 
 
 @mirrored
