@@ -139,7 +139,7 @@ class Model(core.Model):
         (True, True)
         """
         from bertcalc.charts.colors import COLORS
-        from bertcalc.export.interactive_page import interactive_page
+        from bertcalc.export.formula_page import interactive_page
 
         return interactive_page(self, COLORS["light"], url=url)
 

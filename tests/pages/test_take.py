@@ -108,9 +108,11 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     offered = app.selectbox(key="taken").options
     assert len(offered) == len(found) + 2
     labels = downloads(app)[len(before) :]
-    assert labels[:4] == ["config.json", "Python program", "Report, Markdown", "Report, HTML to print"]
+    assert labels[:5] == [
+        *("config.json", "Python program", "Report, Markdown", "Report, HTML to print", "Interactive page, HTML"),
+    ]
     first_is_chart = bool(found and found[0].spec)
-    assert labels[4:] == ["CSV", "Markdown", "LaTeX", *(["SVG", "PNG"] if first_is_chart else [])]
+    assert labels[5:] == ["CSV", "Markdown", "LaTeX", *(["SVG", "PNG"] if first_is_chart else [])]
 
 
 def test_the_formulas_of_the_model_are_offered_on_a_page_without_tables() -> None:
@@ -149,7 +151,13 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
         raise AssertionError("made too early")
 
     names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
-    assert names == ["config.json", *(f"bert-base-uncased.{ending}" for ending in ("py", "md", "html"))]
+    files = (
+        "bert-base-uncased.py",
+        "bert-base-uncased.md",
+        "bert-base-uncased.html",
+        "bert-base-uncased-interactive.html",
+    )
+    assert names == ["config.json", *files]
     changed = DEFAULT._replace(model=Model(BertConfig(vocab_size=21128), "BertForMaskedLM"))
     files = table_files(stem_of(changed), "Model: a/b <c>", never)  # type: ignore[arg-type]
     assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"

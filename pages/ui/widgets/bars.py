@@ -154,8 +154,9 @@ def show_legend(preset: str) -> None:
 def open_clicked(control: Select[str], key: str) -> None:
     """Open the bar that was clicked in the chart ``key``; a single tensor has nothing to open."""
     for bar in chosen(key, "bar"):
-        if bar.get("path") in control.options:
-            set_values({control.name: bar["path"]})
+        path = bar.get("path")
+        if isinstance(path, str) and path and control.wrong(path) is None:
+            set_values({control.name: path})
 
 
 def draw_proportions(bars: Bars) -> None:

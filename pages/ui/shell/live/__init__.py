@@ -113,15 +113,25 @@ def _show(draw: Any, text: str, look: Mapping[str, Any]) -> None:
         draw(text, **look)
         return
     place = key()
-    html: list[str] = []
-    live_parts = [part for part in text.parts if isinstance(part, LiveText)]
-    for part in text.parts:
-        written = escape(part, quote=False).replace("&gt;", ">")
-        html.append(f"<span class='live'>{written or '&#8203;'}</span>" if isinstance(part, LiveText) else written)
     with st.container(key=place, width=look.get("width", "stretch")):
-        draw("".join(html), unsafe_allow_html=True, **look)
-    for at, part in enumerate(live_parts):
+        draw(marked(text), unsafe_allow_html=True, **look)
+    for at, part in enumerate(part for part in text.parts if isinstance(part, LiveText)):
         put(place, "text", at, part)
+
+
+def marked(text: LiveText) -> str:
+    """The text as Markdown with its live parts marked; all HTML in it is escaped.
+
+    >>> from bertcalc.text.live_numbers import LiveNode, fill, live
+    >>> marked(fill("<b> has {count:,}", count=live(12, LiveNode("field", ("num_hidden_layers",)))))
+    "&lt;b&gt; has <span class='live'>12</span>"
+    """
+    written = ((part, escape(part, quote=False)) for part in text.parts)
+    # An empty part has a space without width, as a place for what it becomes.
+    return "".join(
+        f"<span class='live'>{html or '&#8203;'}</span>" if isinstance(part, LiveText) else html
+        for part, html in written
+    )
 
 
 def show(sizes: Mapping[str, int]) -> None:

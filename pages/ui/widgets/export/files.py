@@ -10,8 +10,8 @@ from bertcalc.charts.colors import COLORS
 from bertcalc.explore.quantities import Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
+from bertcalc.export.formula_page import interactive_page
 from bertcalc.export.formula_tables import component_table, flops_formula
-from bertcalc.export.interactive_page import interactive_page
 from bertcalc.export.report import Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.table import Table

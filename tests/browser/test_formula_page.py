@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 from bertcalc import build
 from bertcalc.charts.colors import COLORS
 from bertcalc.controls.stops import moved
-from bertcalc.export.interactive_page import interactive_page
+from bertcalc.export.formula_page import interactive_page
 from bertcalc.families import CLASSES
 from bertcalc.model.totals import breakdown
 
@@ -27,7 +27,7 @@ def test_its_numbers_are_those_of_the_model_at_every_stop(page: Page, tmp_path: 
         slider = page.get_by_role("slider", name=label)
         before = f"{getattr(config, field):,}"
         expect(slider).to_have_attribute("aria-valuetext", before)
-        slider.press("ArrowRight")
+        slider.press("ArrowLeft")
         expect(slider).not_to_have_attribute("aria-valuetext", before)
         shown = slider.get_attribute("aria-valuetext") or ""
         config = moved(config, field, int(shown.replace(",", "")))

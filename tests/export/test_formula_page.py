@@ -9,7 +9,7 @@ from hypothesis import given
 
 from bertcalc import BertConfig, build
 from bertcalc.charts.colors import COLORS
-from bertcalc.export.interactive_page import interactive_page
+from bertcalc.export.formula_page import interactive_page
 from bertcalc.families import CLASSES
 from tests.examples import examples
 from tests.oracle import Case
