@@ -22,9 +22,9 @@ from bertcalc.charts.blocks import (
 )
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
-from bertcalc.charts.labels import FONT, SMALL, ems
+from bertcalc.charts.labels import FONT, SMALL, halfway, in_lines, room_for_label, span, text_inside, widest
 from bertcalc.explore.quantities import QUANTITIES
-from bertcalc.text.live_numbers import fill, largest, mirrored, smallest
+from bertcalc.text.live_numbers import fill, is_live, largest, smallest
 
 _MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
@@ -148,52 +148,33 @@ class PieceBar(NamedTuple):
     pieces: Sequence[Piece]
     label: str
     figures: Mapping[str, object] = {}
+    shown: int = 1  # 0 for a bar that only a move of a slider would show
 
 
 def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
     """The data of the chart: a row for each piece, and a row for the end of each bar."""
     ends = [0, *(end for bar in bars for piece in bar.pieces for end in (piece.start, piece.end))]
     least, most = smallest(ends), largest(ends)
-    span = largest((most - least, 1))
-    needed = label_room([bar.label for bar in bars], FONT)
-    ending = {"room": with_room(most, span, needed, _WIDTH), "most": most, "span": span, "needed": needed}
+    longest = widest([bar.label for bar in bars])
+    ending = {
+        "room": room_for_label(least, most, longest, _WIDTH / FONT, 12 / FONT),
+        "most": most,
+        "span": span(least, most),
+        "longest": longest,
+    }
     rows: list[dict[str, object]] = []
     for order, bar in enumerate(bars):
-        name = "\n".join(wrap(bar.name, _LINE if step >= _TWO_LINES else 2 * _LINE))
-        whole = {"name": name, "order": order}
+        letters = _LINE if step >= _TWO_LINES else 2 * _LINE
+        name = in_lines(bar.name, letters) if is_live(bar.name) else "\n".join(wrap(bar.name, letters))
+        whole = {"name": name, "order": order, "shown": bar.shown}
         for kind, start, end, piece_name, filled, figures in bar.pieces:
-            place = {"kind": kind, "start": start, "end": end, "middle": middle(start, end)}
-            inside = if_wide(end - start, span, piece_name)
+            place = {"kind": kind, "start": start, "end": end, "middle": halfway(start, end)}
+            inside = text_inside(piece_name, end - start, most - least)
             tip = fill("{name} {count:,}", name=piece_name, count=end - start) if piece_name else bar.label
             rows.append({**whole, **place, "inside": inside, "filled": filled, "tip": tip, **figures})
         last = largest([end for piece in bar.pieces for end in (piece.start, piece.end)])
         rows.append({**whole, "at": last, "label": bar.label, **ending, **bar.figures})
     return of_rows(rows)
-
-
-@mirrored
-def label_room(labels: tuple[str, ...] | list[str], font: int) -> float:
-    """The pixels for the longest label, in a font of this size."""
-    return font * max(map(ems, labels)) + 12
-
-
-@mirrored
-def with_room(most: int, span: int, needed: float, width: int) -> float:
-    """The end of an axis that leaves ``needed`` pixels of the width for labels, but never more than 60 %."""
-    share = min(0.6, needed / width)
-    return most + span * share / (1 - share)
-
-
-@mirrored
-def middle(start: int, end: int) -> float:
-    """The middle of a piece."""
-    return (start + end) / 2
-
-
-@mirrored
-def if_wide(length: int, span: int, name: str) -> str:
-    """The name of a piece if there is room for it inside; otherwise none."""
-    return name if length > span * 0.013 * (len(name) + 1) else ""
 
 
 @lru_cache
@@ -214,7 +195,7 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
             symbolType="square",
             symbolSize=180,
         )
-    pieces, ends = having("kind"), having("label")
+    pieces, ends = (having(column).transform_filter("datum.shown") for column in ("kind", "label"))
     x = alt.X("start:Q", axis=None, scale=alt.Scale(nice=False, zero=True))
     look_of: dict[str, Any] = {"size": either(6, min(0.65 * step, 48)), "yOffset": either(8, 0)}
     place: dict[str, Any] = {"x": x, "x2": "end:Q", "tooltip": tooltip("name", "tip")}
@@ -234,9 +215,9 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
         fontSize=either(SMALL, FONT),
         color=ink,
     ).encode(x="at:Q", tooltip=tooltip("name", "label"))
-    share = "min(0.6, datum.needed / width)"
+    share = f"min(0.6, ({FONT} * datum.longest + 12) / width)"
     more_room = f"{NARROW} || width > {_WIDTH} ? datum.room : datum.most + datum.span * {share} / (1 - {share})"
     room = ends.transform_calculate(room=more_room).mark_bar(opacity=0)
     room = room.encode(x=alt.X("room:Q", axis=None, stack=None))
     layers = alt.layer(room, filled, outlined, inside, labels).encode(y=in_order("name", axis))
-    return spec_of(layers, step * count + (_LEGEND if named else 0))
+    return spec_of(layers, step * count + _LEGEND if named else alt.Step(step))

@@ -21,7 +21,8 @@ from bertcalc.charts.blocks import (
 )
 from bertcalc.charts.colors import COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
-from bertcalc.charts.labels import SMALL, Box, ems, place
+from bertcalc.charts.labels import SMALL, Box, ems, part_of_column, place, widest
+from bertcalc.text.live_numbers import fill, largest
 
 _BAR = 0.42  # the longest bar's share of a column; the rest is for its label
 _HEIGHT = 286
@@ -55,6 +56,8 @@ class ModelRow(NamedTuple):
     name: str
     link: str
     cells: Sequence[Cell]
+    order: int  # its place from the top
+    shown: int = 1  # 0 for a model that only a move of a slider would show
 
 
 def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
@@ -67,25 +70,29 @@ def glance_frame(titles: Sequence[str], rows: Sequence[ModelRow]) -> Columns:
             "end": float(column),
             "label": title,
             "head": True,
+            "shown": 1,
             "label_width": ems(title),
             "wrapped": _wrapped(title),
         }
         for column, title in enumerate(titles)
     ]
-    longest = [max(row.cells[column].figure for row in rows) or 1 for column in range(len(titles))]
-    for order, row in enumerate(rows):
+    longest = [largest([row.cells[column].figure for row in rows]) for column in range(len(titles))]
+    widths = [widest([row.cells[column].label for row in rows]) for column in range(len(titles))]
+    for row in rows:
         for column, (title, cell) in enumerate(zip(titles, row.cells, strict=True)):
             place = {
                 "row": row.name,
-                "order": order,
+                "order": row.order,
+                "shown": row.shown,
                 "column": column,
                 "link": row.link,
-                "tip": f"{title}: {cell.exact}",
-                "widest": max(ems(row.cells[column].label) for row in rows),
+                "tip": fill("{title}: {exact}", title=title, exact=cell.exact),
+                "widest": widths[column],
             }
-            start = float(column)
+            start, figure = float(column), 0
             for component, count in cell.pieces.items():
-                end = start + _BAR * count / longest[column]
+                figure += count
+                end = part_of_column(column, figure, longest[column], _BAR)
                 data.append({**place, "component": component, "start": start, "end": end})
                 start = end
             texts = {"label": cell.label, "head": False}
@@ -160,7 +167,7 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
         .encode(x=x("left"), x2="right:Q", tooltip=tip, **({"href": "link:N"} if linked else {}))
     )
     layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
-    return spec_of(layers, step * (rows + 1))
+    return spec_of(layers.transform_filter("datum.shown"), alt.Step(step))
 
 
 class ModelPoint(NamedTuple):

@@ -32,6 +32,66 @@ def room_beside(longest: int, limit: int, least: float, whole: float) -> float:
     return least + (1 - longest / limit) * whole if limit else least
 
 
+@mirrored
+def widest(texts: tuple[str, ...] | list[str]) -> float:
+    """The ems of the widest of some texts."""
+    return max(map(ems, texts))
+
+
+@mirrored
+def halfway(start: int, end: int) -> float:
+    """The middle between two numbers, as a position in a chart."""
+    return (start + end) / 2
+
+
+@mirrored
+def room_for_label(least: int, most: int, label: float, width: float, gap: float) -> float:
+    """The end of an axis from ``least``, ``width`` ems wide: behind ``most`` and a gap, a label of so many ems fits."""
+    share = min(0.6, (label + gap) / width)
+    return most + span(least, most) * share / (1 - share)
+
+
+@mirrored
+def span(least: int, most: int) -> int:
+    """The distance between two ends of an axis; 1 if they are the same."""
+    return (most - least) or 1
+
+
+@mirrored
+def text_inside(text: str, length: int, whole: int) -> str:
+    """The text, if it fits into a piece of this length of an axis that is ``whole`` long; otherwise none."""
+    return text if length > whole * 0.013 * (len(text) + 1) else ""
+
+
+@mirrored
+def part_of_column(column: int, figure: int, longest: int, most: float) -> float:
+    """Where a bar ends in a column one unit wide, of which the longest figure's bar takes the share ``most``."""
+    return column + most * figure / (longest or 1)
+
+
+@mirrored
+def place_in_order(figures: tuple[int, ...] | list[int], at: int, descending: bool) -> int:
+    """How many figures come before number ``at`` if they are sorted; equal ones keep their order."""
+    own = figures[at]
+    before = [figure > own if descending else figure < own for figure in figures]
+    return sum(before) + sum(figure == own for figure in figures[:at])
+
+
+@mirrored
+def in_lines(text: str, most: int) -> str:
+    """A text in lines of at most so many letters; a longer word is cut."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and len(lines[-1]) + 1 + len(word) <= most:
+            lines[-1] += f" {word}"
+            continue
+        pieces = [word[start : start + most] for start in range(0, len(word), most)] or [""]
+        lines += pieces if lines[-1] else []
+        if lines == [""]:
+            lines = pieces
+    return "\n".join(lines)
+
+
 class Box(NamedTuple):
     """A rectangle, in pixels."""
 

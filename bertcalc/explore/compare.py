@@ -33,6 +33,7 @@ from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
+from bertcalc.text.live_numbers import grouped, mirrored
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # For one more, several more, one fewer, several fewer.
@@ -73,7 +74,7 @@ class FieldChange(NamedTuple):
         """An English phrase with placeholders, and their values; ``alone`` if no other field changes with it."""
         field, before, after, sharing = self
         if sharing > 0:
-            return N_("one layer, run {count} times"), {"count": f"{sharing:,}"}
+            return N_("one layer, run {count} times"), {"count": grouped(sharing)}
         if sharing < 0:
             return N_("{count} layers, each with its own weights"), {"count": f"{-sharing:,}"}
         if field == "type_vocab_size" and not after:
@@ -93,6 +94,13 @@ class FieldChange(NamedTuple):
     def __str__(self) -> str:
         message, values = self.sentence()
         return message.format(**values)
+
+
+@mirrored
+def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
+    """The phrase for a change of a number: one more, several more, one fewer, several fewer; empty for no change."""
+    growth = after - before
+    return phrases[2 * (growth < 0) + (abs(growth) > 1)].format(count=f"{abs(growth):,}") if growth else ""
 
 
 class PartChange(NamedTuple):

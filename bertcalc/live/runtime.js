@@ -162,13 +162,6 @@ function duration(seconds) {
 
 const decimal = (value, places) => fixed(value, split(value)[1] === 1n ? 0 : Number(places));
 
-function relative(count, other) {
-  const change = subtract(divide(count, other), 1n);
-  const isNegative = isLess(change, 0n);
-  const sign = isNegative ? "−" : isSame(change, 0n) ? "±" : "+";
-  return `${sign}${significant(multiply(isNegative ? -100n : 100n, change))}`;
-}
-
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const superscript = (exponent) => `${exponent}`.replace("-", "⁻").replace(/[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
 
@@ -272,16 +265,6 @@ function widened(limit, largest) {
   return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
 }
 
-const label_room = (labels, font) => Number(font) * Math.max(...labels.map(ems)) + 12;
-
-function with_room(most, span, needed, width) {
-  const share = Math.min(0.6, needed / Number(width));
-  return Number(most) + (Number(span) * share) / (1 - share);
-}
-
-const middle = (start, end) => Number(start + end) / 2;
-const if_wide = (length, span, name) => (Number(length) > Number(span) * 0.013 * ([...name].length + 1) ? name : "");
-
 // A value while all figures are within their bounds; elsewhere there is none.
 function within(value, bounds) {
   for (const [figure, low, high] of bounds) {
@@ -289,6 +272,45 @@ function within(value, bounds) {
   }
   return value;
 }
+
+// An axis with its labels: see bertcalc/charts/labels.py.
+const widest = (texts) => Math.max(...texts.map(ems));
+const span = (low, high) => high - low || 1n;
+function room_for_label(low, high, label, width, gap) {
+  const share = Math.min(0.6, (label + gap) / width);
+  return Number(high) + (Number(span(low, high)) * share) / (1 - share);
+}
+const text_inside = (text, length, whole) => (Number(length) > Number(whole) * 0.013 * ([...text].length + 1) ? text : "");
+const part_of_column = (column, figure, longest, share) =>
+  Number(column) + (share * Number(figure)) / Number(longest || 1n);
+function place_in_order(figures, at, descending) {
+  const own = figures[Number(at)];
+  const before = figures.filter((figure) => (descending ? isLess(own, figure) : isLess(figure, own)));
+  return BigInt(before.length + figures.slice(0, Number(at)).filter((figure) => isSame(figure, own)).length);
+}
+function in_lines(text, longest) {
+  const limit = Number(longest);
+  let lines = [""];
+  for (const word of text.split(" ")) {
+    const letters = [...word];
+    const last = lines.at(-1);
+    if (last && [...last].length + 1 + letters.length <= limit) {
+      lines[lines.length - 1] += ` ${word}`;
+      continue;
+    }
+    const pieces = [];
+    for (let start = 0; start < letters.length; start += limit) pieces.push(letters.slice(start, start + limit).join(""));
+    if (!pieces.length) pieces.push("");
+    if (last) lines.push(...pieces);
+    if (lines.length === 1 && lines[0] === "") lines = pieces;
+  }
+  return lines.join("\n");
+}
+function signed_share(difference, whole) {
+  const sign = difference < 0n ? "−" : difference ? "+" : "±";
+  return sign + significant(fraction(100n * absolute(difference), whole));
+}
+const counted_words = (phrases, before, after) => (before === after ? "" : phraseOf([phrases, before, after]));
 
 const most = (values) => values.reduce((best, value) => (isLess(best, value) ? value : best));
 const least = (values) => values.reduce((best, value) => (isLess(value, best) ? value : best));
@@ -333,17 +355,22 @@ const OPERATIONS = {
   scaled,
   compact,
   growth_words,
+  change_words,
+  counted_words,
+  signed_share,
+  widest,
+  span,
+  halfway: (start, end) => (Number(start) + Number(end)) / 2,
+  room_for_label,
+  text_inside,
+  part_of_column,
+  place_in_order,
+  in_lines,
   quotient: (part, whole) => fraction(part, whole),
   nearest: round,
   duration,
-  relative,
   decimal,
   on_paper,
-  label_room,
-  with_room,
-  middle,
-  if_wide,
-  change_words,
   rounded_up: (part, whole) => -floor(fraction(-part, whole)),
   place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
   unbroken: (text) => text.replaceAll(" ", "\u00a0"),

@@ -102,6 +102,13 @@ def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) ->
     return f">{fixed(100 - least, decimals)}" if nearly else fixed(percent, decimals)
 
 
+@mirrored
+def signed_share(difference: Fraction | int, whole: int) -> str:
+    """Format a relative difference in percent to three digits, without the percent sign: +12.3, -0.0406, ±0."""
+    sign = MINUS if difference < 0 else "+" if difference else "±"
+    return f"{sign}{significant(Fraction(100 * abs(difference)) / whole)}"
+
+
 def signed(difference: int, written: Callable[[int], str]) -> str:
     """Format a difference with its sign; ``written`` formats the number; empty for 0."""
     return with_sign(difference, written(distance(difference, 0)))
@@ -132,16 +139,6 @@ def figure(count: int, unit: str) -> str:
 def decimal(number: Fraction | float, places: int = 1) -> str:
     """Format a number with ``places`` decimals, and a whole number without any."""
     return fixed(number, 0 if Fraction(number).denominator == 1 else places)
-
-
-@mirrored
-def relative(count: Fraction | int, other: Fraction | int) -> str:
-    """Format by how much a number differs from another, in percent to three digits, without the sign: +12.3, −0.0406.
-
-    It is ±0 only if there is no difference.
-    """
-    change = Fraction(count) / other - 1
-    return f"{MINUS if change < 0 else '+' if change else '±'}{significant(100 * abs(change))}"
 
 
 @mirrored

@@ -9,6 +9,7 @@ from bertcalc.explore.compare import Explanation
 from bertcalc.explore.model_refs import PRESENT, ModelRef
 from bertcalc.text import distinct
 from bertcalc.text.digits import signed_count
+from bertcalc.text.live_numbers import fill
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import signed_percent
 
@@ -30,7 +31,7 @@ def in_caption(name: str, item: ModelRef | DiscoveredRef, model: str) -> str:
 def _name(item: ModelRef | DiscoveredRef, same_base: bool) -> str:
     """The base of a model and its first changes; without the base if all models share it and the changes are enough."""
     ordered = sorted(item.changes, key=lambda change: change[0] != "architecture")
-    changes = listed(_change(field, value) for field, value in ordered[:_MOST_CHANGES])
+    changes = listed(change_words(field, value) for field, value in ordered[:_MOST_CHANGES])
     if item.changes[_MOST_CHANGES:]:
         changes = listed([changes, "..."])
     if same_base and len(changes) > _ENOUGH:
@@ -46,10 +47,11 @@ _MOST_CHANGES = 5
 _ENOUGH = 8
 
 
-def _change(field: str, value: Any) -> str:
+def change_words(field: str, value: Any) -> str:
+    """A change in short: L 24; a live value makes a live text."""
     if field == "architecture":
         return str(value)
-    return f"{LETTERS[field]} {value:,}" if field in LETTERS else f"{field} {value}"
+    return fill("{letter} {value:,}", letter=LETTERS[field], value=value) if field in LETTERS else f"{field} {value}"
 
 
 def signed(difference: int) -> str:
@@ -59,4 +61,4 @@ def signed(difference: int) -> str:
 
 def relative(explanation: Explanation) -> str:
     """The difference in percent of the first figure; empty if the first figure is 0."""
-    return "" if explanation.share is None else signed_percent(explanation.share)
+    return "" if explanation.share is None else signed_percent(explanation.difference, explanation.before)

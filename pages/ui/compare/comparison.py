@@ -8,16 +8,18 @@ import streamlit as st
 
 from bertcalc import ConfigError
 from bertcalc.config import Problem
+from bertcalc.controls.stops import SLIDERS
 from bertcalc.discover.comparable import (
     DiscoveredCase,
     DiscoveredModel,
     DiscoveredRef,
     components_of,
     explain,
-    figure_or_none,
+    figure,
     read,
 )
 from bertcalc.explore.compare import PAIRS, Explanation
+from bertcalc.explore.live_figures import LiveCase, live_components, live_explanation, live_figure
 from bertcalc.explore.model_refs import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of
@@ -65,6 +67,8 @@ class Compared(NamedTuple):
     item: ModelRef | DiscoveredRef
     name: str
     model: Model | DiscoveredModel
+    follows: frozenset[str] = frozenset()  # the sizes in which it follows the sliders
+    shown: int = 1  # 0 for a model that is shown once a slider moves
 
 
 class Comparison(NamedTuple):
@@ -88,7 +92,19 @@ class Comparison(NamedTuple):
 
     def figure_of(self, model: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
-        return figure_or_none(measure or self.measure, self.case(model))
+        with suppress(InputError):
+            side = self.side(model)
+            return (
+                live_figure(measure or self.measure, side)
+                if side
+                else figure(measure or self.measure, self.case(model))
+            )
+        return None
+
+    def side(self, model: Compared) -> LiveCase | None:
+        """A model that can follow the sliders, with its batch; None for one that was discovered."""
+        case = self.case(model)
+        return LiveCase(case, model.follows) if isinstance(case, Case) else None
 
     def unknown(self) -> dict[str, list[str]]:
         """The reasons for "–" in place of a figure in this view, each with the names of its models.
@@ -107,7 +123,8 @@ class Comparison(NamedTuple):
         return reasons
 
     def components(self, model: Compared) -> dict[str, int]:
-        return dict(components_of(self.case(model)).items())
+        side = self.side(model)
+        return live_components(side) if side else dict(components_of(self.case(model)))
 
     def names(self) -> dict[str, str]:
         """The names of components; less specific if there is a discovered model, which only has names of tensors."""
@@ -119,8 +136,15 @@ class Comparison(NamedTuple):
     def explained(self, model: Compared) -> Explanation | None:
         """The explained difference of a model from the first; None if one of the figures is not known."""
         with suppress(InputError):
-            return explain(self.case(self.models[0]), self.case(model), self.measure)
+            return self.explain(model)
         return None
+
+    def explain(self, model: Compared) -> Explanation:
+        """The explained difference of a model from the first. Raises InputError if one of the figures is not known."""
+        sides = [self.side(side) for side in (self.models[0], model)]
+        if sides[0] and sides[1]:
+            return live_explanation(sides[0], sides[1], self.measure)
+        return explain(self.case(self.models[0]), self.case(model), self.measure)
 
 
 def models_of_link(choice: Choice) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
@@ -271,7 +295,9 @@ def build(items: Sequence[ModelRef | DiscoveredRef], present: Model) -> tuple[li
         except (ConfigError, InputError) as error:
             wrong.append(Wrong(name, error.problem))
         else:
-            models.append(Compared(item, name, model))
+            follows = item.base == PRESENT and isinstance(item, ModelRef)
+            fixed = {field for field, _value in item.changes}
+            models.append(Compared(item, name, model, frozenset(SLIDERS) - fixed if follows else frozenset()))
     return models, wrong
 
 

@@ -6,10 +6,23 @@ from itertools import accumulate, pairwise
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
-from bertcalc.discover.comparable import explain
-from bertcalc.explore.compare import Attribution, Explanation, PartChange
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Explanation, FieldChange, PartChange, counted_words
 from bertcalc.text import written
 from bertcalc.text.digits import latex_number, scaled, size
+from bertcalc.text.live_numbers import (
+    LiveInt,
+    between,
+    differ,
+    distance,
+    fill,
+    grouped,
+    if_negative,
+    if_other,
+    if_same,
+    is_live,
+    joined,
+)
 from bertcalc.text.problem import InputError
 from pages.ui.compare.compare_words import relative, signed
 from pages.ui.compare.comparison import Comparison, explained
@@ -29,9 +42,8 @@ _TERMS = 66  # digits and letters of a sum that fit on a line beside sidebar and
 
 def difference(comparison: Comparison) -> Explanation | None:
     """The difference of the explained model from the first; None, with the reason on the page, if it is not known."""
-    first, other = comparison.models[0], explained(comparison.models)
     try:
-        return explain(comparison.case(first), comparison.case(other), comparison.measure)
+        return comparison.explain(explained(comparison.models))
     except InputError as error:
         show_problem(error.problem)
         return None
@@ -51,37 +63,55 @@ def how_found(comparison: Comparison, explanation: Explanation) -> str:
 
 def show_parts(comparison: Comparison, explanation: Explanation) -> None:
     """Draw the parts of a difference as a waterfall of bars, and their sum; if there are many, leave out those of 0."""
-    parts = [part for part in explanation.parts if part.difference or part.moved or len(explanation.parts) <= _MANY]
+    parts = [part for part in explanation.parts if _can_be_shown(part, explanation)]
     ends = accumulate((part.difference for part in parts), initial=0)
     bars = [
         PieceBar(
-            _phrase(part),
-            [Piece("more" if part.difference >= 0 else "fewer", start, end)],
+            phrase(part),
+            [Piece(if_negative(part.difference, "fewer", "more"), start, end)],
             _cancelled(part) or _label(comparison, part.difference),
-            {"difference": part.difference},
+            {"difference": part.difference if is_shown(part) else None},
+            is_shown(part),
         )
         for part, (start, end) in zip(parts, pairwise(ends), strict=True)
     ]
     whole = explanation.difference
-    label = _label(comparison, whole) if whole else "0"
+    label = _label(comparison, whole, "")
     bars.append(PieceBar(_("together"), [Piece("together", 0, whole)], label, {"difference": whole}))
     draw_pieces(
         bars,
-        max(22, min(42, (_LOW if presenting() else _HEIGHT) // len(bars))),
+        max(22, min(42, (_LOW if presenting() else _HEIGHT) // sum(bool(bar.shown) for bar in bars))),
         numbers={"name": _("Part"), "difference": _("Difference")},
         alt=_("The parts of the difference"),
     )
+
+
+def _can_be_shown(part: Attribution, explanation: Explanation) -> bool:
+    """Leave out parts of 0 if there are many; one that begins with a move of a slider is shown then."""
+    return part.difference or part.moved or is_live(part.difference) or len(explanation.parts) <= _MANY
+
+
+def is_shown(part: Attribution) -> int:
+    """1 if a part is a change now; 0 if only a move of a slider would make it one."""
+    changes = [change for change in part.changes if isinstance(change, FieldChange) and change.field in SLIDERS]
+    if len(changes) < len(part.changes):
+        return 1
+    return differ([change.before for change in changes], [change.after for change in changes])
 
 
 def show_steps(comparison: Comparison, explanation: Explanation) -> None:
     """Show the sum as a table, with the fields to change in the sidebar to check each line."""
     first, other = comparison.models[0], explained(comparison.models)
     steps = [
-        (_phrase(part), _assignments(part), f"{part.total:,}", signed(part.difference)) for part in explanation.parts
+        (phrase(part), _assignments(part), grouped(part.total), signed(part.difference))
+        for part in explanation.parts
+        if is_shown(part)
     ]
-    end = (f"**{other.name}**", "", f"**{explanation.after:,}**", f"**{signed(explanation.difference)}**")
+    whole = signed(explanation.difference)
+    after, difference = fill("**{after:,}**", after=explanation.after), fill("**{whole}**", whole=whole)
+    end = (f"**{other.name}**", "", after, difference)
     titles = (_("Step"), _("Changed"), _("Running total"), _("Difference"))
-    rows = [(first.name, "", f"{explanation.before:,}", ""), *steps, end]
+    rows = [(first.name, "", grouped(explanation.before), ""), *steps, end]
     show_rows(titles, rows, _("The difference, step by step"))
 
 
@@ -94,7 +124,7 @@ def show_all(comparison: Comparison, chosen_explanation: Explanation) -> None:
     for model in others:
         explanation = chosen_explanation if model is chosen else comparison.explained(model)
         figures = (
-            (f"{explanation.after:,}", signed(explanation.difference), relative(explanation))
+            (grouped(explanation.after), signed(explanation.difference), relative(explanation))
             if explanation
             else ("–", "", "")
         )
@@ -103,17 +133,31 @@ def show_all(comparison: Comparison, chosen_explanation: Explanation) -> None:
     show_rows(titles, rows, _("The differences from the baseline"))
 
 
-def _phrase(part: Attribution) -> str:
+def phrase(part: Attribution) -> str:
     """The changes of a part in words."""
-    sentences = (change.sentence(alone=len(part.changes) == 1) for change in part.changes)
-    return listed(_(message).format(**values) for message, values in sentences)
+    texts = [_change(change, alone=len(part.changes) == 1) for change in part.changes]
+    return joined(_(", "), texts) if any(map(is_live, texts)) else listed(texts)
+
+
+def _change(change: FieldChange | PartChange, *, alone: bool) -> str:
+    if change.field in SLIDERS and is_live((change.before, change.after)) and not getattr(change, "sharing", 0):
+        return counted_words(tuple(map(_, COUNTED_PHRASES[change.field])), change.before, change.after)
+    message, values = change.sentence(alone=alone)
+    return fill(_(message), **values)
 
 
 def _assignments(part: Attribution) -> str:
     """The old and new values of a part's changes; fields are named, components already are in the column before."""
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
-    changes = [f"{written(change.before)} → {written(change.after)}" for change in part.changes]
-    return "  \n".join(name + change for name, change in zip(names, changes, strict=True))
+    changes = [
+        fill("{before} → {after}", before=_value(change.before), after=_value(change.after)) for change in part.changes
+    ]
+    lines = [fill("{name}{change}", name=name, change=change) for name, change in zip(names, changes, strict=True)]
+    return between("  \n", lines)
+
+
+def _value(value: object) -> str:
+    return grouped(value) if isinstance(value, LiveInt) else written(value)
 
 
 def _cancelled(part: Attribution) -> str:
@@ -124,15 +168,12 @@ def _cancelled(part: Attribution) -> str:
     return "0  ·  " + message.format(fewer=signed(-part.moved), more=signed(part.moved))
 
 
-def _label(comparison: Comparison, difference: int) -> str:
-    """A difference in exact and in abbreviated form."""
-    if not difference:
-        return "0  ·  " + _("changes nothing")
-    unit = comparison.quantity.unit
-    if unit == "parameters":
-        return signed(difference)
-    short = size(abs(difference)) if unit == "bytes" else scaled(abs(difference), unit)
-    return f"{signed(difference)}  ·  {short}"
+def _label(comparison: Comparison, difference: int, nothing: str | None = None) -> str:
+    """A difference in exact and in abbreviated form; ``nothing`` is written beside a difference of 0."""
+    nothing = _("changes nothing") if nothing is None else nothing
+    unit, amount = comparison.quantity.unit, distance(difference, 0)
+    short = "" if unit == "parameters" else size(amount) if unit == "bytes" else scaled(amount, unit)
+    return joined("  ·  ", (signed(difference), if_same(difference, 0, nothing), if_other(difference, 0, short)))
 
 
 def sum_latex(explanation: Explanation) -> str:
@@ -142,14 +183,14 @@ def sum_latex(explanation: Explanation) -> str:
     for part in explanation.parts:
         if not part.difference:
             continue
-        phrase = _phrase(part)
+        words = phrase(part)
         sign = "-" if part.difference < 0 else "+"
-        needed = max(1.2 * len(signed(part.difference)), 0.72 * text_width(phrase)) + 2
+        needed = max(1.2 * len(signed(part.difference)), 0.72 * text_width(words)) + 2
         if width + needed > _TERMS:
             first = len(lines) == 1
             lines.append("& = " if first else r"& \quad ")
             sign, width = ("" if first and sign == "+" else sign), 0
-        lines[-1] += rf"{sign} \underbrace{{{latex_number(abs(part.difference))}}}_{{\text{{{_escaped(phrase)}}}}}"
+        lines[-1] += rf"{sign} \underbrace{{{latex_number(abs(part.difference))}}}_{{\text{{{_escaped(words)}}}}}"
         width += needed
     if len(lines) == 1:
         lines[0] += " = 0"

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
+from bertcalc.charts.labels import place_in_order
 from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT
@@ -13,6 +14,7 @@ from bertcalc.model.formula import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.text.digits import fixed, size
+from bertcalc.text.live_numbers import fill, grouped, quotient
 from pages.ui.any_model.link_to import link_of
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.shell.any_model import PAGE
@@ -41,20 +43,29 @@ def show_links(comparison: Comparison, choice: Choice) -> None:
 
 def in_order(comparison: Comparison) -> list[Compared]:
     """The models, sorted; those with an unknown figure come last."""
-    models = list(comparison.models)
+    placed = zip(comparison.models, places_of(comparison), strict=True)
+    return [model for model, _place in sorted(placed, key=lambda pair: pair[1])]
+
+
+def places_of(comparison: Comparison) -> list[int]:
+    """The place of each model in the order, from 0."""
+    models = comparison.models
     if comparison.order == "chosen":
-        return models
-    figures = {model.name: comparison.figure_of(model) for model in models}
-    with_figure = [model for model in models if figures[model.name] is not None]
-    with_figure.sort(key=lambda model: figures[model.name] or 0, reverse=comparison.order == "descending")
-    return with_figure + [model for model in models if figures[model.name] is None]
+        return [*range(len(models))]
+    figures = [comparison.figure_of(model) for model in models]
+    known = [figure for figure in figures if figure is not None]
+    descending = comparison.order == "descending"
+    places = iter([place_in_order(known, at, descending) for at in range(len(known))])
+    last = iter(range(len(known), len(models)))
+    return [next(last if figure is None else places) for figure in figures]
 
 
 def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
     """Draw the chart; on a phone with the chosen quantity only. If ``choice`` is given, a click opens a model."""
+    models, places = comparison.models, places_of(comparison)
     rows = [
-        ModelRow(_named(model), _link(model, choice) if choice else "", cells_of(comparison, model))
-        for model in in_order(comparison)
+        ModelRow(_named(model), _link(model, choice) if choice else "", cells_of(comparison, model), at, model.shown)
+        for model, at in sorted(zip(models, places, strict=True), key=lambda pair: pair[1])
     ]
     column = GLANCE.index(comparison.measure)
     draw_chart(
@@ -76,11 +87,12 @@ def cells_of(comparison: Comparison, model: Compared) -> list[Cell]:
     count, embeddings, flops, memory = (comparison.figure_of(model, name) for name in GLANCE)
     parts, batch = comparison.components(model), comparison.batch
     whole, part, unknown = sum(parts.values()), embeddings or 0, Cell({}, "–", "–")
-    label = f"{short(part, 'parameters')} · {percent(part, whole, decimals=0)}"
-    per_token = (flops or 0) / (batch.batch_size * batch.sequence_length)
+    label = fill("{part} · {share}", part=short(part, "parameters"), share=percent(part, whole, decimals=0))
+    per_token = quotient(flops or 0, batch.batch_size * batch.sequence_length)
+    exact = fill("{part:,} ({share})", part=part, share=percent(part, whole))
     return [
-        Cell(parts, short(whole, "parameters"), f"{count:,}"),
-        Cell({"embeddings": part}, label, f"{part:,} ({percent(part, whole)})"),
+        Cell(parts, short(whole, "parameters"), grouped(whole if count is None else count)),
+        Cell({"embeddings": part}, label, exact),
         # Abbreviated like the parameters beside them, although these are FLOPs, as the title says.
         unknown if flops is None else Cell({OTHER: flops}, short(per_token, "parameters"), fixed(per_token, 0)),
         unknown if memory is None else Cell({OTHER: memory}, short(memory, "bytes"), size(memory)),

@@ -11,13 +11,13 @@ from bertcalc.compute.flops import ELEMENT_COSTS, tokens, unknown_training
 from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
-from bertcalc.text.digits import brief, relative
+from bertcalc.text.digits import brief
 from bertcalc.text.live_numbers import grouped, nearest
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Select
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.formulas import aligned, colored_sum
-from pages.ui.widgets.numbers import percentage
+from pages.ui.widgets.numbers import signed_percent
 from pages.ui.widgets.tables import show_rows
 
 RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="collapsed")
@@ -40,8 +40,8 @@ def show_rules(count: Count) -> None:
             count.values,
         )
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
-        against = percentage(relative(theirs, count.total(rule.phase)))
-        rows.append((name, grouped(nearest(theirs)), against, why))
+        ours = count.total(rule.phase)
+        rows.append((name, grouped(nearest(theirs)), signed_percent(theirs - ours, ours), why))
     titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
     show_rows(titles, rows, _("What other conventions give"))
 

@@ -11,9 +11,8 @@ from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.diagnosis.known_counts import known_counts, readings
 from bertcalc.diagnosis.part_words import known_in_words
-from bertcalc.discover.comparable import explain
 from bertcalc.explore.compare import WELL_KNOWN
-from bertcalc.explore.model_refs import ModelRef, item_of
+from bertcalc.explore.model_refs import FIELDS, ModelRef, item_of, values_of
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.live_steps import live_steps
@@ -28,9 +27,9 @@ from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
 from bertcalc.text.amounts import typed
-from bertcalc.text.live_numbers import fill, grouped, if_between
+from bertcalc.text.live_numbers import differ, fill, grouped, if_between, if_other, is_live, joined
 from bertcalc.transformers4.version import RELATIVE
-from pages.ui.compare.compare_words import names_of, relative
+from pages.ui.compare.compare_words import change_words, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
 from pages.ui.compare.glance import draw_models
@@ -170,45 +169,65 @@ _ROUNDED = ("base", "pretraining")  # the tasks whose counts round to the papers
 
 def _compare(choice: Choice, preset: str) -> None:
     """Draw the present model and a published one, and the difference between them as bars."""
-    _explain(_comparison(choice, _present(choice), ModelRef(preset)))
+    _explain(_comparison(choice, _YOURS, preset))
 
 
 def _since(choice: Choice, preset: str) -> None:
     """Draw the changes from a published model to the present one, without those that do not affect the count."""
-    _explain(_comparison(choice, ModelRef(preset), _present(choice)), changing=True)
+    _explain(_comparison(choice, preset, _YOURS), changing=True)
 
 
 def _costs(choice: Choice, preset: str, batch_size: str) -> None:
     """Draw a published model and the present one at a glance: parameters beside FLOPs and memory."""
-    comparison = _comparison(choice, ModelRef(preset), _present(choice), measure="training_memory")
+    comparison = _comparison(choice, preset, _YOURS, measure="training_memory")
     draw_models(comparison._replace(batch=comparison.batch._replace(batch_size=int(batch_size)), order="chosen"))
 
 
 def _relatives(choice: Choice, sort: str) -> None:
     """Draw well-known models and the present one at a glance, the largest first."""
-    draw_models(_comparison(choice, *map(ModelRef, WELL_KNOWN), _present(choice), measure=sort))
+    draw_models(_comparison(choice, *WELL_KNOWN, _YOURS, measure=sort))
 
 
-def _present(choice: Choice) -> ModelRef:
-    return item_of(choice.model, choice.preset)
+_YOURS = ""  # the present model among presets
 
 
-def _comparison(choice: Choice, *items: ModelRef, measure: str = "parameters") -> Comparison:
-    """A comparison of the distinct models, with a short sequence."""
-    items = tuple(dict.fromkeys(items))
-    models = [Compared(item, name, item.model()) for item, name in zip(items, names_of(items), strict=True)]
+def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> Comparison:
+    """A comparison of presets and the present model, which follows the sliders, with a short sequence."""
+    models = [
+        Compared(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
+        for preset in presets
+    ]
     call = _call(choice)
     return Comparison("", models, Batch(call.batch_size, call.sequence_length), measure, "descending")
 
 
+def _yours(choice: Choice, presets: Collection[str]) -> Compared:
+    """The present model, named after its preset and its changes; hidden while it is one of the presets."""
+    item = item_of(choice.model, choice.preset)
+    before, after = values_of(ModelRef(choice.preset).model()), values_of(choice.model)
+    sizes = [field for field in FIELDS if field in SLIDERS and field in before and field in after]
+    named = {field: change_words(field, value) for field, value in item.changes if field not in sizes}
+    named |= {
+        field: if_other(now, before[field], change_words(field, now))
+        for field in sizes
+        for now in [live_size(field, after[field])]
+    }
+    ordered = sorted(named, key=lambda field: (field != "architecture", FIELDS.index(field)))
+    name = joined(_(", "), (choice.preset, *(named[field] for field in ordered)))
+    differs = differ([before[field] for field in sizes], [live_size(field, after[field]) for field in sizes])
+    shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
+    return Compared(item, name, choice.model, frozenset(SLIDERS), shown)
+
+
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     first, last = comparison.models[0], comparison.models[-1]
-    explanation = explain(comparison.case(first), comparison.case(last), comparison.measure)
+    explanation = comparison.explain(last)
     with st.container(horizontal=True):
-        _metric(first.name, f"{explanation.before:,}")
-        _metric(last.name, f"{explanation.after:,}", relative(explanation))
+        _metric(first.name, grouped(explanation.before))
+        _metric(last.name, grouped(explanation.after), relative(explanation))
     if changing:
-        explanation = explanation._replace(parts=[part for part in explanation.parts if part.difference])
+        parts = [part for part in explanation.parts if part.difference or is_live(part.difference)]
+        explanation = explanation._replace(parts=parts)
     show_differences(comparison, explanation)
 
 

@@ -16,15 +16,16 @@ from pages.ui.widgets.numbers import metric_width, text_width
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
     """Show a number, at least ``least`` pixels wide; the text below has no arrow or colour unless ``look`` says so."""
     width = metric_width(least, value, below)
-    with _place(value, below):
+    with _place(label, value, below):
         st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
 
 
-def _place(value: str, below: str) -> AbstractContextManager[object]:
+def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
     """A container for a number that moves with the sliders; for others none is needed."""
-    if not is_live((value, below)):
+    if not is_live((label, value, below)):
         return nullcontext()
     key = live.key()
+    live.put(key, "label", 0, label)
     live.put(key, "value", 0, value)
     live.put(key, "delta", 0, below)
     return st.container(key=key, width="content")

@@ -4,7 +4,7 @@ from fractions import Fraction
 from unicodedata import east_asian_width
 
 from bertcalc.charts.labels import SUFFIXES
-from bertcalc.text.digits import MINUS, compact, scaled, share, significant
+from bertcalc.text.digits import compact, scaled, share, signed_share
 from bertcalc.text.live_numbers import fill, grouped, mirrored
 from pages.ui.shell.i18n import _
 
@@ -14,10 +14,9 @@ def percent(part: int, whole: int, decimals: int = 1) -> str:
     return percentage(share(part, whole, decimals))
 
 
-def signed_percent(part: Fraction) -> str:
+def signed_percent(difference: Fraction | int, whole: int = 1) -> str:
     """A relative difference to three digits: +12.3 %, -0.0406 %, +7,540 %; ±0 % only if there is none."""
-    sign = MINUS if part < 0 else "+" if part else "±"
-    return percentage(f"{sign}{significant(100 * float(abs(part)))}")
+    return percentage(signed_share(difference, whole))
 
 
 def percentage(figure: str) -> str:

@@ -66,6 +66,7 @@ function compare() {
 }
 
 const ROLES = {
+  label: "[data-testid=stMetricLabel]",
   value: "[data-testid=stMetricValue]",
   delta: "[data-testid=stMetricDelta]",
   text: ".live",
