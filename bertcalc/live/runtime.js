@@ -307,8 +307,9 @@ function in_lines(text, longest) {
   return lines.join("\n");
 }
 function signed_share(difference, whole) {
-  const sign = difference < 0n ? "−" : difference ? "+" : "±";
-  return sign + significant(fraction(100n * absolute(difference), whole));
+  const isNegative = isLess(difference, 0n);
+  const sign = isNegative ? "−" : isSame(difference, 0n) ? "±" : "+";
+  return sign + significant(divide(multiply(isNegative ? -100n : 100n, difference), whole));
 }
 const counted_words = (phrases, before, after) => (before === after ? "" : phraseOf([phrases, before, after]));
 
