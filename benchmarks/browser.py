@@ -9,7 +9,6 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from math import cos, pi
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -27,7 +26,6 @@ SAME = "benchmarks/same_elements.py"
 PRESSES = 12  # even together with WARM_UP: the slider returns to its start and never reaches its end
 VISITS = 3
 STARTS = 5
-DRAG = 5.0  # seconds
 WARM_UP = 4
 # The address with the slider of layers, for pages that open without it.
 WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}
@@ -93,39 +91,6 @@ def press(page: Page, key: str) -> float:
     return settled(page, began)
 
 
-# Count the changes of the page's text from now on, at most once for each frame that is drawn.
-_FOLLOW = """() => {
-  window.updates = 0;
-  const main = document.querySelector('[data-testid="stMain"]');
-  let before = main.textContent;
-  const look = () => {
-    const now = main.textContent;
-    if (now !== before) window.updates += 1;
-    before = now;
-    window.following = requestAnimationFrame(look);
-  };
-  look();
-}"""
-
-
-def drag(page: Page) -> float:
-    """Updates of the page per second while the slider of layers is dragged to its end and back."""
-    slider = page.get_by_role("slider", name="num_hidden_layers")
-    box = slider.bounding_box() or {"x": 0, "y": 0, "width": 0, "height": 0}
-    left, width, y = box["x"] + 12, box["width"] - 24, box["y"] + box["height"] / 2
-    page.mouse.move(left, y)
-    page.mouse.down()
-    page.evaluate(_FOLLOW)
-    began = time.perf_counter()
-    while (passed := time.perf_counter() - began) < DRAG:
-        page.mouse.move(left + width * (0.5 - 0.5 * cos(2 * pi * passed / DRAG)), y)
-        page.wait_for_timeout(10)
-    updates: int = page.evaluate("() => { cancelAnimationFrame(window.following); return window.updates; }")
-    page.mouse.up()
-    settled(page)
-    return updates / passed
-
-
 def switch(page: Page, address: str) -> float:
     """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change."""
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
@@ -172,8 +137,8 @@ def main() -> None:
             visit(browser, url)
         slider, elements, walker = (opened(browser, url)[0] for url in (floor, same, app))
         names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
-        print(row(*names_of_columns, "slider, ms", "x one slider", "x the same elements", "updates/s in a drag"))
-        print("|---" * 9 + "|")
+        print(row(*names_of_columns, "slider, ms", "x one slider", "x the same elements"))
+        print("|---" * 8 + "|")
         for name in names:
             before = cpu(server)
             first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
@@ -183,13 +148,12 @@ def main() -> None:
             keys = ("ArrowLeft", "ArrowRight") * ((WARM_UP + presses) // 2)
             times = [[press(tab, key) for tab in (page, slider, elements)] for key in keys]
             moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
-            followed = drag(page)
             page.context.close()
             cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
-            ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}", f"{followed:.1f}"]
+            ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}"]
             print(row(name or "parameters", *cells, *ratios), flush=True)
         floors = [f"{least:,.0f} (one chart)", "1", "", "", f"{floor_moved:,.0f}", "1", f"1 ({same_moved:,.0f} ms)"]
-        print(row("the floors", *floors, f"{drag(slider):.1f}"))
+        print(row("the floors", *floors))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
 

@@ -96,31 +96,30 @@ class Session:
 
     async def move(self) -> None:
         """Move the slider, usually that of layers, to another place."""
-        await self._move_to(self._next_place(), final=True)
+        await self._move_to(self._next_place())
 
-    async def drag(self, seconds: float) -> list[float]:
-        """Drag the slider for ``seconds``, as fast as answers arrive; return the milliseconds until each answer."""
-        ends = time.perf_counter() + seconds
-        waited: list[float] = []
-        while not waited or time.perf_counter() < ends:
-            began = time.perf_counter()
-            await self._move_to(self._next_place(), final=False)
-            waited.append(1000 * (time.perf_counter() - began))
+    async def drag(self, seconds: float) -> float:
+        """Drag the slider for ``seconds``, and return the milliseconds from its release to the answer.
+
+        While it is dragged the browser computes the page, and Streamlit's own slider is silent, too.
+        """
+        await asyncio.sleep(seconds)
+        began = time.perf_counter()
         await self.move()
-        return waited
+        return 1000 * (time.perf_counter() - began)
 
     def _next_place(self) -> int:
         present = self.model.size(self.model.field)
         return self.random.choice([place for place in self.model.places if place != present])
 
-    async def _move_to(self, place: int, *, final: bool) -> None:
+    async def _move_to(self, place: int) -> None:
         self.model.sizes[self.model.field] = place
         if not self.ours:
             self._widgets[self._slider].double_array_value.data[:] = [place]
             await self._run()
             return
         self._events += 1
-        value = {"do": "move", "field": self.model.field, "value": place, "final": final, "number": self._events}
+        value = {"do": "move", "field": self.model.field, "value": place, "number": self._events}
         event = WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{self._panel}__events")
         event.json_trigger_value = json.dumps([{"event": "events", "value": [value]}])
         self._widgets[event.id] = event
@@ -265,7 +264,7 @@ async def load(
 ) -> Loads:
     """Load a page with growing numbers of sessions, each for its ``seconds``; ``page`` "mixed" means all pages at once.
 
-    With ``drag`` each move is a drag of that many seconds, in which each answer is measured.
+    With ``drag`` each move is a drag of that many seconds, whose answer is measured from its release.
     """
     everywhere = [*PAGES]
     sessions: list[Session] = []
@@ -317,7 +316,7 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
         while due < began + seconds:
             await asyncio.sleep(due - time.perf_counter())
             if drag:
-                latencies.extend(await session.drag(drag))
+                latencies.append(await session.drag(drag))
             else:
                 await session.move()
                 latencies.append(1000 * (time.perf_counter() - due))

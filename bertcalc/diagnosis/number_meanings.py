@@ -143,7 +143,7 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
     if number.unit in (None, "parameters") and not plain:
         yield from _twice(model, number, written)
     if exact is not None and number.unit in (None, "parameters") and not (diagnosis.matches or diagnosis.parts):
-        yield from _adapters(model, exact, written)
+        yield from adapters_of(model, exact, written)
     yield from _of_diagnosis(model, written, diagnosis)
     if exact is not None and number.unit is None and exact > _LEAST_FILE and not diagnosis.known:
         yield from file_sizes(model, exact, pickled=False)
@@ -283,9 +283,14 @@ def _adapted(model: Model) -> tuple[tuple[int, str, int], ...]:
     return tuple(counts)
 
 
-def _adapters(model: Model, exact: int, written: str) -> Iterator[Problem]:
-    """LoRA adapters of a common rank on common targets: alone, with a trained head, or with the whole model."""
-    for cls in family_of(model.config).classes:
+def adapters_of(model: Model, exact: int, written: str) -> Iterator[Problem]:
+    """LoRA adapters of a common rank on common targets: alone, with a trained head, or with the whole model.
+
+    >>> from bertcalc import BertConfig
+    >>> print(next(adapters_of(Model(BertConfig()), 294_912, "294,912")))
+    294,912 is the count of LoRA adapters of rank 8 on query and value.
+    """
+    for cls in sorted(family_of(model.config).classes, key=lambda cls: cls.task != "sequence-classification"):
         try:
             adapted = model.changed(architecture=cls.name)
         except InputError:

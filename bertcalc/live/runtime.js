@@ -7,6 +7,7 @@ const isFraction = (value) => value?.below !== undefined;
 const absolute = (value) => (value < 0n ? -value : value);
 
 function fraction(top, below) {
+  if (!below) throw new Error("a division by 0");
   let [larger, smaller] = [absolute(top), absolute(below)];
   while (smaller) [larger, smaller] = [smaller, larger % smaller];
   const by = below < 0n ? -larger : larger;
@@ -17,6 +18,7 @@ function fraction(top, below) {
 function split(value) {
   if (typeof value === "bigint") return [value, 1n];
   if (isFraction(value)) return [value.top, value.below];
+  if (!Number.isFinite(value)) throw new Error(`${value} is no number`); // the value of a step that has none
   let below = 1n;
   while (!Number.isInteger(value)) [value, below] = [value * 2, below * 2n];
   return [BigInt(value), below];
@@ -383,7 +385,7 @@ const OPERATIONS = {
 class Program {
   constructor(operations) {
     this.steps = operations.map(([name, ...inputs]) => {
-      if (name === "field") return () => this.sizes[inputs[0]];
+      if (name === "field") return () => this.size(inputs[0]);
       const operation = OPERATIONS[name];
       if (!operation) throw new Error(`there is no operation ${name}`);
       const readers = inputs.map((input) => this.reader(input));
@@ -425,6 +427,11 @@ class Program {
   valueAt(step) {
     if (this.values[step] === null) throw new Error("no value");
     return this.values[step];
+  }
+
+  size(field) {
+    if (!(field in this.sizes)) throw new Error(`there is no size ${field}`);
+    return this.sizes[field];
   }
 
   value(input) {

@@ -46,6 +46,8 @@ class ChainSide(NamedTuple):
     is_calculation: bool = False
     is_shape: bool = False
     letters: bool = False
+    about: bool = False  # whether it follows ≈
+    is_decimal: bool = False  # a decimal or a percentage, no count
 
 
 class WrittenNumber(NamedTuple):
@@ -147,7 +149,7 @@ def _of_line(
         return
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
     chains = list(_chains(tokens, letters, bound))
-    cells = _cells(line)
+    cells = cells_of(line)
     weighty = [sides for sides in chains if not _is_minor(sides)]
     before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
     after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
@@ -168,12 +170,15 @@ _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)
 def _is_minor(sides: Sequence[ChainSide]) -> bool:
     """Whether a number is so small that the words before it may be about the next one: 12 layers."""
     only = sides[0]
+    if len(sides) == 1 and only.is_shape:
+        return True  # the number after a shape is about the same tensor
     if len(sides) == 1 and re.fullmatch(r"[0-9.]{1,5} ?B", only.text):
         return True  # the name of a model: 7B
     return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
 
 
-def _cells(line: str) -> tuple[str, ...]:
+def cells_of(line: str) -> tuple[str, ...]:
+    """The cells of a row of a table; none if a line is not one."""
     return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
 
 
@@ -192,12 +197,15 @@ def _token(match: re.Match[str]) -> _Token:
         return token
     if match["suffix"] and match["suffix"].strip() == "%":
         return token._replace(kind="percent")
+    if _BYTES.fullmatch(match[0]):
+        return token._replace(amount=_typed(match[0][:-1].strip() + " bytes"))
     try:
         return token._replace(amount=_typed(match[0]))
     except InputError:
         return token._replace(kind="decimal" if re.fullmatch(r"[0-9,]*\.[0-9]+", match[0]) else "other")
 
 
+_BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B")  # 440,473,133 B, not billions
 _typed = lru_cache(maxsize=4096)(typed)
 
 
@@ -211,13 +219,17 @@ def _chains(
             index = max(end, index + 1)
             continue
         sides = [side]
-        while end + 1 < len(tokens) and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters)):
+        while (
+            not _is_last_term(tokens, index, side)
+            and end + 1 < len(tokens)
+            and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters))
+        ):
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
             following, after = _side(tokens, end + 1, letters)
             if following is None or (following.is_shape and tokens[end].text in _ARROWS):
                 break
-            sides.append(following)
+            sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
             end = after
         index = end
         yield from _worthwhile(sides, bound)
@@ -306,19 +318,34 @@ def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> t
         following = tokens[index + 1].text if index + 1 < len(tokens) else ""
         if not (len(sizes) == 1 and re.fullmatch(r"[-+*/^×·]", following)):
             return ChainSide(Fraction(prod(sizes)), token.start, token.end, token.text, is_shape=True), index + 1
-    if token.kind in ("decimal", "percent"):
-        text = re.sub("[,%\\s]", "", token.text)
-        value = Fraction(text)
-        places = len(text.partition(".")[2])
-        reach = Fraction(1, 2 * 10**places)
-        if token.kind == "percent":
-            value, reach = value / 100, reach / 100
-        return ChainSide(value, token.start, token.end, token.text, reach=reach, rough=reach), index + 1
-    if token.kind not in ("number", "bracket", "name", "word"):
+    if token.kind in ("decimal", "percent") and not _is_factor(tokens, index):
+        value, reach = _decimal(token)
+        side = ChainSide(value, token.start, token.end, token.text, reach=reach, rough=reach, is_decimal=True)
+        return side, index + 1
+    if token.kind not in ("number", "bracket", "name", "word", "decimal", "percent"):
         return None, index + 1
     if token.kind == "number" and _is_part_of_word(tokens, index):
         return None, index + 1
     return _calculation(tokens, index, letters)
+
+
+def _decimal(token: _Token) -> tuple[Fraction, Fraction]:
+    """The value of a decimal or a percentage, and half a unit in its last digit."""
+    text = re.sub("[,%\\s]", "", token.text)
+    scale = 100 if token.kind == "percent" else 1
+    return Fraction(text) / scale, Fraction(1, 2 * 10 ** len(text.partition(".")[2])) / scale
+
+
+def _is_factor(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a decimal or a percentage is multiplied by what follows, or added to it: 0.4 × 28.3M."""
+    following = tokens[index + 1 : index + 3]
+    goes_on = len(following) == 2 and following[0].text.strip() in ("*", "×", "x", "·", "+")
+    return goes_on and following[1].kind in ("number", "bracket", "decimal")
+
+
+def _is_operand(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a decimal or a percentage is part of a calculation."""
+    return _is_factor(tokens, index) or (index > 0 and tokens[index - 1].text.strip() in ("*", "×", "x", "·", "+", "("))
 
 
 def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
@@ -345,7 +372,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     index, start = first, tokens[first].start
     while index < min(len(tokens), first + _MOST_TOKENS):
         token = tokens[index]
-        spelled = _letters(token, letters, beside=_beside_operator(tokens, index))
+        spelled = _letters(tokens, index, letters) if token.kind == "name" else ""
         if not complete and token.kind == "number" and token.amount:
             value = token.amount.value
             pieces.append(
@@ -353,6 +380,12 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             )
             operands.append(Operand(value, token.text, token.start, token.end))
             amounts.append(token.amount)
+            complete = True
+        elif not complete and token.kind in ("decimal", "percent") and _is_operand(tokens, index):
+            value, reach = _decimal(token)
+            amounts.append(Typed(value, value - reach, value + reach, None))
+            pieces.append(f"({value.numerator}/{value.denominator})")
+            operands.append(Operand(value, token.text, token.start, token.end))
             complete = True
         elif spelled and (not complete or token.start == tokens[index - 1].end):
             pieces.append(("*" if complete else "") + spelled)
@@ -363,6 +396,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         elif not complete and index > first and (after := _heading(tokens, index)):
             index = after
             continue  # a noun before the terms in parentheses: embedding(768*2)
+        elif not complete and index > first and (after := _named_factor(tokens, index)):
+            index = after
+            continue
         elif not complete and index == first and token.kind in ("name", "word") and _opens_sum(tokens, index + 1):
             first = index = index + 1
             start = tokens[first].start if _INTRODUCES.search(token.text) else start
@@ -393,7 +429,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             best = _Written(len(pieces), len(operands), index, token.end)
     if best is None:
         return None, first + 1
-    if _is_cut(tokens, first, best.after):
+    if _is_cut(tokens, first, best.after) and not (best.pieces == 1 and _goes_on_with_words(tokens, best.after)):
         return None, best.after
     inside = tuple(operands[: best.operands])
     text = "".join(pieces[: best.pieces])
@@ -415,7 +451,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
     if not inside or (has_letters and not re.search(r"[*+/^-]", text)):
         return (
             (None, best.after)
-            if not has_letters or best.pieces == 1
+            if not has_letters or (best.pieces == 1 and "*" not in text)
             else (_letters_only(text, letters, start, best), best.after)
         )
     return _evaluated(text, letters, start, best, inside, amounts[: best.operands], has_letters), best.after
@@ -455,10 +491,12 @@ def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
     return any(token.kind == "operator" and token.text not in "-−" for token in beside)
 
 
-def _letters(token: _Token, letters: Mapping[str, int], *, beside: bool) -> str:
+def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
     """A name as a product of letters: 4HI; empty if it is none. A and I are words unless they are multiplied."""
-    if token.kind != "name" or len(token.text) > 2 or (token.text in ("a", "A", "I", "p", "P") and not beside):
-        return letters_of(token.text) if token.text in _LONG_LETTERS else ""
+    token = tokens[index]
+    is_word = token.text in ("a", "A", "I", "p", "P") and not _beside_operator(tokens, index)
+    if len(token.text) > 2 or is_word:
+        return letters_of(token.text)
     if len(token.text) == 2 and not token.text.isupper():
         return ""
     return (
@@ -484,6 +522,42 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
         return False
     cut = tokens[first - 2]
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
+
+
+def _named_factor(tokens: Sequence[_Token], index: int) -> int:
+    """The index after the words between a times sign and a number: × hidden size 768; 0 if there are none."""
+    if tokens[index - 1].text.strip() not in ("x", "X", "*", "×", "·"):
+        return 0
+    for after in range(index, min(len(tokens), index + 4)):
+        if tokens[after].kind == "number":
+            return after if after > index else 0
+        if tokens[after].kind not in ("name", "word") or len(tokens[after].text) < 3:
+            return 0
+    return 0
+
+
+def _is_last_term(tokens: Sequence[_Token], first: int, side: ChainSide) -> bool:
+    """Whether words and an operator stand before an amount, which alone is not what follows: + pooler 0.6M = 109.5M."""
+    if side.is_calculation or side.is_shape:
+        return False
+    for before in range(first - 1, max(-1, first - 5), -1):
+        if tokens[before].kind == "operator" and tokens[before].text not in ("-", "−"):
+            return before < first - 1
+        if tokens[before].kind not in ("name", "word"):
+            return False
+    return False
+
+
+def _goes_on_with_words(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a plus and a named number follow an amount: 4,198,400 + feed-forward 8,393,728."""
+    if index >= len(tokens) or tokens[index].text != "+":
+        return False
+    for after in range(index + 1, min(len(tokens), index + 5)):
+        if tokens[after].kind == "number":
+            return after > index + 1
+        if tokens[after].kind not in ("name", "word") and tokens[after].text not in ("-", ":", "："):
+            return False
+    return False
 
 
 def _heading(tokens: Sequence[_Token], index: int) -> int:

@@ -7,14 +7,15 @@ The calculation gives 1,179,648, not 1,179,684.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable
 from fractions import Fraction
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_, shorten
-from bertcalc.text.problem import Problem
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError, Problem
 
 _GIVES = N_("The calculation gives {value}, not {written}.")
 _IS_DIVIDED = N_("{written} is the count divided by 1,024 · 1,024, not its bytes: in float32 it takes {bytes}.")
@@ -38,6 +39,8 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
+    if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
+        return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
@@ -46,6 +49,12 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
 def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
     difference = value.value - stated
     return -reach - value.reach <= difference <= max(reach, 2 * reach * (reach < 1)) + value.reach
+
+
+def _is_near_scaled(value: ChainSide, other: ChainSide, scale: int) -> bool:
+    """Whether a sum in thousands, millions or billions gives a result: 23.4 + 85.1 = 108.5M."""
+    reach = max(other.reach, other.rough) + value.reach * scale
+    return abs(value.value * scale - other.value) <= reach
 
 
 def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
@@ -72,8 +81,23 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
                 other.reach, other.rough
             ):
                 return _divided(first.value, other)
-        return UNKNOWN
+        return _other_bytes(first, other) or UNKNOWN
     return gives(first.value, shorten(other.text))
+
+
+def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
+    """The verdict on a size that a count times the bytes of each number does not give: 110M × 4 bytes = 44 MB."""
+    values = sorted(operand.value for operand in first.operands)
+    if len(values) != 2 or values[0] not in _WIDTHS or values[1] < _LEAST_COUNT or not _IS_PRODUCT.search(first.text):
+        return None
+    ratio = max(first.value, other.value) / min(first.value, other.value)
+    if ratio.denominator == 1 and ratio in _WIDTHS:
+        return None
+    reason = Problem.of(_GIVES, value=in_words(first.value, "bytes"), written=shorten(other.text))
+    return Judged("wrong", first.value, reasons=(reason,))
+
+
+_LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"^[^-+/^]*[*×·⋅xX][^-+/^]*$")
 
 
 def gives(value: Fraction, written: str) -> Judged:
@@ -86,19 +110,59 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
     return Judged("wrong", 4 * count, reasons=(reason,))
 
 
+def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
+    """The verdict on a sum that multiplies the table of words by the number of layers: L·(12·d² + V·d)."""
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
+        return None
+    try:
+        without, once, without_once = (
+            evaluate(_with(_with(side.text, vocabulary, words), layers, times))
+            for words, times in ((0, layers), (vocabulary, 1), (0, 1))
+        )
+    except InputError:
+        return None
+    table = once - without_once
+    if not 0 < without < side.value or side.value - without != layers * table or layers * without_once != without:
+        return None
+    message = N_(
+        "The vocabulary is counted in each of the {layers} layers; with one table, the calculation gives {right}."
+    )
+    reason = Problem.of(message, layers=layers, right=in_words(without + table))
+    return Judged("wrong", without + table, reasons=(reason,))
+
+
+def _with(text: str, number: int, value: int) -> str:
+    """A calculation with another value for a number."""
+    return re.sub(rf"(?<![0-9.]){number}(?![0-9.])", f"{value}", text)
+
+
 def is_miscalculated(judged: Judged) -> bool:
     """Whether a verdict says first that a calculation gives something else, whatever it counts."""
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 
-def divided_count(entry: WrittenNumber, counts: Collection[Fraction]) -> Judged | None:
-    """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB."""
+def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
+    """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
+
+    ``right_of`` gives the right value of an earlier number of the text; None for other numbers.
+    """
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:
         return None
     value = entry.sides[-2].value
     operands = [operand.value for side in entry.sides[:-1] for operand in side.operands]
     for count in operands:
-        if count in counts and abs(count / 2**20 - value) * 2**20 < 1:
-            return _divided(count, stated)
+        right = right_of(count) if abs(count / 2**20 - value) * 2**20 < 1 else None
+        if right is not None:
+            return _divided_further(_divided(count, stated), right)
     return None
+
+
+def _divided_further(judged: Judged, right: Fraction) -> Judged:
+    """The verdict on the bytes of a count that is itself wrong."""
+    if judged.right_value == 4 * right:
+        return judged
+    message = N_("The count is wrong as well: with the right one, {count}, it takes {bytes}.")
+    reason = Problem.of(message, count=in_words(right), bytes=in_words(4 * right, "bytes"))
+    return judged._replace(right_value=4 * right, reasons=(*judged.reasons, reason))

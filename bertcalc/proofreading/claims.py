@@ -1,7 +1,7 @@
 """What proofreading reports: each claim of a text with its verdict, as sentences, HTML or Markdown."""
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from string import Template
@@ -57,7 +57,8 @@ class Proofread(NamedTuple):
     """A proofread text: its claims in order, and the model that it is about.
 
     ``model`` is None if the text is about models that are not counted here. ``assumed`` is whether the text does not
-    say which model it is about.
+    say which model it is about. ``differing`` are the sizes of the text that differ from those of the model that it
+    names: the text's, which are counted, and the model's.
     """
 
     text: str
@@ -65,6 +66,7 @@ class Proofread(NamedTuple):
     model: Model | None
     preset: str
     assumed: bool
+    differing: Mapping[str, tuple[int, int]] = {}
 
     def of(self, verdict: Verdict) -> tuple[CheckedClaim, ...]:
         """The claims with a verdict."""
@@ -98,6 +100,7 @@ class Proofread(NamedTuple):
         else:
             message = N_("The model is assumed to be {name}.") if self.assumed else N_("The text is about {name}.")
             yield Problem.of(message, name=self.preset or self.model.architecture)
+            yield from map(self._difference, self.differing)
         yield self.tally()
         if first := self.first_error:
             message = N_('The first error is "{text}": {reason}')
@@ -106,6 +109,11 @@ class Proofread(NamedTuple):
             message = N_("{architecture} has {count} parameters.")
             count = self.model.num_parameters()
             yield renamed(Problem.of(message, architecture=self.model.architecture, count=count), self.model)
+
+    def _difference(self, field: str) -> Problem:
+        written, right = self.differing[field]
+        message = N_("The text gives {field} = {written}, but {name} has {right}: {written} is counted.")
+        return Problem.of(message, field=field, written=written, name=self.preset, right=right)
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.summary()), *map(str, self.claims)])

@@ -9,10 +9,10 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from bertcalc.proofreading.calculations import WrittenNumber
+from bertcalc.proofreading.calculations import WrittenNumber, cells_of
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
@@ -21,7 +21,8 @@ _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
 _ONE = (
     r"\b(?:one|single|per|each|every|a)[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)|\blayer[ _.-]?[0-9]"
-    r"|^each\b|\| each\b|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
+    r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b|^each\b|\| each\b"
+    r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
     r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
@@ -34,21 +35,46 @@ _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[�
 _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 
 
+# Words before a number that the text itself does not claim.
+_INSTEAD = re.compile(
+    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
+    r"|而不是|而非|如果|假如|若是|若不|不共享",
+    re.I,
+)
+
+
 class Context(NamedTuple):
     """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
 
     names: tuple[str, ...]
     headings: tuple[str, ...]
     line: str
+    without_biases: bool = False  # whether the text's model is made with bias=False
+    header: str = ""  # of its column, in a table
+    before: str = ""  # the last characters of the line before it
+    of_all: bool = False  # whether the number counts more than one layer, whatever the words say
+
+    @property
+    def supposes(self) -> bool:
+        """Whether the words beside a number suppose something that the text does not claim."""
+        return any(_INSTEAD.search(name) for name in self.names)
 
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         if re.search(_ONE, beside, re.I):
-            return "one"
+            return "" if self.of_all else "one"
         if layers > 1 and re.search(_ALL.format(layers=layers), beside, re.I):
             return "all"
-        return "one" if self.headings and re.search(_ONE, self.headings[0], re.I) else ""
+        return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
+
+
+class TableRow(NamedTuple):
+    """A row of a table: its cells, those of the table's first row, and the one of these above a number."""
+
+    cells: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    header: str = ""
 
 
 # Query, key and value are one thing, although commas stand between them.
@@ -64,40 +90,63 @@ def _as_one(text: str) -> str:
 
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
-_RUN_IN = re.compile(r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?([^\W\d](?:[\w-]{1,20} ?){1,4})[.:：。]\s?(?=\w)")
+_RUN_IN = re.compile(
+    r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d](?:[\w-]{1,20} ?){1,4})[)）\]]?[.:：。]\s?(?=[\w(])"
+)
 
 
 _WORD = re.compile(r"[^\W\d_]")
+# The header of a column that says nothing about which part it counts.
+_OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
+# Words after the number before: 7,087,872 each, ...
+_OF_LAST = re.compile(r"^(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]\s?", re.I)
 
 
 class Surroundings:
     """The lines and headings of a text."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self._lines = text.split("\n")
+        self._without_biases = bool(re.search(r"\bbias\s?=\s?False\b", text))
         self._headings: list[tuple[str, ...]] = []
+        self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
         for line in self._lines:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
-                stack.append((level, _UP.sub(" ", (heading[1] or heading[2]).strip()[:_MOST_HEADING])))
+                title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
+                stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
             self._headings.append(tuple(text for _level, text in reversed(stack)))
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
-        names = dict.fromkeys(name for name in self._names(entry) if name)
-        return Context(tuple(names), self._headings[entry.line][:2], self._lines[entry.line][:400])
+        header = self.row(entry).header
+        names = dict.fromkeys(name for name in self._names(entry, header) if name)
+        headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
+        before = self._text[max(self._text.rfind("\n", 0, entry.start) + 1, entry.start - _MOST_BEFORE) : entry.start]
+        return Context(tuple(names), headings, line, self._without_biases, header, before)
 
     def line(self, number: int) -> str:
         return self._lines[number]
 
-    def _names(self, entry: WrittenNumber) -> Iterator[str]:
-        before = _as_one(entry.before[-400:])
+    def row(self, entry: WrittenNumber) -> TableRow:
+        """The row of a table in which a number stands; empty if it is in none, or in the first."""
+        first = self._first_rows[entry.line]
+        if not entry.cells or first in (None, entry.line):
+            return TableRow()
+        headers = cells_of(self._lines[first])
+        header = headers[entry.column] if len(headers) == len(entry.cells) else ""
+        return TableRow(entry.cells, headers, header)
+
+    def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
+        before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
         sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
             yield _row_label(entry)
+            yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
         if _WORD.search(clause):
             yield _trimmed(clause[-_MOST_BEFORE:])
         after = _CLAUSE.split(_as_one(entry.after[:200]).strip(" *`)）"))[0]
@@ -118,9 +167,24 @@ class Surroundings:
                 yield _trimmed((heading[1] or heading[2])[-_MOST_BEFORE:])
                 return
             if text:
-                if re.search(r"[:：]\s*$", text) or not re.search(r"[0-9]", text):
+                if re.search(r"[:：?？]\s*$", text) or not re.search(r"[0-9]", text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
+    """The number of the first row of the table that each line is in, or None; rows may have an empty line between."""
+    first, empty = None, 0
+    for number, line in enumerate(lines):
+        if line.count("|") > 1:
+            first, empty = number if first is None else first, 0
+        else:
+            empty = _MOST_EMPTY + 1 if line.strip() else empty + 1
+            first = first if empty <= _MOST_EMPTY else None
+        yield first
+
+
+_MOST_EMPTY = 1
 
 
 def _row_label(entry: WrittenNumber) -> str:
@@ -146,11 +210,12 @@ _SIZE = re.compile(
 
 # Up and down are also the matrices of a feed-forward.
 _UP = re.compile(r"\b(?:scal|add|sum|set|end|mak|round|siz|cut)\w{0,5}\s(?:\w{1,6}\s)?(?:up|down)\b", re.I)
+_NAMED_EMBED = re.compile(r"\bnomic-embed[\w.-]{0,20}", re.I)  # a model, not its embeddings
 _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
 def _trimmed(text: str) -> str:
-    text = _TOUCHING.sub(" ", text)
+    text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
     text = re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)
     return " ".join(text.split())

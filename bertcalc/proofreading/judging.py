@@ -19,32 +19,45 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
-from bertcalc.diagnosis.known_counts import published_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted
-from bertcalc.diagnosis.miscounts import counted, total
+from bertcalc.diagnosis.miscounts import counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
+from bertcalc.proofreading.adapters import judge_adapters, judge_trainable_share
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import (
     TABLES,
+    WIDE,
     all_parts,
     count_of_part,
-    counts_of,
+    counts_without_biases,
+    exchanged,
     meant_alone,
     meant_by_words,
     names_particular_part,
     scoped,
-    with_and_without_biases,
 )
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_keys_and_values, judge_share
-from bertcalc.proofreading.verdicts import LEAST, LEAST_WITHOUT_WORDS, NO_CLAIM, UNKNOWN, Judged, right_as, wrong_by
-from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_total
+from bertcalc.proofreading.torch_modules import judge_module
+from bertcalc.proofreading.verdicts import (
+    LEAST,
+    LEAST_WITHOUT_WORDS,
+    NO_CLAIM,
+    UNKNOWN,
+    WHOLE,
+    WHOLE_MODEL,
+    Judged,
+    right_as,
+    right_for,
+    wrong_by,
+)
+from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
@@ -57,28 +70,54 @@ def judge(
     A model of None is one that is not counted here. Unless the model is ``sure``, no count is called wrong.
     ``published`` is the configuration of the published model that the text names.
     """
+    context = _of_all_layers(entry, context, model)
     arithmetic = judge_chain(entry)
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
         return UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
-    judged = _vocabulary(entry, context, model, published if sure else None) or _by_unit(entry, context, model, sure)
-    if judged.verdict == "unknown" and len([side for side in entry.sides if not side.letters]) > 1 and entry.computes:
+    judged = (
+        judge_module(entry, context)
+        or _vocabulary(entry, context, model, published if sure else None)
+        or _by_unit(entry, context, model, sure)
+    )
+    if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
+
+
+def _is_in_numbers(entry: WrittenNumber) -> bool:
+    """Whether a chain has a calculation, and two sides without letters."""
+    return entry.computes and len([side for side in entry.sides if not side.letters]) > 1
+
+
+def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
+    """The context; of all layers if a calculation has their number in it and gives more than one of them has."""
+    layers = model.config.num_hidden_layers if model else 0
+    operands = {operand.value for side in entry.sides for operand in side.operands}
+    if model is None or layers < _LEAST_LAYERS or layers not in operands:
+        return context
+    of_layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    return context._replace(of_all=bool(of_layer) and entry.best.value > of_layer)
+
+
+_LEAST_LAYERS = 3
 
 
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
     if entry.stated.unit == "bytes" and (judged := judge_keys_and_values(entry.stated, context, model)):
         return judged
-    if side.unit == "bytes":
+    if entry.stated.unit == "bytes":
         return judge_bytes(entry, context, model)
     if side.unit in ("FLOPs", "MACs"):
         return judge_flops(side, model)
-    if side.value < 1:
-        return judge_share(side, model)
+    if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
+        return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)
+
+
+_SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
@@ -119,12 +158,18 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return Judged("right", counts=Problem.of(N_("a size of the model")))
     if alone and (judged := _size(side, context, model)):
         return judged
+    if _DECAY.search(" ".join(context.names)):
+        return _decayed(side, model)
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = meant_by_words(line, context, model)
     if verdict and verdict.is_right and verdict.counted:
+        if sure and (meant := exchanged(verdict.counted, context, model)):
+            return right_for(meant, model)
         return _right(verdict.counted, side, context, model)
     if whole := judge_total(side, context, model):
         return whole
+    if alone and (adapters := judge_adapters(side, context, model)):
+        return adapters
     if without := _without_biases(line, context, model):
         return without
     part = _any_part(side, model)
@@ -134,32 +179,53 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
+        if not particular and verdict.counted.part not in WIDE:
+            return _otherwise(line, side, context, model) or UNKNOWN
         if not verdict.counted.right and verdict.counted.part not in (*TABLES, "pooler"):
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
         if (line.reach and len(verdict.explanation) > 1) or (side.letters and side.value < _LEAST_OF_LETTERS):
+            if not side.letters and (judged := _otherwise(line, side, context, model)):
+                return judged
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
-        if elsewhere := _published(side):
+        if elsewhere := judge_published(side):
             return elsewhere
         is_named = part and "query, key and value" in part.part and _QUERY_KEY_VALUE.search(context.line)
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
         if part and (is_far or (is_named and len(verdict.explanation) > 1)):
             return right_as(part, model)
-        if any(_INSTEAD.search(name) for name in context.names) or _is_shape(entry):
+        if context.supposes or _is_shape(entry):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _if_said(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
         return right_as(part, model)
-    if sure and (judged := judge_other_total(side, context, model) or _slip(side, context, model)):
-        return judged
-    if sure and (judged := _contradicted(line, context, model)):
+    if adapters := judge_adapters(side, context, model):
+        return adapters
+    if sure and (judged := _otherwise(line, side, context, model)):
         return judged
     if side.letters or (alone and side.unit is None and side.value < LEAST_WITHOUT_WORDS):
         return NO_CLAIM
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
+    return UNKNOWN
+
+
+def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
+    return judge_other_total(side, context, model) or _slip(side, context, model) or _contradicted(line, context, model)
+
+
+_DECAY = re.compile(r"\bdecay", re.I)
+
+
+def _decayed(side: ChainSide, model: Model) -> Judged:
+    """The verdict on a group of parameters with or without weight decay: usually matrices, and all others."""
+    matrices = sum(tensor.num_parameters() for tensor in counted(model) if len(tensor.shape) > 1)
+    for count, words in ((matrices, N_("all matrices")), (model.num_parameters() - matrices, N_("all vectors"))):
+        if side.value == count:
+            return Judged("right", counts=Problem.of(words))
     return UNKNOWN
 
 
@@ -176,10 +242,6 @@ _SHAPE = re.compile(r"[0-9]+\*[0-9]+")
 def _is_shape(entry: WrittenNumber) -> bool:
     """Whether a product of two sizes without a result may be only a shape."""
     return len(entry.sides) == 1 and bool(_SHAPE.fullmatch(re.sub("[x×·⋅]", "*", entry.best.text)))
-
-
-# Words before a number that the text itself does not claim.
-_INSTEAD = re.compile(r"\b(?:instead of|rather than|if (?:you|we|one|it|they))\b|而不是|而非|如果|假如|若是", re.I)
 
 
 _WITHOUT = re.compile(
@@ -206,18 +268,15 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    said = said or any(_MATRICES.search(name) for name in (*context.names[:2], *context.headings[:1]))
+    near = (*context.names[:2], *context.headings[:1])
+    said = said or context.without_biases or any(map(_MATRICES.search, near))
     if not said:
         return None
     names = (*context.names, *context.headings[:1])
-    for part in counts_of(PARTS, model):
-        beside = any(re.search(PARTS[part.part][1], name, re.I) for name in names)
-        for tensors in with_and_without_biases(part)[1:]:
-            right = total(tensors)
-            if beside and part.heads == "all" and right >= LEAST and line.means(right):
-                message = N_("{part} without biases")
-                counts = Problem.of(message, part=part_in_words(part, model))
-                return Judged("right", counts=counts, counted=part._replace(tensors=tuple(tensors)))
+    for right, part in counts_without_biases(model):
+        if right >= LEAST and line.means(right) and any(re.search(PARTS[part.part][1], name, re.I) for name in names):
+            counts = Problem.of(N_("{part} without biases"), part=part_in_words(part, model))
+            return Judged("right", counts=counts, counted=part)
     return None
 
 
@@ -225,15 +284,6 @@ _QUERY_KEY_VALUE = re.compile(r"\bQ\b.{0,5}\bK\b.{0,8}\bV\b|query.{0,8}key", re.
 
 
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
-
-
-def _published(side: ChainSide) -> Judged | None:
-    """The verdict on the count of another published model."""
-    entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
-    if entry is None:
-        return None
-    reason = Problem.of(N_("It is the count of another model: {preset}."), preset=entry[0])
-    return Judged("conditional", side.value, reason, (reason,))
 
 
 def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
@@ -248,7 +298,10 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     )
     last = any(_OUTPUT_LAYER.search(name) for name in context.names[:2])  # the pooler, or of the attention, or a head
     near = judged.right_value and abs(entry.best.value - judged.right_value) <= judged.right_value * _ALMOST
-    last = last or bool(near and _ABOUT.search(entry.before))
+    is_rough = entry.stated.letters and _RULE_OF_THUMB.search(context.line)
+    last = last or bool(near and (_ABOUT.search(entry.before) or entry.stated.about or is_rough))
+    last = last or (context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation))
+    last = last or _is_without_positions(judged, explanation)
     own_size = len(explanation) == 1 and bool(size and vocabulary)
     return (
         judged._replace(verdict="conditional")
@@ -257,6 +310,13 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     )
 
 
+def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
+    """Whether a total leaves out only the position embeddings, as nanoGPT prints it."""
+    whole = judged.counted is not None and judged.counted.part in WHOLE
+    return whole and [cause.miscount for cause in explanation] == ["positions"]
+
+
+_IS_BIAS = re.compile("bias|beta", re.I)
 # What a sentence says is not counted, by the words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|不含|不计|不算|不包括|未计|忽略)"
@@ -292,6 +352,9 @@ _FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part ha
 
 
 _ABOUT, _ALMOST = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I), Fraction(1, 500)
+
+
+_RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
 
 
 _OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
@@ -391,13 +454,20 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     if side.reach or side.value.denominator != 1 or side.value < LEAST_WITHOUT_WORDS or side.is_calculation:
         return None
     for part in all_parts(model):
-        beside = any(re.search(PARTS[part.part][1], name, re.I) for name in context.names if part.part in PARTS)
-        if beside and part.heads == "all" and is_slip(int(side.value), part.right):
+        if part.part not in PARTS or part.heads != "all" or not is_slip(int(side.value), part.right):
+            continue
+        if any(re.search(_called(part), name, re.I) for name in context.names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
             described = part_in_words(part, model)
             reason = Problem.of(message, right=part.right, part=described)
             return Judged("wrong", Fraction(part.right), described, (reason,), part)
     return None
+
+
+def _called(part: Counted) -> str:
+    """The pattern of the names of a part; the whole model may be called its body, if it has no head."""
+    also = f"|{PARTS['the model without its head'][1]}" if part.part == WHOLE_MODEL else ""
+    return PARTS[part.part][1] + also
 
 
 _LEAST_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
@@ -412,20 +482,32 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
             continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)
-        if nearest is None or not nearest.right:
+        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model):
             continue
         apart = abs(line.value - nearest.right)
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
         exact = not line.rough and line.value >= _LEAST_EXACT
         if apart > 2 * line.rough and (exact or apart * _LEAST_APART > nearest.right) and ratio < _MOST_APART:
-            message = N_("{right} is right for {part}.")
-            described = part_in_words(nearest, model)
-            reason = Problem.of(message, right=nearest.right, part=described)
-            return Judged("wrong", Fraction(nearest.right), described, (reason,), nearest)
+            return right_for(nearest, model)
     return None
 
 
 _LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
+
+
+# What else embeddings and an encoder may be, besides the parts that are called so.
+_ALSO = {
+    "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
+    "layers": ("the whole model",),
+}
+
+
+def _is_near_another(name: str, value: Fraction, model: Model) -> bool:
+    """Whether a number is near a count that goes by the same name; always where embeddings are projected."""
+    others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
+    if name == "embeddings" and count_of_part("projection of the embeddings", model):
+        return True
+    return any(abs(other - value) * _LEAST_APART <= other for other in others)
 
 
 def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:
@@ -436,8 +518,13 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
     if side.reach or side.value < LEAST:
         return None
-    fitting = [part for part in (*all_parts(model), *_heads(model)) if part.right == side.value and part.heads == "all"]
-    return next(iter(fitting), None)
+    return _by_count(model).get(int(side.value)) if side.value.denominator == 1 else None
+
+
+@lru_cache(maxsize=32)
+def _by_count(model: Model) -> dict[int, Counted]:
+    """The parts, modules, tensors and heads by their counts; the first of each count."""
+    return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 
 @lru_cache(maxsize=32)

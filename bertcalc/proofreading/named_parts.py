@@ -1,7 +1,7 @@
 """Which part of a model the words around a number mean, and whether the number counts it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
 
@@ -10,7 +10,7 @@ from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
-from bertcalc.diagnosis.miscounts import MiscountSizes, counted
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
@@ -51,10 +51,20 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
         verdict = _of_the_meant(verdict, name, scope, model)
         if verdict.is_right and verdict.counted and verdict.kind != "size":
             return _in_scope(verdict, scope, name, model)
-        verdict = _in_scope_of(verdict, scope, model)
+        verdict = _with_norm(_in_scope_of(verdict, scope, model), model)
         if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
             wrong = verdict
     return wrong
+
+
+def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
+    """A wrong verdict on the embeddings, explained with their LayerNorm if that takes fewer mistakes."""
+    part, whole = verdict.counted, next(iter(counts_of(("embeddings",), model)), None)
+    if not whole or not part or part.part != "embeddings without LayerNorm" or not verdict.explanation:
+        return verdict
+    explained = _best(whole, verdict.line, model)
+    fewer = explained and len(explained) < len(verdict.explanation)
+    return verdict._replace(counted=whole, explanation=explained) if fewer else verdict
 
 
 def _names_strictly(verdict: LineVerdict) -> bool:
@@ -83,7 +93,7 @@ def _without_layers(name: str, model: Model) -> str:
     return rest if rest != name and _names_part(rest, model) and not names_whole_only(rest, model) else name
 
 
-_WIDE = ("layers", "layers without cross-attention and distances", WHOLE_MODEL, "the model without its head")
+WIDE = ("layers", "layers without cross-attention and distances", WHOLE_MODEL, "the model without its head")
 
 
 @lru_cache(maxsize=4096)
@@ -92,7 +102,7 @@ def names_whole_only(name: str, model: Model) -> bool:
     if re.search(r"\w\.(?:weight|bias)\b", name):
         return False
     called = (part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I))
-    return all(part in _WIDE for part in called)
+    return all(part in WIDE for part in called)
 
 
 # Parts that a name means alone, although others are called so as well.
@@ -134,11 +144,31 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     return verdict
 
 
+# The two matrices of a feed-forward, by words that mean one of them alone.
+_MATRIX = {
+    "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
+    r"|\bfc_?1\b|\bc_fc\b|\bintermediate\.dense|第一个?(?:全连接|线性|矩阵|dense)",
+    "second matrix of the feed-forward": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)|\bfc_?2\b"
+    r"|\bmlp\.c_proj|第二个?(?:全连接|线性|矩阵|dense)",
+}
+
+
+def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
+    """The matrix of the feed-forward that the nearest words mean, if a number counts the other one."""
+    if part.part not in _MATRIX or not context.names:
+        return None
+    meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
+    if len(meant) != 1 or meant[0] == part.part:
+        return None
+    other = next((other for other in scoped(meant[0], model) if other.layers == part.layers), None)
+    return other if other and other.right != part.right else None
+
+
 # Words around the name of a part that say nothing about which part it is: "So the feed forward has".
 _AROUND_LABEL = re.compile(
-    r"(?:[\W_]|\b(?:of|in|per|for|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
+    r"(?:[\W_]|\b(?:of|in|per|for|alone|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
-    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,
 )
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
@@ -218,9 +248,20 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
     return tuple(part_counts(counted(model), MiscountSizes.of(model.config)))
 
 
+@lru_cache(maxsize=32)
+def counts_without_biases(model: Model) -> tuple[tuple[int, Counted], ...]:
+    """The counts of all parts without biases, with the parts without them."""
+    return tuple(
+        (total(tensors), part._replace(tensors=tuple(tensors)))
+        for part in counts_of(tuple(PARTS), model)
+        for tensors in with_and_without_biases(part)[1:]
+        if part.heads == "all"
+    )
+
+
 def _all_of(part: Counted, model: Model) -> Counted:
     """A part in all layers."""
-    return next(counts_of((part.part,), model), part) if part.part in PARTS else part
+    return next(iter(counts_of((part.part,), model)), part) if part.part in PARTS else part
 
 
 def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
@@ -246,6 +287,7 @@ def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None
     return wrong_by(whole, explained, model) if explained else None
 
 
+@lru_cache(maxsize=1024)
 def count_of_part(name: str, model: Model) -> int:
     """The parameters of a part in all layers; 0 if the model has none."""
     return next((part.right for part in counts_of((name,), model)), 0)
@@ -260,12 +302,29 @@ def names_part_but_whole(name: str) -> bool:
     )
 
 
-_CLEAN = {**_TABLE_LABELS, **_PLAIN_LABELS, "pooler": r"(?:the )?pooler(?: layer)?|池化层"}
+_CLEAN = {
+    **_TABLE_LABELS,
+    **_PLAIN_LABELS,
+    "pooler": r"(?:the )?pooler(?: layer)?|池化层",
+    "embeddings": r"(?:the |all |total )?(?:input )?embeddings?(?: layers?| parameters?)?|嵌入层?|总嵌入",
+    "layers": r"(?:the )?(?:transformer )?encoder(?: layers| stack| blocks)?|编码器",
+}
+# The model whose part it is: DistilBERT's encoder.
+_OWNER = re.compile(
+    r"\b(?:the )?[\w-]{0,12}(?:bert|electra|gpt-?2)(?:[-_ ](?:base|large|small|medium|tiny|mini|xl))?"
+    r"(?:'s|’s|的)?(?![\w-])"
+    r"|^(?:of|in|for) ",
+    re.I,
+)
+_EACH = re.compile(r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$", re.I)
 _ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
 
 
 def meant_alone(name: str) -> list[str]:
     """The part that a label means, if it is nothing else."""
+    if _EACH.search(name):
+        return ["layers"]
+    name = _OWNER.sub(" ", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
     whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
@@ -278,6 +337,7 @@ def scoped(name: str, model: Model) -> Iterator[Counted]:
     return (part for part in parts if part.heads == "all" and part.layers != "others")
 
 
-def counts_of(names: Iterable[str], model: Model) -> Iterator[Counted]:
+@lru_cache(maxsize=1024)
+def counts_of(names: tuple[str, ...], model: Model) -> tuple[Counted, ...]:
     """The counts of parts, each in all layers first."""
-    return parts_of(counted(model), MiscountSizes.of(model.config), names)
+    return tuple(parts_of(counted(model), MiscountSizes.of(model.config), names))

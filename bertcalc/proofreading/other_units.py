@@ -2,9 +2,12 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
+from math import ceil, floor
 
+from bertcalc.diagnosis.file_sizes import file_sizes
 from bertcalc.diagnosis.flop_counts import flops_of
-from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
@@ -13,9 +16,10 @@ from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.named_parts import all_parts, with_and_without_biases
+from bertcalc.proofreading.named_parts import all_parts, names_part_but_whole, scoped, with_and_without_biases
+from bertcalc.proofreading.subject import names_model
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
-from bertcalc.proofreading.whole_counts import is_total
+from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed
@@ -24,7 +28,7 @@ from bertcalc.text.problem import Problem
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 
 
-def judge_share(side: ChainSide, model: Model) -> Judged:
+def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
     """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
         return NO_CLAIM
@@ -33,17 +37,74 @@ def judge_share(side: ChainSide, model: Model) -> Judged:
         if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             message = N_("the share of this component: {component}")
             return Judged("right", counts=Problem.of(message, component=component))
-    return NO_CLAIM
+    return _other_share(side, context, model) or NO_CLAIM
 
 
+# Words around a share that mean one of the parameters of the model, and the component that a label means alone.
+_OF_PARAMETERS = re.compile(
+    r"\bshare of|\bfraction of|\bproportion of|percent(?:age)? of|account|make up|% of|占|比例"
+    r"|of (?:the |all |its |total |model )*(?:param|weights|model)",
+    re.I,
+)
+_COMPONENTS = {
+    "embeddings": r"(?:the )?(?:word |token |input )?embeddings?(?: layers?| tables?| matri(?:x|ces))?|嵌入层?|词嵌入",
+    "layers": r"(?:the )?(?:transformer )?(?:encoder|layers)(?: layers| stack| blocks)?|编码器",
+    "pooler": r"(?:the )?pooler(?: layer)?|池化层",
+}
+_AROUND_SHARE = re.compile(
+    r"\b(?:share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
+    r"|accounts?|makes?|take|takes|hold|holds|contain|contains|parameters?|params|total|all|model)\b|占|的|参数|比例|约|为|是|[^\w\s]",
+    re.I,
+)
+_APART = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
+
+
+def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the share of a component that is none of it in any count of the model."""
+    beside = context.names[0] if context.names else ""
+    if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(" ".join((beside, *context.names[1:2]))):
+        return None
+    label = " ".join(_AROUND_SHARE.sub(" ", beside).split())
+    meant = [name for name, pattern in _COMPONENTS.items() if re.fullmatch(pattern, label, re.I)]
+    if len(meant) != 1 or context.supposes:
+        return None
+    counts = [part.right for name in (meant[0], *_WITHIN.get(meant[0], ())) for part in scoped(name, model)]
+    wholes = [known.total for known in every_count(model.config, known_counts)]
+    wholes += [part.right for part in scoped("layers", model)]
+    shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
+    if not counts or any(abs(share - side.value) <= max(side.reach, _APART) for share in shares):
+        return None
+    right = Fraction(counts[0], model.num_parameters())
+    message = N_("The share of this component is {share} %: {component}.")
+    reason = Problem.of(message, share=fixed(100 * right, 1), component=meant[0])
+    return Judged("wrong", right, None, (reason,))
+
+
+def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on the share of all parameters that a count before it has; None if it is one of something else."""
+    wholes = [known.total for known in every_count(model.config, known_counts)]
+    wholes += [part.right for part in scoped("layers", model)]
+    right = count / model.num_parameters()
+    counts = Problem.of(N_("the share of the number before it"))
+    if abs(right - side.value) <= max(side.reach, _DOUBLE):
+        return Judged("right", counts=counts)
+    if right >= 1 or any(abs(count / whole - side.value) <= max(side.reach, _ROUGHLY) for whole in wholes):
+        return None
+    message = N_("The share of the number before it is {share} %.")
+    reason = Problem.of(message, share=fixed(100 * right, 1))
+    return Judged("wrong", right, counts, (reason,))
+
+
+_ROUGHLY = Fraction(1, 200)
+_WITHIN = {"embeddings": ("word embeddings", "embeddings without LayerNorm")}
 _DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
 _SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single precision|32[ -]bits?|单精度)", re.I)
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights, in MB or in MiB, which words after it may call float32."""
-    side, single = entry.best, bool(_SINGLE.search(entry.after[:40]))
-    judged = _of_bytes(side, context, model)
+    side, single = entry.stated, bool(_SINGLE.search(entry.after[:40]))
+    judged = _of_bytes(entry, context, model)
     if judged.verdict == "right" and judged.counts and single:
         dtype = judged.counts.values.get("dtype")
         if dtype != "float32" and (width := next((width for width, name in _DTYPES if name == dtype), 0)):
@@ -78,23 +139,95 @@ def judge_keys_and_values(side: ChainSide, context: Context, model: Model) -> Ju
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 
-def _of_bytes(side: ChainSide, context: Context, model: Model) -> Judged:
+@lru_cache(maxsize=32)
+def _sizes(model: Model) -> tuple[tuple[int, Problem, str], ...]:
+    """The bytes of every known count and of every large part, in each data type."""
+    known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
+    named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
+    return tuple((width * count, described, dtype) for width, dtype in _DTYPES for count, described in (*known, *named))
+
+
+_LEAST_OF_BYTES = 10**5
+
+
+_AFTER = r"[\s)（(]{0,3}(?:in|of|as|at|用|以)?\s?"
+_PRECISIONS = {
+    4: r"(?:fp32|float32|single precision|32[ -]bits?|单精度)",
+    2: r"(?:fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
+    1: r"(?:int8|8[ -]bits?)",
+}
+_ONLY_PRECISION = re.compile(rf"\W*(?:{'|'.join(_PRECISIONS.values())})\W*(?:[MG]i?B)?\W*", re.I)
+_WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
+_NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
+_FARTHEST = 20  # times too large or too small: otherwise it is of something else
+
+
+def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
+    words = " ".join((*context.names, context.header, entry.after[:40]))
+    widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
+    widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
+    of_weights = _WEIGHTS.search(f"{words} {context.line}") or _ONLY_PRECISION.fullmatch(context.header)
+    if len(widths) != 1 or not of_weights or _TRAINING.search(words):
+        return None
+    if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
+        return None
+    value, right = entry.stated.value, widths[0] * model.num_parameters()
+    counts = every_count(model.config, known_counts)
+    sizes = [widths[0] * known.total for known in counts if known.model.config == model.config]
+    near = [
+        abs(size - times * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
+        for size in sizes
+        for times in _PREFIXES
+    ]
+    if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
+        return None
+    described = known_in_words(KnownCount(model, model.num_parameters()))
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(Fraction(right), "bytes"), part=described)
+    return Judged("wrong", Fraction(right), described, (reason,))
+
+
+def _is_of_model(context: Context) -> bool:
+    """Whether words mean the whole model, or no part of it on a line that names one."""
+    parts = [re.sub(r"\b(?:weights?|matrices)\b|权重", " ", name) for name in context.names]
+    return is_total(context) or (names_model(context.line) and not any(map(names_part_but_whole, parts)))
+
+
+_PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]
+
+
+def _of_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    side = entry.stated
     reach = max(side.reach, Fraction(0))
     power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
     binary = Fraction(1024**power, 1000**power)
-    known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
-    named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > 10**5]
     for ratio in (Fraction(1), binary):
-        for width, dtype in _DTYPES:
-            for count, described in (*known, *named):
-                if abs(width * count - side.value * ratio) <= reach * ratio:
-                    message = (
-                        N_("the bytes of {known} in {dtype}")
-                        if ratio == 1
-                        else N_("the bytes of {known} in {dtype}, in binary units")
-                    )
-                    return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
-    return _bytes_of_named(side, context, model) or _bytes_of_training(side, context, model) or UNKNOWN
+        low, high = ceil((side.value - reach) * ratio), floor((side.value + reach) * ratio)
+        for size, described, dtype in _sizes(model):
+            if low <= size <= high:
+                message = (
+                    N_("the bytes of {known} in {dtype}")
+                    if ratio == 1
+                    else N_("the bytes of {known} in {dtype}, in binary units")
+                )
+                return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
+    return (
+        _bytes_of_file(side, model)
+        or _bytes_of_named(side, context, model)
+        or _bytes_of_training(side, context, model)
+        or _other_bytes(entry, context, model)
+        or UNKNOWN
+    )
+
+
+def _bytes_of_file(side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on the exact size of a file, which has a header or a pickle beside the weights."""
+    exact = not side.reach and side.value.denominator == 1 and side.value >= _LEAST_OF_FILE
+    file = next(file_sizes(model, int(side.value), published=False), None) if exact else None
+    return Judged("right", counts=file) if file else None
+
+
+_LEAST_OF_FILE = 10**6
 
 
 _TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)

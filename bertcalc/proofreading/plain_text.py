@@ -153,6 +153,10 @@ def _fraction(match: re.Match[str]) -> str:
 
 _ALWAYS = re.compile("")
 _LATEX = re.compile(r"\\(?:times|cdot|text|frac|approx|section|begin|mathrm|left|quad|ast|textbf|item|,)|\{,\}")
+_TABULAR = re.compile(r"\\begin\{(?:tabular|longtable)")
+_COLUMNS = re.compile(
+    r"\\begin\{(?:tabular|longtable)[*x]?\}(?:\[\w{1,3}\])?(?:\{(?:[^{}\n]|\{[^{}\n]{0,30}\}){0,80}\}){1,2}"
+)
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
 # A Chinese comma in a result: = 393，216
 _CHINESE_COMMA = re.compile(
@@ -174,6 +178,14 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
     (_LATEX, re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])"), lambda _match: "≈"),
     (_LATEX, re.compile(r"\\(?:sub)*section\*?|\\(?:chapter|paragraph)\*?"), lambda _match: "\n# "),
+    (_TABULAR, _COLUMNS, lambda _match: "\n"),
+    (_TABULAR, re.compile(r"(?m)^[^\n](?=[^\n]{0,400}?(?<!\\)&(?!\s?=))"), lambda match: f"| {match[0]}"),
+    (_TABULAR, re.compile(r"(?<!\\)&(?!\s?=)"), lambda _match: "|"),
+    (
+        _TABULAR,
+        re.compile(r"\\\\(?:\[[^\]\n]{0,20}\])?\s{0,9}(?:\\(?:hline|[a-z]{3,6}rule)\s{0,9}){0,3}"),
+        lambda _m: " |\n",
+    ),
     (_LATEX, re.compile(r"\\\\(?:\[[^\]\n]{0,20}\])?"), lambda _match: "\n"),
     (_LATEX, re.compile(r"\\[dt]?frac\{([^{}]{1,60})\}\{([^{}]{1,60})\}"), _fraction),
     (_LATEX, re.compile(rf"\\(?:{_WORDS})(?=\{{)"), lambda _match: ""),

@@ -15,14 +15,15 @@ from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
-from bertcalc.proofreading.named_parts import in_all_layers, times_layers
+from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
+from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.verdicts import WHOLE, Judged
-from bertcalc.proofreading.whole_counts import is_total, is_total_of_model, searched
+from bertcalc.proofreading.verdicts import UNKNOWN, WHOLE, Judged
+from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -58,7 +59,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         for finding in findings.all()
         if finding.judged.verdict
     )
-    return Proofread(text, claims, about.model, about.preset, about.assumed)
+    return Proofread(text, claims, about.model, about.preset, about.assumed, about.differing())
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
@@ -89,6 +90,7 @@ class _Verdicts:
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber]) -> None:
         self._about = about
+        self._text = text
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
@@ -103,6 +105,8 @@ class _Verdicts:
     def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
         model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1])
+        if entry.cells and not self._about.is_named_on(entry.line):
+            model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None
@@ -111,15 +115,26 @@ class _Verdicts:
             return
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
+        if judged.right_value == 0 and self._about.others():
+            judged = UNKNOWN  # a part of another model that the text names
+        if is_of_another(judged) and self._names_its_model(entry, context):
+            judged = total_is(model) if model else judged
         judged = (
             self._of_formula(entry, context, judged)
-            or divided_count(entry, self._by_value.keys())
+            or self._table_in_every_layer(entry, judged)
+            or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
+            or self._share_of_last(entry, context, model)
             or judged
         )
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
-            others = (self._carried(finding), self._repeated(finding), self._summed(finding, context))
+            others = (
+                self._carried(finding),
+                self._repeated(finding),
+                self._of_all_layers(finding),
+                self._summed(finding, context),
+            )
             finding = next(filter(None, others), None) or self._rounded(finding) or finding
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
         self._findings.append(finding)
@@ -131,6 +146,35 @@ class _Verdicts:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _table_in_every_layer(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
+        sizes = self._about.sizes
+        vocabulary, layers = sizes.get("vocab_size", 0), sizes.get("num_hidden_layers", 0)
+        if judged.verdict in ("right", "conditional") or not (vocabulary and layers and entry.computes):
+            return None
+        return table_in_every_layer(entry, vocabulary, layers)
+
+    def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.entry.line != entry.line or model is None or last.model is not model:
+            return None
+        counted = last.entry.best
+        between = self._text[last.entry.end : entry.start]
+        if len(between) > _SHORT or names_part_but_whole(between) or context.supposes:
+            return None
+        if not entry.stated.text.endswith("%") or not _IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"):
+            return None
+        if counted.reach or counted.value < _LEAST_OF_OTHERS or last.judged.verdict not in ("right", "conditional"):
+            return None
+        return judge_share_of(counted.value, entry.stated, model)
+
+    def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
+        """Whether a number is the total of a model that its row, column or sentence names."""
+        header = self._around.row(entry).header
+        names_it = self._about.is_named_on(entry.line) or subject.names_model(header)
+        return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _of_formula(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on what the text says that the formula before it gives, if it gives something else."""
@@ -172,6 +216,8 @@ class _Verdicts:
             return None
         if _is_arithmetic(_Finding(entry, model, judged)) or self._about.is_named_on(entry.line):
             return None
+        if subject.names_model(context.header):
+            return None
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:
                 instead = judge(entry, context, other, sure=True)
@@ -182,6 +228,25 @@ class _Verdicts:
         return None
 
     # --- calculations with earlier numbers ---
+
+    def _right_value(self, value: Fraction) -> Fraction | None:
+        """The right value of an earlier number; None if no earlier line gives it."""
+        if value not in self._by_value:
+            return None
+        judged = self._findings[self._by_value[value]].judged
+        return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
+
+    def _of_all_layers(self, finding: _Finding) -> _Finding | None:
+        """The verdict on the wrong count of one layer times their number, without the calculation."""
+        value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
+        index = self._by_value.get(value / layers) if layers > 1 and not finding.entry.best.reach else None
+        if index is None or finding.entry.computes:
+            return None
+        earlier = self._findings[index].judged
+        if earlier.verdict != "wrong" or not earlier.right_value or not earlier.counted:
+            return None
+        used = {self._findings[index].entry.best.value: index}
+        return self._because(finding, finding.entry.best, used, layers * earlier.right_value)
 
     def _carried(self, finding: _Finding) -> _Finding | None:
         """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
@@ -258,6 +323,7 @@ class _Verdicts:
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
         is_whole = judged.counted is None or judged.counted.part in WHOLE
+        is_whole = is_whole and not is_total_of_model(judged)
         right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
 
@@ -312,6 +378,8 @@ class _Verdicts:
         return self._because(finding, entry.best, used, corrected)
 
 
+_IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
+_SHORT = 40
 _FORMULA_GIVES = re.compile(
     r"\b(?:formula|calculation)\W{1,3}(?:yields|gives)|公式(?:给出|得到|得出|算出|的结果)", re.I
 )

@@ -11,8 +11,8 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
@@ -20,6 +20,7 @@ from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
+from bertcalc.proofreading.contexts import TableRow
 from bertcalc.proofreading.relatives import RELATIVES, SPELLINGS
 from bertcalc.text.problem import InputError
 
@@ -42,6 +43,8 @@ _ALIASES = {
     "distilbert base": "distilbert-base-uncased",
     "albert": "albert-base-v2",
     "xlm r": "xlm-roberta-base",
+    "xlm r base": "xlm-roberta-base",
+    "xlm r large": "xlm-roberta-large",
     "xlm roberta": "xlm-roberta-base",
     "electra small": "electra-small-discriminator",
     "electra base": "electra-base-discriminator",
@@ -88,6 +91,30 @@ def _mentioned() -> re.Pattern[str]:
     )
 
 
+_SIZE_WORD = re.compile(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])")
+# A label that is only the size of a model.
+_SIZE_ALONE = re.compile(
+    r"\W*(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: ?(?:model|version|模型|版))?\W*", re.I
+)
+
+
+@lru_cache(maxsize=64)
+def _family_name(preset: str) -> str:
+    """The first words of a preset's name: bert for bert-base-uncased."""
+    return re.split(r" ?\b(?:tiny|mini|small|medium|base|large|xx?large|xl|uncased|cased)\b", _spelled(preset))[0]
+
+
+def names_model(text: str) -> bool:
+    """Whether words name a model."""
+    return bool(_mentioned().search(text))
+
+
+def is_model_name(text: str) -> bool:
+    """Whether a label is only the name of a model."""
+    match = _mentioned().fullmatch(text.strip())
+    return bool(match and match["preset"])
+
+
 class Mention(NamedTuple):
     """A place where a text names a model; ``preset`` is empty for a model that is not counted here."""
 
@@ -96,24 +123,45 @@ class Mention(NamedTuple):
     line: int
 
 
-class Subject(NamedTuple):
+@dataclass(frozen=True)
+class Subject:
     """The model of a text, and all models that it names."""
 
     model: Model | None  # None: the text is about models that are not counted here
     preset: str
     assumed: bool
     mentions: tuple[Mention, ...] = ()
-    sizes: Mapping[str, int] = {}
+    sizes: Mapping[str, int] = field(default_factory=dict)
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
+    topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
+
+    def differing(self) -> dict[str, tuple[int, int]]:
+        """The sizes of the text that differ from those of the model that it names: its own, and the model's."""
+        config = self.published
+        if config is None or self.model is None:
+            return {}
+        sizes = {name: (getattr(self.model.config, name, 0), getattr(config, name, 0)) for name in self.sizes}
+        return {name: both for name, both in sizes.items() if both[0] != both[1]}
+
+    def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
+        """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
+        if mention := _mentioned().search(row.header):
+            return model if mention["bert"] else self.of(_preset_of(mention))
+        if size := _SIZE_ALONE.fullmatch(row.header):
+            return self._sibling(size["size"])
+        sizes = sizes_in_row(row.headers, row.cells)
+        if model is None or any(map(_SIZE_ALONE.fullmatch, row.cells)):
+            return model
+        return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
 
     def model_at(self, start: int, line: int, *words: Sequence[str]) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
 
         ``words`` are those around the place, the nearest first; they may name only the size, such as "large".
         """
-        index = bisect_right([mention.start for mention in self.mentions], start)
+        index = bisect_right(self._starts, start)
         before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
         ends = bisect_right(self.sentences, start)
         end = self.sentences[ends] if ends < len(self.sentences) else None
@@ -124,7 +172,23 @@ class Subject(NamedTuple):
         ]
         for mention in (*self._nearest(before, start), *after[:1]):
             return self.of(mention.preset)
-        return next(filter(None, map(self._of_size, words)), self.model)
+        for nearest in (names[0] for names in words[:1] if names):
+            if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
+                return self._sibling(size["size"])
+        return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def _of_topic(self, line: int) -> Model | None:
+        """The model that the heading above a line names, or else the text's."""
+        topic = self.topics[line] if line < len(self.topics) else None
+        if topic and topic.startswith(_ONLY_SIZE):
+            return self._sibling(topic.removeprefix(_ONLY_SIZE)) if self.preset else self.model
+        return self.model if topic is None else self.of(topic)
+
+    def _sibling(self, size: str) -> Model | None:
+        """The model of a size in the family of the text's model; None if there is none."""
+        if size.lower() in re.split("[-_]", self.preset):
+            return self.model
+        return self.of(_names().get(f"{_family_name(self.preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
         """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
@@ -139,13 +203,27 @@ class Subject(NamedTuple):
         return topic
 
     def _of_size(self, words: Sequence[str]) -> Model | None:
-        """The model of a size that words name, if the text names only one of that size."""
-        sizes = set(
-            re.findall(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])", " ".join(words).lower())
-        )
-        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
-        fitting = [preset for preset in presets if sizes & set(re.split("[-_]", preset))]
-        return self.of(fitting[0]) if len(sizes) == 1 and len(fitting) == 1 else None
+        """The model of a size that the nearest words name, if the text names only one of that size."""
+        for name in words:
+            sizes = set(_SIZE_WORD.findall(name.lower()))
+            fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
+            if sizes:
+                return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
+        return None
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [mention.start for mention in self.mentions]
+
+    @cached_property
+    def _named(self) -> tuple[str, ...]:
+        """The presets that the text names, in their order."""
+        return tuple(dict.fromkeys(mention.preset for mention in self.mentions if mention.preset))
+
+    @cached_property
+    def _lines(self) -> frozenset[int]:
+        """The lines that name a model."""
+        return frozenset(mention.line for mention in self.mentions)
 
     @property
     def bound(self) -> frozenset[str]:
@@ -159,7 +237,7 @@ class Subject(NamedTuple):
 
     def is_named_on(self, line: int) -> bool:
         """Whether a line names a model."""
-        return any(mention.line == line for mention in self.mentions)
+        return line in self._lines
 
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
         """The model that a calculation is about: another one named in the text if only that has its hidden size."""
@@ -170,8 +248,7 @@ class Subject(NamedTuple):
 
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
-        presets = dict.fromkeys(mention.preset for mention in self.mentions if mention.preset)
-        names = [*presets, *([DEFAULT_PRESET] if self.bert else [])]
+        names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
         return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
     @property
@@ -193,7 +270,7 @@ def _model(preset: str) -> Model:
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Read the model of a text without markup; ``model`` takes its place if it is given."""
-    mentions = tuple(_mentions(text))
+    mentions = tuple(sorted((*_mentions(text), *_of_classes(text))))
     sizes = _sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
@@ -204,9 +281,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     preset = named.most_common(1)[0][0] if named else ""
     sizes = _sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
-        return Subject(
-            RELATIVES[preset].model, preset, False, mentions, sizes, bool(_BERT.search(text)), *_sentences(text)
-        )
+        model, structure = RELATIVES[preset].model, _structure(text, mentions)
+        return Subject(model, preset, False, mentions, sizes, bool(_BERT.search(text)), *structure)
     base = preset or _fitting(sizes, text)
     if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
         sizes.pop("vocab_size")
@@ -214,7 +290,7 @@ def read(text: str, model: Model | None = None) -> Subject:
         sizes = {}  # it is about the published model, whatever other sizes it gives
     config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)), *_sentences(text))
+    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)), *_structure(text, mentions))
 
 
 _SENTENCE = re.compile(
@@ -222,10 +298,55 @@ _SENTENCE = re.compile(
 )
 
 
+def _structure(text: str, mentions: Collection[Mention]) -> tuple[list[int], set[int], list[str | None]]:
+    return *_sentences(text), _topics(text, mentions)
+
+
 def _sentences(text: str) -> tuple[list[int], set[int]]:
     """Where each sentence but the first begins, and which go on about the subject of the one before."""
     ends = list(_SENTENCE.finditer(text))
     return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
+
+
+_HEADING = re.compile(r"\s{0,3}(#{1,6})\s")
+_LONGEST_TOPIC = 60
+_ONLY_SIZE = "?"  # before the size that a heading names without the model: Parameters (large)
+_SIZE_IN_HEADING = re.compile(
+    r"(?:^\s{0,3}(?:#{1,6}\s)?|[(（])(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: model)?"
+    r"(?:[)）][?？:：]?\s*$|\s?[?？:：]\s*$|(?<=[a-z])\s*$)",
+    re.I,
+)
+
+
+def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
+    """The model that the heading above each line names, if it names only one; a short line may be a heading, too."""
+    named: dict[int, set[str]] = {}
+    for mention in mentions:
+        named.setdefault(mention.line, set()).add(mention.preset)
+    topics: list[str | None] = []
+    stack: list[tuple[int, str | None]] = []
+    for number, line in enumerate(text.split("\n")):
+        if level := _level(line, number in named or bool(_SIZE_IN_HEADING.search(line))):
+            stack = [entry for entry in stack if entry[0] < level]
+            size = _SIZE_IN_HEADING.search(line)
+            topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
+            presets = named.get(number, topic)
+            stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
+        topics.append(next((preset for _level, preset in reversed(stack) if preset is not None), None))
+    return topics
+
+
+def _level(line: str, names_model: bool) -> int:
+    """The level of a heading; 7 for a short line that names a model and no number; 0 for other lines."""
+    if heading := _HEADING.match(line):
+        return len(heading[1])
+    if not names_model or len(line) > _LONGEST_TOPIC or "|" in line:
+        return 0
+    rest = _mentioned().sub("", _APART.sub("", line))
+    return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
+
+
+_SHORT_LINE = 7
 
 
 def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
@@ -260,8 +381,45 @@ def _every_mention(text: str) -> Iterator[Mention]:
     for match in _mentioned().finditer(text):
         if match["bert"]:
             continue
-        preset = _names()[_respelled(match["preset"])] if match["preset"] else ""
-        yield Mention(match.start(), preset, bisect_right(lines, match.start() - 1))
+        yield Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1))
+
+
+def _preset_of(mention: re.Match[str]) -> str:
+    """The preset that a place names; empty for a model that is not counted here."""
+    return _names()[_respelled(mention["preset"])] if mention["preset"] else ""
+
+
+def _of_classes(text: str) -> Iterator[Mention]:
+    """The places where a text names a class: its line's model of that family, the most named one, or the first."""
+    lines = [match.start() for match in re.finditer("\n", text)]
+    mentions = [mention for mention in _every_mention(text) if mention.preset in PRESETS]
+    often = Counter(mention.preset for mention in mentions).most_common()
+    presets = {_class_prefix(preset): preset for preset, _count in reversed(often)}
+    beside = {(mention.line, _class_prefix(mention.preset)): mention.preset for mention in mentions}
+    for match in _classes().finditer(text):
+        line = bisect_right(lines, match.start() - 1)
+        likeliest = presets.get(match[1], _by_class()[match[1]])
+        yield Mention(match.start(), beside.get((line, match[1]), likeliest), line)
+
+
+@lru_cache(maxsize=64)
+def _class_prefix(preset: str) -> str:
+    """The beginning of the names of a preset's classes: Bert."""
+    return type(PRESETS[preset].config).__name__.removesuffix("Config")
+
+
+@lru_cache(maxsize=1)
+def _by_class() -> Mapping[str, str]:
+    """The first preset of each family by the beginning of its classes' names, the longest first."""
+    presets: dict[str, str] = {}
+    for name in (DEFAULT_PRESET, *PRESETS):
+        presets.setdefault(_class_prefix(name), name)
+    return {name: presets[name] for name in sorted(presets, key=len, reverse=True)}
+
+
+@lru_cache(maxsize=1)
+def _classes() -> re.Pattern[str]:
+    return re.compile(rf"(?<![A-Za-z])(?:TF)?({'|'.join(_by_class())})(?:For[A-Z][A-Za-z]|Model(?![a-z])|LMHead)")
 
 
 def _respelled(text: str) -> str:
@@ -304,7 +462,9 @@ _ASSIGNED = re.compile(
     + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
     re.I,
 )
-_LETTER = re.compile(rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·(])")
+_LETTER = re.compile(
+    rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
+)
 _LISTED = re.compile(
     r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
 )
@@ -331,6 +491,27 @@ def _sizes(text: str) -> dict[str, int]:
         if len(likely) == 1:
             sizes[field] = likely.pop()
     return sizes
+
+
+def sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> dict[str, int]:
+    """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
+    sizes = {}
+    for name, cell in zip(header, cells, strict=False):
+        label = name.strip(" #`")
+        field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
+        if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
+            size = int(cell.replace(",", ""))
+            if _PLAUSIBLE[field][0] <= size <= _PLAUSIBLE[field][1]:
+                sizes[field] = size
+    return sizes
+
+
+_COLUMNS = {
+    "num_hidden_layers": r"l|(?:num(?:ber)? ?(?:of )?)?(?:hidden )?layers?|n_layers?|depth|层数",
+    "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?"
+    r"|隐藏(?:层)?(?:维度|大小)?",
+    "num_attention_heads": r"a|(?:num(?:ber)? ?(?:of )?)?(?:attention )?heads?|n_heads?|(?:注意力)?头数",
+}
 
 
 def _literals(text: str) -> Counter[int]:
@@ -375,9 +556,17 @@ def _is_rounded(size: int, vocabulary: int) -> bool:
 
 
 def _is_like_bert(config: Config, text: str) -> bool:
-    """Whether the vocabulary and the hidden size of a model that is not named occur in a text."""
+    """Whether the vocabulary and the hidden size of a model that is not named occur in a text, and are a BERT's."""
     literals = _literals(text)
-    return bool(literals[config.vocab_size] and literals[config.hidden_size])
+    berts = [entry.config for entry in PRESETS.values() if family_of(entry.config).name == "bert"]
+    published = any(config.vocab_size == bert.vocab_size for bert in berts)
+    return published and bool(literals[config.vocab_size] and literals[config.hidden_size])
+
+
+@lru_cache(maxsize=128)
+def _resized(model: Model, sizes: tuple[tuple[str, int], ...]) -> Model:
+    config = _with_sizes(model.config, dict(sizes))
+    return model if config == model.config else build(config)
 
 
 def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:

@@ -39,6 +39,13 @@ def right_as(part: Counted, model: Model) -> Judged:
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
+def right_for(part: Counted, model: Model) -> Judged:
+    """The verdict on a number that is another one than a part's count."""
+    described = part_in_words(part, model)
+    reason = Problem.of(N_("{right} is right for {part}."), right=part.right, part=described)
+    return Judged("wrong", Fraction(part.right), described, (reason,), part)
+
+
 _IS_RIGHT = {
     1: N_("{right} is right for {part}: {first}."),
     2: N_("{right} is right for {part}: {first}; {second}."),

@@ -9,16 +9,18 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from fractions import Fraction
+from functools import lru_cache
 
 from bertcalc.diagnosis.diagnose import diagnose
-from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
 from bertcalc.diagnosis.layer_parts import PARTS
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.named_parts import names_part_but_whole
+from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
+from bertcalc.proofreading.subject import is_model_name, names_model
 from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -32,11 +34,14 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
-    for known in every_count(model.config, known_counts):
+    named_total = named_total or is_name(context.names[:1])
+    for known in _likeliest_first(model):
         if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
             continue
         exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
         if exactly and (named_total or not side.reach):
+            if meant := _class_beside(context, known, model):
+                return total_is(meant)
             message = N_("It is the count of {known}.")
             reason = Problem.of(message, known=known_in_words(known))
             said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
@@ -50,6 +55,19 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     return None
 
 
+@lru_cache(maxsize=32)
+def _likeliest_first(model: Model) -> tuple[KnownCount, ...]:
+    """The known counts of a model; of classes with the same count, the one that most people mean comes first."""
+    return tuple(sorted(every_count(model.config, known_counts), key=_is_unusual))
+
+
+def _is_unusual(known: KnownCount) -> bool:
+    return known.model.architecture.endswith(_UNUSUAL)
+
+
+_UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
+
+
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number of parameters of a named model that no way of counting gives."""
     beside = " ".join(context.names[:2])
@@ -57,34 +75,111 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
     if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
         return None
-    if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))):
+    if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
     if not Fraction(1, 2) * right <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
-    if any(
-        abs(known.total - side.value) <= max(reach, side.value / 50)
-        for known in every_count(model.config, known_counts)
-    ):
-        return None if side.reach or side.rough else _total_is(model)
-    return _total_is(model) if abs(right - side.value) > right / 20 else None
+    is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
+    if context.supposes or is_part:
+        return None
+    counts = (KnownCount(model, right), *every_count(model.config, known_counts))
+    nearest = min(counts, key=lambda known: abs(known.total - side.value))
+    if abs(nearest.total - side.value) > max(reach, side.value / _NEAR):
+        return total_is(model)
+    if not reach:
+        return total_is(model)
+    nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _NEAR))
+    message = N_("It is near the count of {known}, {count}.")
+    reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
+    return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
-OWN_MODEL = re.compile(r"keras|\b(?:our|my|own|custom|toy|tiny|smaller) |自己|自定义", re.I)
+# Words that mean all of something, which need not be the whole model.
+_ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一共|共", re.I)
+
+
+def _is_of_layers(side: ChainSide, model: Model) -> bool:
+    """Whether a number counts a part of all layers."""
+    parts = counts_of(tuple(PARTS), model)
+    reach = max(side.reach, side.rough)
+    return any(
+        abs(part.right - side.value) <= reach for part in parts if part.layers == "all" and part.part != WHOLE_MODEL
+    )
+
+
+_NEAR = 50  # a fiftieth of a rounded number
+
+
+_CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
+
+
+def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | None:
+    """The class that the nearest words name, if the number is no count of it but that of another class."""
+    beside = set(_CLASS.findall(" ".join(context.names[:1])))
+    classes = {cls.name for cls in model.family.classes}
+    if len(beside) != 1 or not beside <= classes:
+        return None
+    [name] = beside
+    counts = [other.total for other in every_count(model.config, known_counts) if other.model.architecture == name]
+    return model.changed(architecture=name) if counts and known.total not in counts else None
+
+
+OWN_MODEL = re.compile(
+    r"keras|自己|自定义|(?<![\w-])(?:our|my|own|custom|toy|tiny|smaller) (?:\w+[ -]){0,3}"
+    r"(?:model|bert|transformer|net|network|version|implementation|encoder|config|vocab|tokeni[sz]er)",
+    re.I,
+)
+# The header of a column that counts whole models.
+_OF_WHOLE = re.compile(
+    r"param|参数|total|size|count|number|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
+    re.I,
+)
+
+
+def _is_other_column(context: Context) -> bool:
+    """Whether a number is in a column whose header does not say that it counts whole models."""
+    return bool(context.header) and not (_OF_WHOLE.search(context.header) or names_model(context.header))
+
+
 _NAME = re.compile(
-    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|small|medium|(?:xx?)?large|xl)(?: model)?"
+    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|tiny|mini|small|medium|(?:xx?)?large|xl)"
+    r"(?: model)?"
     r"|(?:the )?(?:distil|ro|al|deberta|xlm-ro)?bert[\w-]{0,20}|gpt-?2[\w-]{0,10}",
     re.I,
 )
 
 
+_AROUND_NAME = re.compile(
+    r"^(?:[\W_]|(?:and|or|vs|versus|while|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I
+)
+
+
 def is_name(names: Collection[str]) -> bool:
     """Whether words are only the name of a model: BERT-base; base."""
-    return any(_NAME.fullmatch(re.sub(r"^[\W_]+|[\W_]+$|的?参数量?$", "", name)) for name in names)
+    labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in names]
+    return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
 
 
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
+
+
+_OF_ANOTHER = N_("It is the count of another model: {preset}.")
+
+
+def judge_published(side: ChainSide) -> Judged | None:
+    """The verdict on the count of another published model."""
+    entry = published_counts().get(int(side.value)) if not side.reach and side.value >= 10**6 else None
+    if entry is None:
+        return None
+    reason = Problem.of(_OF_ANOTHER, preset=entry[0])
+    return Judged("conditional", side.value, reason, (reason,))
+
+
+def is_of_another(judged: Judged) -> bool:
+    """Whether a verdict says that a number is the count of another published model."""
+    return bool(judged.reasons) and judged.reasons[0].message == _OF_ANOTHER
 
 
 def is_total_of_model(judged: Judged) -> bool:
@@ -92,7 +187,8 @@ def is_total_of_model(judged: Judged) -> bool:
     return bool(judged.reasons) and judged.reasons[0].message == _TOTAL_IS
 
 
-def _total_is(model: Model) -> Judged:
+def total_is(model: Model) -> Judged:
+    """The verdict on a number that is another one than a model's total."""
     right = model.num_parameters()
     reason = Problem.of(_TOTAL_IS, architecture=model.architecture, count=right)
     return Judged("wrong", Fraction(right), None, (reason,))
@@ -102,7 +198,7 @@ def is_total(context: Context) -> bool:
     """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
     names = (*context.names, *context.headings[:1])
     whole = any(re.search(PARTS[WHOLE_MODEL][1], name, re.I) for name in names) or is_name(context.names[:1])
-    if OWN_MODEL.search(" ".join(names)):
+    if OWN_MODEL.search(" ".join(names)) or _is_other_column(context):
         return False
     return whole and not any(names_part_but_whole(name) for name in context.names)
 

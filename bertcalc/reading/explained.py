@@ -14,6 +14,7 @@ from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
+from bertcalc.proofreading.subject import is_model_name
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
@@ -57,13 +58,36 @@ def number_kind(text: str) -> Kind:
 
 
 def is_hand_count(text: str, model: Model) -> bool:
-    """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation."""
-    if too_long(text):
+    """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation.
+
+    Notes are none: they also give sizes of the model, bytes, or the counts of several models.
+    """
+    if too_long(text) or _are_notes(text):
         return False
     lines = read_lines(text, model.config)
     valued = sum(line.value is not None for line in lines)
     fewest = 1 if len(lines) == 1 and _ONE_LINE.search(text) else _FEWEST
     return valued >= fewest and 2 * valued > len(lines)
+
+
+_LINE = re.compile(
+    r"\s*(?:[-*•]\s|[0-9]{1,2}[.)]\s)?\s*(?P<name>[^:：=\n]{1,40}?)\s*[:：=]\s*(?P<value>[^\n]{1,40}?)\s*"
+)
+_SIZE = re.compile(
+    r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:hidden|vocab\w*|embedding|intermediate|attention|transformer|encoder)?[ _]?"
+    r"(?:size|dim\w*|layers|heads|vocab\w*)|词表(?:大小)?|隐藏层?(?:大小|维度)|层数|头数",
+    re.I,
+)
+_SIZE_VALUE = re.compile(r"[0-9]{1,3}(?:,?[0-9]{3})?")
+_OTHER_UNIT = re.compile(r"[0-9][0-9.,]*\s?(?:[kMGT]i?B|bytes|[KMGT]?FLOPs?|[GM]?MACs|%)", re.I)
+
+
+def _are_notes(text: str) -> bool:
+    """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares."""
+    lines = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
+    sizes = sum(bool(_SIZE.fullmatch(line["name"]) and _SIZE_VALUE.fullmatch(line["value"])) for line in lines)
+    models = sum(is_model_name(line["name"]) for line in lines)
+    return sizes > 1 or models > 1 or any(_OTHER_UNIT.fullmatch(line["value"]) for line in lines)
 
 
 _FEWEST = 2  # lines of a hand count

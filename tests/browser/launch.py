@@ -32,12 +32,15 @@ FLAGS = [
 
 
 @contextmanager
-def running_browser() -> Iterator[Browser]:
-    """An installed Chromium, or the one that ``playwright install chromium`` brings."""
+def running_browser(*, compiles: bool = False) -> Iterator[Browser]:
+    """An installed Chromium, or the one that ``playwright install chromium`` brings.
+
+    Readers' browsers compile scripts that run often; tests do without, but not a benchmark of scripts.
+    """
     names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     installed = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=installed, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=installed, args=FLAGS[:-1] if compiles else FLAGS)
         yield chromium
         chromium.close()
 

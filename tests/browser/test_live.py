@@ -176,6 +176,22 @@ def test_a_mirrored_function_is_the_same_in_the_browser(page: Page, name: str) -
     assert computed(page, program, {}, wanted) == [plain(MIRRORED[name](*call)) for call in calls]
 
 
+def test_what_has_no_value_is_nothing_and_takes_no_time(page: Page) -> None:
+    program = LiveProgram()
+    program.operations += [
+        ["field", "batch_size"],  # a size that the page does not say
+        ["*", [0], 2],
+        ["grouped", [1]],
+        ["/", 1, 0],
+        ["fixed", ["f", 0.5], 1, 0],
+        ["unless_same", 3, 3],
+        ["+", [5], 1],  # not a number
+        ["share", [5], 7, 1],
+    ]
+    wanted = [[at] for at in range(len(program.operations))]
+    assert computed(page, program, {}, wanted) == [None, None, None, None, "0.5", "nan", None, None]
+
+
 def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(page: Page) -> None:
     rng = random.Random(42)
     for _model in range(60):

@@ -32,6 +32,12 @@ def values(text: str) -> list[list[Fraction]]:
         ("(V+L+2)*W = (21128 + 512 + 2) * 768 = 16621056", [[16621056, 16621056]]),
         ("768 * n_layers = 9,216", [[9216]]),
         ("75641856 / 1024 / 1024 = 72.1 MB", [[Fraction(75641856, 1024**2), 72100000]]),
+        ("0.4 × 28.3M = 11.3M", [[11320000, 11300000]]),
+        ("23.4 + 0.39 + 85 = 108.8 million", [[Fraction("108.79"), 108800000]]),
+        ("vocabulary of 30,522 × hidden size 768 = 23.4 million", [[23440896, 23400000]]),
+        ("attention 4,198,400 + feed-forward 8,393,728", [[4198400], [8393728]]),
+        ("encoder 85.1M + pooler 0.6M = 109.5M", [[85100000], [600000], [109500000]]),
+        ("440,473,133 B of 7B", [[440473133], [7000000000]]),
     ],
 )
 def test_calculations_are_evaluated(text: str, sides: list[list[Fraction]]) -> None:
@@ -77,10 +83,16 @@ def test_what_is_one_chain(text: str, sides: int) -> None:
     assert len(find(text, LETTERS)[0].sides) == sides
 
 
+def test_the_number_after_a_shape_has_the_name_before_it() -> None:
+    entries = find("pooler.dense.weight: torch.Size([768, 768]), 589824", {})
+    assert [entry.before for entry in entries if not entry.computes] == ["pooler.dense.weight: torch.Size([768, 768]),"]
+
+
 def test_letters_that_the_text_gives_have_to_agree() -> None:
     text = "4H² + 4H = 2,359,296"
     assert [len(entry.sides) for entry in find(text, LETTERS)] == [1]
     assert [len(entry.sides) for entry in find(text, LETTERS, {"H"})] == [2]
+    assert [len(entry.sides) for entry in find("VH = 23,400,896", LETTERS, {"V", "H"})] == [2]
 
 
 def test_an_arrow_compares_what_the_words_before_it_name() -> None:

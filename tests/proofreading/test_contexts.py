@@ -35,6 +35,29 @@ def test_headings_are_kept_innermost_first() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("(encoder): 12 layers, 7,087,872 each, 85,054,464 in total", "encoder"),
+        ("How large is the pooler?\n\nA: 590,592", "How large is the pooler?"),
+        ("| model | Encoder |\n|---|---|\n| BERT-base | 85,054,464 |", "Encoder"),
+    ],
+)
+def test_labels_headers_and_questions_name_a_number(text: str, name: str) -> None:
+    assert name in context(text).names
+
+
+def test_words_of_the_number_before_are_not_those_of_the_next() -> None:
+    assert not any("each" in name for name in context("7,087,872 each, 85,054,464").names)
+
+
+def test_a_number_in_a_table_has_the_header_of_its_column() -> None:
+    text = "\n| part | BERT | GPT-2 |\n|---|---|---|\n\n| total | 109,482,240 | 124,439,808 |"
+    row = Surroundings(text).row(find(text, {})[-1])
+    assert row.header == "GPT-2"
+    assert row.cells[1:3] == ("total", "109,482,240")
+
+
+@pytest.mark.parametrize(
     ("text", "scope"),
     [
         ("attention of all 12 layers: 590,592", "all"),
@@ -43,6 +66,8 @@ def test_headings_are_kept_innermost_first() -> None:
         ("每一层 590,592", "one"),
         ("attention: 590,592", ""),
         ("12个encoder层共 590,592", "all"),
+        ("12 layers of 590,592 parameters", "one"),
+        ("12 layers, 590,592 parameters each", "one"),
     ],
 )
 def test_words_say_which_layers_are_meant(text: str, scope: str) -> None:

@@ -29,6 +29,12 @@ def test_markup_is_removed(text: str, plain: str) -> None:
     assert read(text).text == plain
 
 
+def test_a_table_of_latex_has_cells() -> None:
+    table = r"\begin{tabular}{l|r|p{3cm}} a & b & c \\ \hline" + "\n" + r"d & e & 1{,}000 \\" + "\n" + r"\end{tabular}"
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in read(table).text.split("\n") if "|" in line]
+    assert rows == [["a", "b", "c"], ["d", "e", "1,000"]]
+
+
 def test_a_notebook_is_its_sources_and_outputs() -> None:
     cell = {"cell_type": "code", "metadata": {"id": "999999"}, "source": ["# Sizes\n", 'print("12")'], "outputs": []}
     printed = {"source": "x", "outputs": [{"data": {"text/plain": ["109482240"]}, "output_type": "execute_result"}]}

@@ -1,7 +1,9 @@
 """Whole write-ups: public ones, right ones with a planted mistake, and hostile ones."""
 
 import json
+from collections.abc import Iterator
 from time import perf_counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -9,12 +11,14 @@ from hypothesis import strategies as st
 
 import bertcalc
 from bertcalc import InputError
+from bertcalc.diagnosis import layer_parts
 from bertcalc.diagnosis.known_counts import known_counts, published_counts
 from bertcalc.diagnosis.layer_parts import Counted, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.proofreading import named_parts
 from bertcalc.proofreading.proofread import LONGEST, proofread
 from tests.oracle import Case
 
@@ -98,6 +102,8 @@ def test_one_layer_in_a_sum_of_all_is_the_first_error_and_is_carried_forward() -
     assert "101,677,056" in whole.reason
     assert size.verdict == "wrong"
     assert "302.6 MB (288.6 MiB)" in size.reason
+    assert "with the right one, 101,677,056, it takes 406.7 MB" in size.reason
+    assert size.right_value == 4 * 101_677_056
 
 
 def test_a_table_carries_a_wrong_row_into_its_total() -> None:
@@ -114,6 +120,46 @@ def test_a_table_carries_a_wrong_row_into_its_total() -> None:
     assert [claim.verdict for claim in report.claims] == ["right", "wrong", "right", "wrong"]
     assert report.claims[-1].carried
     assert "52,776,192" in report.claims[-1].reason
+
+
+def test_a_wrong_layer_is_carried_into_all_layers() -> None:
+    report = proofread("BERT-base. One layer: 7,084,800. The stack of twelve has 85,017,600 parameters.")
+    one, whole = report.claims
+    assert one.verdict == whole.verdict == "wrong"
+    assert one.right_value == 7_087_872
+    assert whole.right_value == 12 * 7_087_872
+    assert whole.carried
+
+
+def test_a_vocabulary_in_every_layer_is_wrong() -> None:
+    # A public book on scaling had this mistake until February 2025.
+    text = "L=64, V=32128, D=4096. Total: 64*4096*(3*16384+2*256*(32+8)+32128) = 26.7e9"
+    assert [claim.right_value for claim in proofread(text).of("wrong")] == [18_385_207_296]
+    right = "L=64, V=32128, D=4096. Total: 64*4096*(3*16384+2*256*(32+8))+4096*32128 = 18.4e9"
+    assert proofread(right).of("wrong") == ()
+
+
+def test_the_count_of_another_model_is_wrong_in_a_row_that_names_its_own() -> None:
+    text = "| model | parameters |\n|---|---|\n| bert-base-multilingual-cased | 167,356,416 |\n"
+    assert [claim.right_value for claim in proofread(text).claims] == [177_853_440]
+    assert proofread("BERT-base is smaller than one with 167,356,416").of("wrong") == ()
+
+
+def test_a_part_of_another_model_that_the_text_names_is_not_wrong() -> None:
+    assert proofread("GPT-2 and GPT-2. BERT-base, too.\n\nThe pooler has 0.59M.").of("wrong") == ()
+
+
+def test_the_counts_of_a_model_are_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    counts = layer_parts.parts_of
+
+    def counted_calls(*arguments: Any) -> Iterator[Counted]:
+        calls.append(arguments)
+        return counts(*arguments)
+
+    monkeypatch.setattr(named_parts, "parts_of", counted_calls)
+    proofread("BERT with V = 12,345.\n" + "".join(f"the matrices: {number * 7919:,}\n" for number in range(100, 400)))
+    assert len(calls) < 100
 
 
 def test_a_right_layer_times_the_number_of_layers_is_right() -> None:
@@ -172,6 +218,11 @@ def test_a_right_text_of_every_family_is_right(preset: str) -> None:
     assert report.model is not None
     assert report.model.config == config
     assert [claim.verdict for claim in report.claims] == ["right"] * len(lines), str(report)
+
+
+def test_the_name_of_a_model_is_no_part_of_it() -> None:
+    text = "# The parameters of nomic-embed-text-v1.5\n\ntotal number of parameters: 42,329,088"
+    assert [claim.right_value for claim in proofread(text).claims] == [136_731_648]
 
 
 @settings(max_examples=150, deadline=None)

@@ -2,6 +2,9 @@
 
 import pytest
 
+from bertcalc.families.presets import PRESETS
+from bertcalc.proofreading.contexts import TableRow
+from bertcalc.proofreading.proofread import proofread
 from bertcalc.proofreading.subject import read, without_sizes
 
 
@@ -11,6 +14,7 @@ from bertcalc.proofreading.subject import read, without_sizes
         ("BERT-base and its sizes", "bert-base-uncased", {"vocab_size": 30522}),
         (r"BERT$_{LARGE}$", "bert-large-uncased", {"num_hidden_layers": 24}),
         ("GPT-2 small", "gpt2", {"vocab_size": 50257}),
+        ("XLM-R large", "xlm-roberta-large", {"hidden_size": 1024}),
         ('BERT-base: {"vocab_size": 21128, "hidden_size": 768}', "bert-base-uncased", {"vocab_size": 21128}),
         ("bert: V=21128, 隐藏层 1024", "bert-large-chinese", {"vocab_size": 21128, "num_hidden_layers": 24}),
         ("[vocab_size, hidden_size], [21128, 1024]", "bert-large-chinese", {"hidden_size": 1024}),
@@ -60,6 +64,66 @@ def test_a_sentence_goes_on_about_its_subject(text: str, count: str, total: int)
     assert model.num_parameters() == total
 
 
+@pytest.mark.parametrize(
+    ("text", "total"),
+    [
+        ("BERT-base! BERT-base!\n## GPT-2\nattention\nIt has", 124_439_808),
+        ("BERT-base! BERT-base!\n\nQ2: And DistilBERT?\n\nIt has", 66_362_880),
+        ("BERT-base! BERT-base!\n## GPT-2\nIt is nice.\n## Size\nIt has", 109_482_240),
+        ("BERT-base!\n\nHow many parameters (Large)?\n\nIt has", 335_141_888),
+        ("BERT-base!\n## Large\n### Details\nIt has", 335_141_888),
+        ("BERT-base!\n## Large\n## Summary\nIt has", 109_482_240),
+        ("RobertaForMaskedLM is a class.\n\nIt has", 124_645_632),
+        ("A bert-large-uncased in BertForMaskedLM: it has", 335_141_888),
+    ],
+)
+def test_a_heading_or_a_class_names_the_model(text: str, total: int) -> None:
+    model = read(text).model_at(len(text), text.count("\n"), ["It has"])
+    assert model is not None
+    assert model.num_parameters() == total
+
+
+@pytest.mark.parametrize(
+    ("label", "preset"),
+    [("large", "bert-large-uncased"), ("Tiny model", "bert_uncased_L-2_H-128_A-2"), ("base", "bert-base-uncased")],
+)
+def test_a_label_may_be_only_the_size_of_a_model(label: str, preset: str) -> None:
+    model = read("\nbert-base-uncased").model_at(0, 0, [label])
+    assert model is not None
+    assert model.config == PRESETS[preset].config
+
+
+def test_a_size_that_the_family_does_not_have_is_no_model() -> None:
+    assert read("\nroberta-base").model_at(0, 0, ["tiny"]) is None
+
+
+@pytest.mark.parametrize(
+    ("row", "preset"),
+    [
+        (TableRow(("total", "66M"), ("", "DistilBERT"), "DistilBERT"), "distilbert-base-uncased"),
+        (TableRow(("8", "512", "8", "41M"), ("L", "H", "A", "params"), "params"), "bert_uncased_L-8_H-512_A-8"),
+        (TableRow(("total", "335M"), ("", "Large"), "Large"), "bert-large-uncased"),
+        (TableRow(("total", "110M"), ("", "Parameters"), "Parameters"), "bert-base-uncased"),
+    ],
+)
+def test_a_column_or_the_sizes_of_a_row_name_the_model(row: TableRow, preset: str) -> None:
+    subject = read("bert-base-uncased and bert-base-uncased")
+    model = subject.model_in_table(row, subject.model)
+    assert model is not None
+    assert model.config == PRESETS[preset].config
+
+
+def test_sizes_that_contradict_the_named_model_are_told() -> None:
+    assert read("BERT-base with hidden_size = 1024").differing() == {"hidden_size": (1024, 768)}
+    assert read("BERT-base with hidden_size = 768").differing() == {}
+    report = proofread("BERT-base with hidden_size = 1024")
+    assert "The text gives hidden_size = 1,024, but bert-base-uncased has 768: 1,024 is counted." in str(report)
+
+
+def test_a_model_with_sizes_of_no_bert_is_assumed() -> None:
+    assert read("a transformer with d_model = 512, V = 37000").assumed
+
+
 def test_a_line_about_a_matrix_gives_no_size() -> None:
     assert read("BERT-base 中间层：768 * 3072 + 3072").sizes == {}
 
@@ -72,6 +136,7 @@ def test_a_vocabulary_in_thousands_is_that_of_the_named_model() -> None:
 
 def test_letters_that_the_text_gives_are_bound() -> None:
     assert read("BERT-base: H = 768, L = 12").bound == {"H", "L"}
+    assert read("V = 30522 (BERT-base)").bound == {"V"}
 
 
 def test_sizes_in_names_are_no_numbers() -> None:

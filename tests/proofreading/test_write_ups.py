@@ -13,7 +13,7 @@ import pytest
 from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
 
-_CLAIM = re.compile(r"«(?P<kind>[rwcu]) ?(?P<right>[0-9]*)\|(?P<text>[^»]*)»")
+_CLAIM = re.compile(r"«(?P<kind>[rwcu]) ?(?P<right>[0-9/]*)\|(?P<text>[^»]*)»")
 _TEXTS = Path(__file__).with_name("write_ups.md").read_text(encoding="utf-8").split("%%%\n")
 
 
