@@ -16,6 +16,7 @@ from pages.ui.widgets.export.files import stem_of
 from pages.ui.widgets.export.shown import note_models
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.quantity_words import title_of
+from pages.ui.widgets.total_formula.show import draw_formula
 
 choice = current_choice()
 
@@ -57,7 +58,8 @@ with page:
             with st.container(horizontal=True, vertical_alignment="center"):
                 value, share = signed(explanation.difference), relative(explanation)
                 show_metric(_("Difference"), value, share, least=230, label_visibility="collapsed")
-                st.latex(differences.sum_latex(explanation), width="content")
+                with st.container(key="sum", width="content"):
+                    draw_formula(differences.sum_formula(explanation))
             differences.show_parts(comparison, explanation)
             st.caption(differences.how_found(comparison, explanation))
             if not presenting():

@@ -220,4 +220,4 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
     room = ends.transform_calculate(room=more_room).mark_bar(opacity=0)
     room = room.encode(x=alt.X("room:Q", axis=None, stack=None))
     layers = alt.layer(room, filled, outlined, inside, labels).encode(y=in_order("name", axis))
-    return spec_of(layers, step * count + _LEGEND if named else alt.Step(step))
+    return spec_of(layers, step * count + (_LEGEND if named else 0))

@@ -167,7 +167,7 @@ def glance_bars(appearance: str, rows: int, columns: int, phone_column: int, *, 
         .encode(x=x("left"), x2="right:Q", tooltip=tip, **({"href": "link:N"} if linked else {}))
     )
     layers = alt.layer(bars, labels, heads, cells).encode(y=in_order("row", axis))
-    return spec_of(layers.transform_filter("datum.shown"), alt.Step(step))
+    return spec_of(layers.transform_filter("datum.shown"), step * (rows + 1))
 
 
 class ModelPoint(NamedTuple):

@@ -17,12 +17,13 @@ from sympy import sympify
 
 from bertcalc.config.fields import is_int
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.compare import Attribution, Changes, Explanation, FieldChange, explain, path
+from bertcalc.explore.compare import Attribution, Changes, Explanation, FieldChange, explain, path, shapes
 from bertcalc.explore.model_refs import FIELDS
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case, components
-from bertcalc.live.live_formulas import live_size, node_of_formula, with_formulas
+from bertcalc.live.live_formulas import live_reading, live_size, node_of_formula, with_formulas
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
+from bertcalc.model.modules import Shape
 from bertcalc.text.live_numbers import at_sizes, evaluated, live, staying, within
 
 _SIZES = [field for field in FIELDS if field in SLIDERS]
@@ -72,6 +73,12 @@ def live_components(side: LiveCase) -> dict[Any, int]:
     model = side.case.model
     counts = with_formulas(components(model), components(symbolic_model(model)), model.config.shared())
     return {component: _held(count, side) for component, count in counts.items()}
+
+
+def live_shapes(side: LiveCase) -> dict[str, Shape]:
+    """The shapes of a few important matrices of a model that follows the sliders."""
+    read = live_reading(shapes, side.case.model) if side.follows else shapes(side.case.model)
+    return {name: tuple(_held(length, side) for length in shape) for name, shape in read.items()}
 
 
 def _held(figure: Any, side: LiveCase) -> Any:

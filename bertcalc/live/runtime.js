@@ -267,6 +267,32 @@ function widened(limit, largest) {
   return largest > limit || 8n * largest < limit ? round_figure(largest) : limit;
 }
 
+// The whole part of a square root.
+function root(value) {
+  if (!value) return value;
+  let guess = BigInt(Math.floor(Math.sqrt(Number(value)))) + 2n;
+  for (let next = (guess + value / guess) / 2n; next < guess; next = (guess + value / guess) / 2n) guess = next;
+  return guess;
+}
+
+// The largest integer at which a polynomial is within a limit; null if every one is: Polynomial.largest in memory/fit.py.
+function largestWithin([first, constant, linear, square, start, end], limit) {
+  const room = limit - constant;
+  let last = 0n;
+  if (square) last = (root(linear ** 2n + 4n * square * (room > 0n ? room : 0n)) - linear) / (2n * square);
+  else if (linear) last = floor(fraction(room, linear));
+  else if (room >= 0n) return null;
+  if (last < start) last = start === 2n ? (first <= limit ? 1n : 0n) : start - 1n;
+  return last && end && last + 1n >= end ? null : last;
+}
+
+function most_fitting(growths, usable, positions) {
+  const numbers = growths.map((growth) => largestWithin(growth, usable)).filter((number) => number !== null);
+  const memory = numbers.length ? least(numbers) : null;
+  if (positions !== null && (memory === null || memory >= positions)) return [positions, 1n];
+  return memory === null ? [-1n, 2n] : [memory, 0n];
+}
+
 // A value while all figures are within their bounds; elsewhere there is none.
 function within(value, bounds) {
   for (const [figure, low, high] of bounds) {
@@ -378,6 +404,9 @@ const OPERATIONS = {
   place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
   unbroken: (text) => text.replaceAll(" ", "\u00a0"),
   either: (count, other, same, different) => (isSame(count, other) ? same : different),
+  most_fitting,
+  counted_or: (number, without, none) => (number < 0n ? without : number ? grouped(number) : none),
+  chosen: (texts, place) => texts[Number(place)],
   within,
 };
 

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config import unchecked
+from bertcalc.live.live_formulas import live_size, with_formula
 from bertcalc.memory.footprint import kept, korthikanti
+from bertcalc.memory.held import held
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module, total_bytes
@@ -28,6 +30,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import summed
 from bertcalc.text.arguments import checked
+from bertcalc.text.live_numbers import Bound, staying, within
 
 # Of the trained tensors: N_t parameters; R rows and C columns of matrices, v parameters of vectors; N_s parameters in
 # tensors too small for 8 bits, K blocks of the others.
@@ -52,6 +55,27 @@ def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: in
     if layers == model.config.num_hidden_layers and "num_hidden_layers" in model.config.letters_of_sizes():
         plan = plan._replace(freezing=replace(plan.freezing, layers=_LAYERS))
     return _kept_formulas(*_symbolic(model, batch_size, sequence_length), plan._replace(optimizer="sgd"))
+
+
+def live_modules(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> dict[str, int]:
+    """The saved bytes of each module as live numbers: see ``saved.by_module``.
+
+    They have no value where a single head, or a single layer, changes what is saved.
+    """
+    config, batch = model.config, {"batch_size": batch_size, "sequence_length": sequence_length}
+    modules = by_module(kept(model, plan, **batch))
+    formulas = kept_formulas(model, plan, **batch).modules
+    heads, layers = (live_size(field, getattr(config, field)) for field in ("num_attention_heads", "num_hidden_layers"))
+    bounds = [staying(layers) if plan.freezing.layers or layers == 1 else Bound(layers, 2)]  # they have other modules
+    if config.ones_matter:
+        bounds.append(staying(heads) if heads == 1 else Bound(heads, 2))
+    values = {**config.shared(), **batch}
+    return {
+        path: within(with_formula(count, formulas[path], values), tuple(bounds))
+        if path in formulas
+        else held(count, model)
+        for path, count in modules.items()
+    }
 
 
 @checked

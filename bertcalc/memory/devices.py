@@ -6,6 +6,7 @@ from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import brief, fixed
+from bertcalc.text.live_numbers import rounded_up
 
 _MIB, _GIB = 2**20, 2**30
 # The size in a device's name is not its exact memory. These are totals that nvidia-smi reports ("0MiB / 15360MiB") in
@@ -54,8 +55,8 @@ class Device(NamedTuple):
         return self.usable * 100 // (100 + self.overhead)
 
     def needed(self, tensors: int) -> int:
-        """The bytes that a run needs for this many bytes of tensors, overhead included."""
-        return -(-tensors * (100 + self.overhead) // 100)
+        """The bytes that a run needs for this many bytes of tensors, overhead included; live if these are."""
+        return rounded_up(tensors * (100 + self.overhead), 100)
 
 
 @checked

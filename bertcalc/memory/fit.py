@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from math import inf, isqrt
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from bertcalc.text.arguments import checked
+from bertcalc.text.live_numbers import grouped, mirrored
 
 Limit = Literal["memory", "positions", "nothing"]
+LIMITS: tuple[Limit, ...] = get_args(Limit)
 
 
 class Polynomial(NamedTuple):
@@ -58,6 +60,19 @@ class Most(NamedTuple):
         if self.positions is not None and (self.memory is None or self.memory >= self.positions):
             return "positions"
         return "nothing" if self.memory is None else "memory"
+
+
+@mirrored
+def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | None) -> tuple[int, int]:
+    """The number of ``most``, -1 if there is no limit, and the place of its limit in LIMITS; live as the growths."""
+    answer = most([Polynomial(*growth) for growth in growths], usable, positions)
+    return -1 if answer.number is None else answer.number, LIMITS.index(answer.limit)
+
+
+@mirrored
+def counted_or(number: int, without_limit: str, none: str) -> str:
+    """A number of ``most_fitting`` as text: one text for no limit, and one for 0."""
+    return without_limit if number < 0 else grouped(number) if number else none
 
 
 @checked

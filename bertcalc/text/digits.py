@@ -106,7 +106,7 @@ def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) ->
 def signed_share(difference: Fraction | int, whole: int) -> str:
     """Format a relative difference in percent to three digits, without the percent sign: +12.3, -0.0406, ±0."""
     sign = MINUS if difference < 0 else "+" if difference else "±"
-    return f"{sign}{significant(Fraction(100 * abs(difference)) / whole)}"
+    return f"{sign}{significant(100 * abs(Fraction(difference)) / whole)}"
 
 
 def signed(difference: int, written: Callable[[int], str]) -> str:

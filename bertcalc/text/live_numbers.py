@@ -297,6 +297,12 @@ def either(count: int, other: int, same: str, different: str) -> str:
     return same if count == other else different
 
 
+@mirrored
+def chosen(texts: tuple[str, ...], place: int) -> str:
+    """The text at a place."""
+    return texts[place]
+
+
 class Bound(NamedTuple):
     """A figure that has to stay within limits; ``high`` None is no limit."""
 
@@ -371,7 +377,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "-": lambda left, right: left - right,
     "*": lambda *values: prod(values),
     "/": lambda left, right: Fraction(left) / right,
-    "^": lambda base, power: base**power,
+    "^": lambda base, power: Fraction(base) ** power,
     "floor": floor,
     "max": max,
     "min": min,

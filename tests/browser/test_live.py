@@ -13,12 +13,25 @@ from playwright.sync_api import Page
 
 import pages.ui.session.scale
 import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
+from bertcalc.config import Config
+from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.explore.factor_formulas import FOLLOWS, FigureGrowth, SizeGrowth, TermGrowth, piece_growths
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.live.live_program import LiveProgram
+from bertcalc.memory.byte_formulas import live_modules
+from bertcalc.memory.fit import LIMITS, Polynomial, most, most_fitting
+from bertcalc.memory.footprint import kept, steady_bytes
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
+from bertcalc.memory.peak.live_peak import live_growths, live_peak, live_steady_bytes
+from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
+from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
+from bertcalc.memory.saved import by_module
+from bertcalc.model.formula import symbolic_model
+from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown, totals_by_component
-from bertcalc.text.live_numbers import MIRRORED, evaluated, node_of
+from bertcalc.text.live_numbers import MIRRORED, Bound, LiveNode, OutsideError, evaluated, fill, live, node_of, within
+from bertcalc.text.problem import InputError
 from pages.ui.parameters.answer import SentencePart
 from tests.alike import alike_models
 
@@ -162,7 +175,30 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "decimal": lambda rng: (_exact(rng), 1),
     "on_paper": lambda rng: (_exact(rng),),
     "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
+    "rounded_up": lambda rng: (_count(rng), 1 + _count(rng)),
+    "place_of_largest": lambda rng: (tuple(rng.randrange(4) for _figure in range(1 + rng.randrange(5))),),
+    "unbroken": lambda rng: (_text(rng),),
+    "either": lambda rng: (*_two(rng), _text(rng), _text(rng)),
+    "chosen": lambda rng: (tuple(_text(rng) for _part in range(3)), rng.randrange(3)),
+    "within": lambda rng: (_text(rng), _bounds(rng)),
+    "most_fitting": lambda rng: (
+        tuple(_polynomial(rng) for _line in range(1 + rng.randrange(4))),
+        _count(rng),
+        rng.choice((None, 1 + _count(rng))),
+    ),
+    "counted_or": lambda rng: (rng.choice((-1, _count(rng))), "any", "none"),
 }
+
+
+def _bounds(rng: random.Random) -> tuple[Bound, ...]:
+    figures = [_count(rng) for _figure in range(rng.randrange(4))]
+    return tuple(Bound(n, n - rng.randrange(2), rng.choice((None, n, n + 1))) for n in figures)
+
+
+def _polynomial(rng: random.Random) -> Polynomial:
+    coefficients = [rng.choice((0, _count(rng))) for _power in range(3)]
+    start = rng.choice((2, 2, 3 + rng.randrange(600)))
+    return Polynomial(rng.randrange(1 + sum(coefficients)), *coefficients, start, rng.choice((None, start + 500)))
 
 
 @pytest.mark.parametrize("name", list(MIRRORED))
@@ -198,7 +234,7 @@ def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(pag
         first, second = alike_models(rng)
         sizes = {field: value for field, value in second.config.shared().items() if type(value) is int}
         program = LiveProgram()
-        live: dict[str, int] = {
+        live_counts: dict[str, int] = {
             "total": live_reading(Model.num_parameters, first),
             **{str(name): count for name, count in live_reading(totals_by_component, first).items()},
             **{str(at): bar.parameters for at, bar in enumerate(live_reading(breakdown, first))},
@@ -208,10 +244,87 @@ def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(pag
             **{str(name): count for name, count in totals_by_component(second).items()},
             **{str(at): bar.parameters for at, bar in enumerate(breakdown(second))},
         }
-        assert {name: evaluated(node_of(value), sizes) for name, value in live.items()} == expected
-        wanted = [program.add(value) for value in live.values()]
+        assert {name: evaluated(node_of(value), sizes) for name, value in live_counts.items()} == expected
+        wanted = [program.add(value) for value in live_counts.values()]
         assert computed(page, program, sizes, wanted) == [str(value) for value in expected.values()]
         for before, after in zip(piece_growths(first, first), piece_growths(first, second), strict=True):
             moved_to = evaluated(node_of(before), sizes)
             assert FigureGrowth(moved_to[0], moved_to[1]).factor == FigureGrowth(after.before, after.after).factor
         json.dumps(program.operations)
+
+
+def test_a_value_outside_of_its_bounds_is_none_in_the_browser(page: Page) -> None:
+    with pytest.raises(OutsideError):
+        within(7, (Bound(3, 4),))
+    size = live(3, LiveNode("field", ("num_hidden_layers",)))
+    program = LiveProgram()
+    value = fill("{count:,} bytes", count=within(7 * size, (Bound(size, 2, 5),)))
+    wanted = [program.add(value), program.add(size)]
+    for layers, text in ((3, "21 bytes"), (5, "35 bytes"), (6, None), (1, None)):
+        assert computed(page, program, {"num_hidden_layers": layers}, wanted) == [text, str(layers)]
+
+
+def _moved_from(rng: random.Random, config: Config, fields: int) -> Config:
+    for field in rng.sample(list(SLIDERS), fields):
+        if config.has(field):
+            config = moved(config, field, rng.choice(stops(config, field)))
+    return config
+
+
+def _models_with_memory(rng: random.Random) -> tuple[Model, Plan | Inference, int, int, list[Model]]:
+    """A random model that trains or infers, its batch, and models of the same structure that are sliders away."""
+    while True:
+        family = rng.choice([*{family.name: family for family in CLASSES.values() if family.peaks}.values()])
+        architecture = rng.choice([cls.name for cls in family.classes])
+        config = _moved_from(rng, PRESETS[rng.choice(list(family.presets))].config, rng.randrange(3))
+        freezing = Freezing(rng.random() < 0.3, rng.choice((0, 0, 0, 2)))
+        attention = rng.choice(ATTENTIONS)
+        trained = Plan(
+            rng.choice(list(PRECISIONS)),
+            rng.choice(list(OPTIMIZERS)),
+            attention,
+            recompute=rng.choice(("none", "selective", "full")),
+            freezing=freezing,
+        )
+        how: Plan | Inference = rng.choice((trained, trained, Inference("bfloat16", attention)))
+        batch = rng.choice((1, 8)), rng.choice((1, 128, 512))
+        model = build(config, architecture)
+        others = [build(_moved_from(rng, config, rng.randrange(1, 4)), architecture) for _other in range(6)]
+        try:
+            for one in (model, *others):
+                peak(one, how, *batch)
+        except InputError:
+            continue
+        alike = [other for other in others if symbolic_model(other) is symbolic_model(model)]
+        if alike:
+            return model, how, *batch, alike
+
+
+def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: Page) -> None:
+    rng, compared = random.Random(42), 0
+    for _model in range(12):
+        model, how, *batch, others = _models_with_memory(rng)
+        device = rng.choice((8, 80)) * 2**30
+        field, positions = "batch_size", most_sequences(model)
+        fits = most_fitting(tuple(live_growths(model, how, field, *batch)), device, positions)
+        live_values: list[Any] = [live_peak(model, how, *batch).num_bytes, *fits]
+        if isinstance(how, Plan):
+            live_values.append(live_steady_bytes(model, how))
+            if not PRECISIONS[how.precision].autocast:
+                live_values.append(sum(live_modules(model, how, *batch).values()))
+        program = LiveProgram()
+        wanted = [program.add(value) for value in live_values]
+        for other in others:
+            largest = most(growths(other, how, field, *batch), device, positions)
+            number = -1 if largest.number is None else largest.number
+            expected = [peak(other, how, *batch).num_bytes, number, LIMITS.index(largest.limit)]
+            if isinstance(how, Plan):
+                expected.append(steady_bytes(other, how))
+                if not PRECISIONS[how.precision].autocast:
+                    expected.append(sum(by_module(kept(other, how, *batch)).values()))
+            sizes = {name: value for name, value in other.config.shared().items() if type(value) is int}
+            sizes |= dict(zip(("batch_size", "sequence_length"), batch, strict=True))
+            for value, text in zip(expected, computed(page, program, sizes, wanted), strict=True):
+                assert text in (str(value), None)
+                compared += text is not None
+    assert compared > 100

@@ -11,18 +11,24 @@ a live number has no value.
 """
 
 from collections.abc import Iterator, Sequence
-from math import prod
+from functools import cache, lru_cache
 from typing import Any, NamedTuple, cast
 
 from bertcalc.config.fields import SIZES
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.live.live_formulas import live_reading, live_size, with_formula
+from bertcalc.memory.fit import Polynomial
 from bertcalc.memory.footprint import steady_bytes
+from bertcalc.memory.held import held, staying_sizes
 from bertcalc.memory.peak.peak_formulas import (
+    Monomial,
+    Products,
     Terms,
     bytes_in_8_bits,
     frozen_layers,
+    growth_ranges,
     kept_apart,
+    most_sequences,
     peak,
     period_of,
     top_moments,
@@ -51,8 +57,8 @@ def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     bounds = regime(model, how, sequence_length)
     states = _states_in_8_bits(model, how)
     moments = top_moments(model, how, batch_size, sequence_length, _FREE)
-    sizes = free_sizes(model)
-    areas = [{area: polynomial(terms, sizes) for area, terms in moment.areas.items()} for moment in moments]
+    sizes = _Sizes(model)
+    areas = [{area: sizes.polynomial(terms) for area, terms in moment.areas.items()} for moment in moments]
     if states:
         areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
     figures = [_added(list(parts.values())) for parts in areas]
@@ -66,6 +72,31 @@ def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_len
         },
         (*bounds, staying(place)),
     )
+
+
+def live_growths(
+    model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
+) -> list[Polynomial]:
+    """The polynomials of ``peak_formulas.growths`` with live coefficients.
+
+    There can be more of them: at other sizes, others are the largest.
+    """
+    call = {"batch_size": batch_size, "sequence_length": sequence_length}
+    first = live_peak(model, how, **{**call, field: 1}).num_bytes
+    if field == "batch_size" and most_sequences(model):
+        return [Polynomial(first, first, 0, 0)]
+    sizes, states = _Sizes(model), _states_in_8_bits(model, how)
+    polynomials = []
+    for start, end in growth_ranges(model, field):
+        bounds = regime(model, how, start if field == "sequence_length" else sequence_length)
+        for moment in top_moments(model, how, **{**call, field: start}, free=(field, *_FREE)):
+            powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
+            for terms in moment.areas.values():
+                for (power, *others), count in terms.items():
+                    powers[power][(*others,)] = powers[power].get((*others,), 0) + count
+            constant, linear, square = (sizes.polynomial(terms) for terms in powers)
+            polynomials.append(Polynomial(first, within(constant + states, bounds), linear, square, start, end))
+    return polynomials
 
 
 def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
@@ -86,22 +117,45 @@ def live_steady_bytes(model: Model, plan: Plan) -> int:
     return live_reading(steady_bytes, model, plan)
 
 
-def held(number: int, model: Model) -> int:
-    """A number that follows from sizes without a formula: it has no value at other sizes."""
-    return cast(int, within(number, tuple(_as_now(model, SLIDERS))))
+class _Sizes:
+    """The sizes in which the bytes are polynomials: as numbers and as nodes."""
+
+    def __init__(self, model: Model) -> None:
+        config, values = model.config, model.config.shared()
+        self._period = config.layer_period
+        numbers = {
+            **values,
+            "attention_head_size": config.attention_head_size,
+            "layer_periods": config.num_hidden_layers // config.layer_period,
+        }
+        self._products = Products([numbers.get(name, 1) for name in _FREE])
+
+    def polynomial(self, terms: Terms) -> int:
+        """The value of a polynomial, live."""
+        if not terms:
+            return 0
+        return cast(int, live(self._products.sum(terms), _polynomial(tuple(terms.items()), self._period)))
 
 
-def free_sizes(model: Model) -> list[int]:
-    """The live sizes in which the bytes are polynomials, in their order; 1 for those that the family lacks."""
-    config = model.config
-    layers = live_size("num_hidden_layers", config.num_hidden_layers)
-    periods = LiveNode("floor", (LiveNode("/", (node_of(layers), config.layer_period)),))
-    derived = {
-        "attention_head_size": live(config.attention_head_size, _head_size()),
-        "layer_periods": live(config.num_hidden_layers // config.layer_period, periods),
-    }
-    values = config.shared()
-    return [derived.get(name) or (live_size(name, values[name]) if name in values else 1) for name in _FREE]
+# The nodes do not depend on the sizes: most of them are those of the last run.
+@lru_cache(maxsize=8192)
+def _polynomial(terms: tuple[tuple[Monomial, int], ...], period: int) -> LiveNode:
+    return LiveNode("+", tuple(_term(powers, count, period) for powers, count in terms if count))
+
+
+@lru_cache(maxsize=8192)
+def _term(powers: Monomial, count: int, period: int) -> LiveNode:
+    sizes = zip(_FREE, powers, strict=True)
+    return LiveNode("*", (count, *(_size(name, period) for name, power in sizes for _time in range(power))))
+
+
+@cache
+def _size(name: str, period: int) -> LiveNode:
+    if name == "attention_head_size":
+        return _head_size()
+    if name == "layer_periods":
+        return LiveNode("floor", (LiveNode("/", (_size("num_hidden_layers", period), period)),))
+    return LiveNode("field", (name,))
 
 
 def _head_size() -> LiveNode:
@@ -118,7 +172,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[B
     return (
         *(Bound(size, 1, 1) if size == 1 else Bound(size, 2) for size in sizes),
         *_layers(model, how, sequence_length),
-        *_as_now(model, others),
+        *staying_sizes(model, others),
     )
 
 
@@ -132,28 +186,6 @@ def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterat
         whole = LiveNode("floor", (LiveNode("/", (node_of(size), period)),))
         rest = live(layers % period, LiveNode("-", (node_of(size), LiveNode("*", (period, whole)))))
         yield staying(rest)
-
-
-def _as_now(model: Model, fields: Sequence[str]) -> Iterator[Bound]:
-    values = model.config.shared()
-    for field in fields:
-        if type(value := values.get(field)) is int:
-            yield staying(live_size(field, value))
-
-
-def polynomial(terms: Terms, sizes: Sequence[int]) -> int:
-    """The value of a polynomial of live sizes: one operation for each term, and their sum."""
-    return _added(
-        [
-            _product([count, *(size for size, power in zip(sizes, powers, strict=True) for _time in range(power))])
-            for powers, count in terms.items()
-            if count
-        ]
-    )
-
-
-def _product(factors: Sequence[int]) -> int:
-    return cast(int, live(prod(map(int, factors)), LiveNode("*", tuple(map(node_of, factors)))))
 
 
 def _added(figures: Sequence[int]) -> int:

@@ -244,21 +244,18 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
     first, states = peak_bytes(model, how, **{**call, field: 1}), bytes_in_8_bits(model, how)
     if field == "batch_size" and most_sequences(model):
         return [Polynomial(first, first, 0, 0)]
-    window, whole = ((size or 0) * (field == "sequence_length") for size in (model.config.window, model.config.whole))
-    starts = [2, *(size for size in (window, whole) if size > 2)]
-    end = whole if whole > 2 else None
     return [
-        Polynomial(
-            first,
-            states + terms.get((0,), 0),
-            terms.get((1,), 0),
-            terms.get((2,), 0),
-            start,
-            end if start == 2 else None,
-        )
-        for start in starts
+        Polynomial(first, states + terms.get((0,), 0), terms.get((1,), 0), terms.get((2,), 0), start, end)
+        for start, end in growth_ranges(model, field)
         for terms in _along(model, how, **{**call, field: start}, free=(field,))
     ]
+
+
+def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
+    """Where polynomials of batch_size or sequence_length (``field``) start and end, from 2 on."""
+    window, whole = ((size or 0) * (field == "sequence_length") for size in (model.config.window, model.config.whole))
+    starts = [2, *(size for size in (window, whole) if size > 2)]
+    return [(start, whole if start == 2 and whole > 2 else None) for start in starts]
 
 
 @checked
@@ -340,7 +337,9 @@ def top_moments(
     check_runs(model, how)
     places = tuple(map(_NAMES.index, free))
     sizes = _sizes(model, batch_size, sequence_length)
-    numbers = tuple(1 if place in places else size for place, size in enumerate(sizes))
+    # hidden_size is in no polynomial: it is heads times the size of a head.
+    still = {*places, _NAMES.index("hidden_size")}
+    numbers = tuple(1 if place in still else size for place, size in enumerate(sizes))
     return _top_moments(_symbolic(model, how, batch_size, sequence_length), numbers, places)
 
 

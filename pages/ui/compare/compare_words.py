@@ -7,9 +7,9 @@ from bertcalc.config import LETTERS
 from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.model_refs import PRESENT, ModelRef
-from bertcalc.text import distinct
+from bertcalc.text import distinct, written
 from bertcalc.text.digits import signed_count
-from bertcalc.text.live_numbers import fill
+from bertcalc.text.live_numbers import LiveInt, fill, grouped
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import signed_percent
 
@@ -52,6 +52,11 @@ def change_words(field: str, value: Any) -> str:
     if field == "architecture":
         return str(value)
     return fill("{letter} {value:,}", letter=LETTERS[field], value=value) if field in LETTERS else f"{field} {value}"
+
+
+def value_text(value: object) -> str:
+    """The value of a field, which can be live."""
+    return grouped(value) if isinstance(value, LiveInt) else written(value)
 
 
 def signed(difference: int) -> str:

@@ -124,7 +124,7 @@ class Comparison(NamedTuple):
 
     def components(self, model: Compared) -> dict[str, int]:
         side = self.side(model)
-        return live_components(side) if side else dict(components_of(self.case(model)))
+        return live_components(side) if side else dict(components_of(self.case(model)).items())
 
     def names(self) -> dict[str, str]:
         """The names of components; less specific if there is a discovered model, which only has names of tensors."""

@@ -1,17 +1,15 @@
 """Differences on the Compare page: one model's figure explained from another's, as a sum, as bars, and step by step."""
 
-import re
 from itertools import accumulate, pairwise
+from typing import Any
 
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Explanation, FieldChange, PartChange, counted_words
-from bertcalc.text import written
-from bertcalc.text.digits import latex_number, scaled, size
+from bertcalc.text.digits import scaled, size
 from bertcalc.text.live_numbers import (
-    LiveInt,
     between,
     differ,
     distance,
@@ -24,20 +22,17 @@ from bertcalc.text.live_numbers import (
     joined,
 )
 from bertcalc.text.problem import InputError
-from pages.ui.compare.compare_words import relative, signed
+from pages.ui.compare.compare_words import relative, signed, value_text
 from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.bars import draw_pieces
-from pages.ui.widgets.formulas import aligned
-from pages.ui.widgets.numbers import text_width
 from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.tables import show_rows
 
 _MANY = 6
 _HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become unreadable; _LOW on the projector
-_TERMS = 66  # digits and letters of a sum that fit on a line beside sidebar and figure at 1280 pixels
 
 
 def difference(comparison: Comparison) -> Explanation | None:
@@ -61,19 +56,25 @@ def how_found(comparison: Comparison, explanation: Explanation) -> str:
     return _("These models have different configurations, so the difference cannot be assigned to parts.")
 
 
-def show_parts(comparison: Comparison, explanation: Explanation) -> None:
-    """Draw the parts of a difference as a waterfall of bars, and their sum; if there are many, leave out those of 0."""
-    parts = [part for part in explanation.parts if _can_be_shown(part, explanation)]
+def show_parts(comparison: Comparison, explanation: Explanation, *, changing: bool = False) -> None:
+    """Draw the parts of a difference as a waterfall of bars, and their sum; leave out those of 0 if there are many.
+
+    With ``changing`` they are left out in any case.
+    """
+    changing = changing or sum(map(bool, map(_is_change, explanation.parts))) > _MANY
+    shown = [(part, _is_shown(part, changing)) for part in explanation.parts]
+    shown = [(part, now) for part, now in shown if now or is_live(now)]
+    parts = [part for part, _now in shown]
     ends = accumulate((part.difference for part in parts), initial=0)
     bars = [
         PieceBar(
             phrase(part),
             [Piece(if_negative(part.difference, "fewer", "more"), start, end)],
             _cancelled(part) or _label(comparison, part.difference),
-            {"difference": part.difference if is_shown(part) else None},
-            is_shown(part),
+            {"difference": part.difference if now else None},
+            now,
         )
-        for part, (start, end) in zip(parts, pairwise(ends), strict=True)
+        for (part, now), (start, end) in zip(shown, pairwise(ends), strict=True)
     ]
     whole = explanation.difference
     label = _label(comparison, whole, "")
@@ -86,14 +87,17 @@ def show_parts(comparison: Comparison, explanation: Explanation) -> None:
     )
 
 
-def _can_be_shown(part: Attribution, explanation: Explanation) -> bool:
-    """Leave out parts of 0 if there are many; one that begins with a move of a slider is shown then."""
-    return part.difference or part.moved or is_live(part.difference) or len(explanation.parts) <= _MANY
+def _is_shown(part: Attribution, changing: bool) -> int:
+    """1 if a part is shown now; 0, perhaps live, if not."""
+    if not changing or part.moved:
+        return _is_change(part)
+    moves = any(change.field in SLIDERS for change in part.changes)
+    return differ([part.difference], [0]) if moves else int(part.difference != 0)
 
 
-def is_shown(part: Attribution) -> int:
+def _is_change(part: Attribution) -> int:
     """1 if a part is a change now; 0 if only a move of a slider would make it one."""
-    changes = [change for change in part.changes if isinstance(change, FieldChange) and change.field in SLIDERS]
+    changes = [change for change in part.changes if change.field in SLIDERS]
     if len(changes) < len(part.changes):
         return 1
     return differ([change.before for change in changes], [change.after for change in changes])
@@ -105,7 +109,7 @@ def show_steps(comparison: Comparison, explanation: Explanation) -> None:
     steps = [
         (phrase(part), _assignments(part), grouped(part.total), signed(part.difference))
         for part in explanation.parts
-        if is_shown(part)
+        if _is_change(part)
     ]
     whole = signed(explanation.difference)
     after, difference = fill("**{after:,}**", after=explanation.after), fill("**{whole}**", whole=whole)
@@ -150,14 +154,11 @@ def _assignments(part: Attribution) -> str:
     """The old and new values of a part's changes; fields are named, components already are in the column before."""
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
     changes = [
-        fill("{before} → {after}", before=_value(change.before), after=_value(change.after)) for change in part.changes
+        fill("{before} → {after}", before=value_text(change.before), after=value_text(change.after))
+        for change in part.changes
     ]
     lines = [fill("{name}{change}", name=name, change=change) for name, change in zip(names, changes, strict=True)]
     return between("  \n", lines)
-
-
-def _value(value: object) -> str:
-    return grouped(value) if isinstance(value, LiveInt) else written(value)
 
 
 def _cancelled(part: Attribution) -> str:
@@ -176,26 +177,39 @@ def _label(comparison: Comparison, difference: int, nothing: str | None = None) 
     return joined("  ·  ", (signed(difference), if_same(difference, 0, nothing), if_other(difference, 0, short)))
 
 
-def sum_latex(explanation: Explanation) -> str:
-    """LaTeX for the difference as a sum, with words under each term."""
-    lines = [f"& {latex_number(explanation.after)} - {latex_number(explanation.before)}"]
-    width: float = _TERMS
-    for part in explanation.parts:
-        if not part.difference:
-            continue
-        words = phrase(part)
-        sign = "-" if part.difference < 0 else "+"
-        needed = max(1.2 * len(signed(part.difference)), 0.72 * text_width(words)) + 2
-        if width + needed > _TERMS:
-            first = len(lines) == 1
-            lines.append("& = " if first else r"& \quad ")
-            sign, width = ("" if first and sign == "+" else sign), 0
-        lines[-1] += rf"{sign} \underbrace{{{latex_number(abs(part.difference))}}}_{{\text{{{_escaped(words)}}}}}"
-        width += needed
-    if len(lines) == 1:
-        lines[0] += " = 0"
-    return aligned(lines)
+def sum_formula(explanation: Explanation) -> dict[str, Any]:
+    """The difference as a sum with words under each term, for the component that draws formulas."""
+    before, after, whole = explanation.before, explanation.after, explanation.difference
+    terms = [
+        {
+            "is": "unit",
+            "parts": [["sign", _sign(part, number)], {"is": "part", "brace": _under(part), "parts": [_amount(part)]}],
+        }
+        for number, part in enumerate(part for part in explanation.parts if part.difference or is_live(part.difference))
+    ]
+    total = ["digit", if_same(whole, 0, "0")]
+    both = [["digit", grouped(after)], ["sign", "−"], ["digit", grouped(before)]]
+    return {
+        "label": fill("{after:,} − {before:,} = {whole}", after=after, before=before, whole=signed(whole)),
+        "lines": [
+            {"is": "line", "parts": [{"is": "start", "parts": []}, {"is": "unit", "parts": both}]},
+            {
+                "is": "line",
+                "parts": [{"is": "start", "parts": [["between", "="]]}, {"is": "sum", "parts": [*terms, total]}],
+            },
+        ],
+        "tips": {},
+    }
 
 
-def _escaped(text: str) -> str:
-    return re.sub(r"([_%&#$])", r"\\\1", text)
+def _sign(part: Attribution, number: int) -> str:
+    """The sign before a term; none before the first one if that is positive."""
+    return if_other(part.difference, 0, if_negative(part.difference, "−", "+" if number else ""))
+
+
+def _under(part: Attribution) -> str:
+    return if_other(part.difference, 0, phrase(part))
+
+
+def _amount(part: Attribution) -> list[str]:
+    return ["digit", if_other(part.difference, 0, grouped(distance(part.difference, 0)))]

@@ -70,7 +70,7 @@ def draw_models(comparison: Comparison, choice: Choice | None = None) -> None:
     column = GLANCE.index(comparison.measure)
     draw_chart(
         glance_frame(_titles(comparison.batch), rows),
-        glance_bars(appearance(), len(rows), len(GLANCE), column, linked=choice is not None),
+        glance_bars(appearance(), sum(bool(row.shown) for row in rows), len(GLANCE), column, linked=choice is not None),
         numbers={"name": _("Model"), "quantity": _("Quantity"), "figure": _("Figure")},
         alt=_("Models at a glance: parameters, embeddings, FLOPs for a token, memory of a training step"),
     )

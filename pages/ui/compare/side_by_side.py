@@ -10,18 +10,20 @@ import streamlit as st
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.discover.comparable import DiscoveredModel
-from bertcalc.explore.compare import Explanation, differing, shapes
+from bertcalc.explore.compare import Explanation, differing
+from bertcalc.explore.live_figures import LiveCase, live_shapes
 from bertcalc.explore.model_refs import FIELDS, model_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
+from bertcalc.live.live_formulas import live_size
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.steps import Batch
 from bertcalc.model.totals import COMPONENTS
-from bertcalc.text import written
 from bertcalc.text.digits import figure, multiple, scaled
-from pages.ui.compare.compare_words import relative, signed
+from bertcalc.text.live_numbers import fill, grouped
+from pages.ui.compare.compare_words import relative, signed, value_text
 from pages.ui.compare.comparison import FIGURES, Compared, Comparison
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -67,7 +69,11 @@ def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
         fields.remove("add_pooling_layer")  # it follows from the class
     if all(map(_names_class, compared)):
         fields = [field for field in fields if field != "architecture"]
-    return [(f"`{field}`", [written(row[field]) if field in row else "–" for row in values]) for field in fields]
+    sides = [
+        {field: live_size(field, value) if field in shown.follows else value for field, value in row.items()}
+        for shown, row in zip(compared, values, strict=True)
+    ]
+    return [(f"`{field}`", [value_text(row[field]) if field in row else "–" for row in sides]) for field in fields]
 
 
 def _names_class(compared: Compared) -> bool:
@@ -80,8 +86,10 @@ def _names_class(compared: Compared) -> bool:
 
 def _shape_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     """The shapes of a few matrices, if they differ."""
-    models = [shown.model for shown in compared]
-    columns = [{} if isinstance(model, DiscoveredModel) else shapes(model) for model in models]
+    columns = [
+        live_shapes(LiveCase(Case(shown.model), shown.follows)) if isinstance(shown.model, Model) else {}
+        for shown in compared
+    ]
     return [
         (f"`{split_layer(name)[1]}`", [shape_text(column[name]) if name in column else "–" for column in columns])
         for name in dict.fromkeys(name for column in columns for name in column)
@@ -104,12 +112,12 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     differences = [comparison.explained(model) for model in models[1:]]
     relation = _("relative to the baseline: {quantity}").format(quantity=title_of(comparison.quantity))
     components = [
-        (names[component], [f"{counts[component]:,}" if component in counts else "–" for counts in parts])
+        (names[component], [grouped(counts[component]) if component in counts else "–" for counts in parts])
         for component in COMPONENTS
         if any(component in counts for counts in parts)
     ]
     return [
-        (f"**{name}**", [f"**{total}**" for total in totals]),
+        (f"**{name}**", [fill("**{total}**", total=total) for total in totals]),
         (relation, ["", *("–" if explanation is None else _changed(explanation) for explanation in differences)]),
         *components,
         *map(row, FIGURES),
@@ -117,7 +125,8 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
 
 
 def _changed(explanation: Explanation) -> str:
-    return unbroken(f"{signed(explanation.difference)} ({relative(explanation)})")
+    difference = signed(explanation.difference)
+    return unbroken(fill("{difference} ({share})", difference=difference, share=relative(explanation)))
 
 
 def show_bars(comparison: Comparison) -> None:
@@ -160,7 +169,7 @@ def _label(comparison: Comparison, count: int, first: int) -> str:
     """A figure, and its ratio to the first one, unless that is 0."""
     unit = comparison.quantity.unit
     short = scaled(count, unit) if unit == "FLOPs" else figure(count, unit)
-    return f"{short}  ·  {multiple(count, first)} ×" if first else short
+    return fill("{short}  ·  {times} ×", short=short, times=multiple(count, first)) if first else short
 
 
 def show_scatter(comparison: Comparison) -> None:

@@ -1,7 +1,7 @@
 """The live parts of a lecture's screens: each draws something of the present model."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -27,7 +27,7 @@ from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
 from bertcalc.text.amounts import typed
-from bertcalc.text.live_numbers import differ, fill, grouped, if_between, if_other, is_live, joined
+from bertcalc.text.live_numbers import differ, fill, grouped, if_between, if_other, joined
 from bertcalc.transformers4.version import RELATIVE
 from pages.ui.compare.compare_words import change_words, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
@@ -77,7 +77,7 @@ def _row(choice: Choice, path: str) -> None:
 
 
 _IN_A_LINE = 64
-_HIDDEN = {"aria-hidden": "true"}
+_HIDDEN: dict[str, Any] = {"aria-hidden": "true"}
 
 
 def _row_length(model: Model, path: str) -> int:
@@ -225,10 +225,7 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
     with st.container(horizontal=True):
         _metric(first.name, grouped(explanation.before))
         _metric(last.name, grouped(explanation.after), relative(explanation))
-    if changing:
-        parts = [part for part in explanation.parts if part.difference or is_live(part.difference)]
-        explanation = explanation._replace(parts=parts)
-    show_differences(comparison, explanation)
+    show_differences(comparison, explanation, changing=changing)
 
 
 def _compute(choice: Choice) -> None:

@@ -7,14 +7,17 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.export.table import Table
 from bertcalc.memory.devices import Device
-from bertcalc.memory.fit import Most, Polynomial, most
+from bertcalc.memory.fit import LIMITS, Most, Polynomial, counted_or, most, most_fitting
+from bertcalc.memory.peak.live_peak import live_growths
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
 from bertcalc.text.digits import latex_number, size
+from bertcalc.text.live_numbers import Bound, chosen, fill, place_of_largest
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import note_results
@@ -24,12 +27,20 @@ from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import percent
 
 
+class Largest(NamedTuple):
+    """The largest number with its limit, and both at the sizes of the sliders (see ``most_fitting``)."""
+
+    most: Most
+    number: int
+    limit: int
+
+
 class WhatFits(NamedTuple):
     """Whether a batch fits, and the longest sequence and the largest batch that would."""
 
     needed: int  # by the batch, with the allocator's share
-    length: Most
-    batch: Most
+    length: Largest
+    batch: Largest
 
     def fits(self, device: Device) -> bool:
         return self.needed <= device.usable
@@ -37,34 +48,39 @@ class WhatFits(NamedTuple):
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
     """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
-    highest = peak(run.model, how, *run.batch)
-    longest = most(
-        growths(run.model, how, "sequence_length", *run.batch), device.for_tensors, run.choice.config.longest
+    now = run.live_peak(how)
+    length = _largest(run, how, "sequence_length", device, run.choice.config.longest)
+    fit = WhatFits(
+        device.needed(now.num_bytes), length, _largest(run, how, "batch_size", device, most_sequences(run.model))
     )
-    largest = most(growths(run.model, how, "batch_size", *run.batch), device.for_tensors, most_sequences(run.model))
-    fit = WhatFits(device.needed(highest.num_bytes), longest, largest)
-    sentences = _answer(run, fit, device)[: 1 if presenting() else None]  # the metrics below have the second
-    if fit.fits(device):
-        answer.success("  \n".join(sentences), icon=":material/check:")
-    else:
-        answer.error("  \n".join(sentences), icon=":material/close:")
+    first, second = _answer(run, fit, device)
+    # On the projector the metrics below have the second one.
+    said = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
+    # The box has the color of the verdict.
+    verdict = Bound(fit.needed, 0, device.usable) if fit.fits(device) else Bound(fit.needed, device.usable + 1)
+    with answer.container(), live.container_within((verdict,)):
+        if fit.fits(device):
+            live.success(said, icon=":material/check:")
+        else:
+            live.error(said, icon=":material/close:")
     note_results(Table(_("What fits into {device}").format(device=device.name), *_results(run, fit, device)))
     show_metrics(
         {
-            _length_title(run): (_number(fit.length.number), _limit(fit.length)),
-            _batch_title(run): (_number(fit.batch.number), _batch_limit(fit.batch)),
+            _length_title(run): (_number(fit.length), _limit(fit.length)),
+            _batch_title(run): (_number(fit.batch), _limit(fit.batch, _("one without a pad_token_id"))),
         }
     )
     start = run.of_preset()
     before = peak(start.model, how, *start.batch).areas if start else {}
-    formulas = {area: plain(formula.expression) for area, formula in highest.formulas.items()}
-    show_bar(run.choice, DeviceUse(highest.areas, before, formulas, device))
+    formulas = peak(run.model, how, *run.batch).formulas
+    written = {area: plain(formula.expression) for area, formula in formulas.items()}
+    show_bar(run.choice, DeviceUse(now.areas, before, written, device))
     if presenting():
-        st.latex(aligned([_solved("S", fit.length, device)]))
+        st.latex(aligned([_solved("S", fit.length.most, device)]))
         return
-    if start and before != highest.areas:
+    if start and before != now.areas:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
-    st.latex(aligned([_solved("S", fit.length, device), _solved("B", fit.batch, device)]))
+    st.latex(aligned([_solved("S", fit.length.most, device), _solved("B", fit.batch.most, device)]))
     room = _(
         "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. The allocator takes {overhead} % on "
         "top of the tensors, which leaves {room} for them."
@@ -75,20 +91,27 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
         "another step."
     )
-    which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
-    st.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
+    which = loop(run, how, now.num_bytes) if isinstance(how, Plan) else ""
+    live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
 
 
 def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
     """Two sentences: whether the batch fits, and which sizes would."""
     numbers = {"needed": size(fit.needed), "usable": size(device.usable), "share": percent(fit.needed, device.usable)}
-    verdict = (
-        _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
-        if fit.fits(device)
-        else _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
+    messages = (
+        _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
+        _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
     )
-    largest = {"number": _number(fit.batch.number), "length": f"{run.batch.sequence_length:,}"}
-    longest = {"longest": _number(fit.length.number), "batch": f"{run.batch.batch_size:,}"}
+    # Both have a word in bold type and a rest.
+    verdict, rest = zip(*(message[2:].split("**") for message in messages), strict=True)
+    whether = place_of_largest((device.usable, fit.needed))
+    needs = chosen(tuple(fill(text, **run.batch._asdict(), **numbers) for text in rest), whether)
+    values = {
+        "number": _number(fit.batch),
+        "length": f"{run.batch.sequence_length:,}",
+        "longest": _number(fit.length),
+        "batch": f"{run.batch.batch_size:,}",
+    }
     if not fit.length.number and not fit.batch.number:
         most = _("Not even one sequence of {length} tokens fits, nor one token per sequence in batches of {batch}.")
     else:
@@ -96,7 +119,7 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
             "At most: batches of **{number}** with {length} tokens, or **{longest}** tokens per sequence in batches of "
             "{batch}."
         )
-    return [verdict.format(**run.batch._asdict(), **numbers), most.format(**largest, **longest)]
+    return [fill("**{verdict}**{needs}", verdict=chosen(verdict, whether), needs=needs), fill(most, **values)]
 
 
 def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -108,8 +131,8 @@ def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], 
         (_("Allocator"), f"{device.overhead} %"),
         (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict()), size(fit.needed)),
         (_("Verdict"), verdict),
-        (_length_title(run), _number(fit.length.number)),
-        (_batch_title(run), _number(fit.batch.number)),
+        (_length_title(run), _number(fit.length)),
+        (_batch_title(run), _number(fit.batch)),
     )
     return (device.name, _("Number")), rows
 
@@ -122,20 +145,24 @@ def _batch_title(run: Run) -> str:
     return _("Largest batch of {length:,} tokens").format(length=run.batch.sequence_length)
 
 
-def _batch_limit(batch: Most) -> str:
-    return _("one without a pad_token_id") if batch.limit == "positions" else _limit(batch)
+def _largest(run: Run, how: Plan | Inference, field: str, device: Device, positions: int | None) -> Largest:
+    """The largest number of a size of the batch that fits."""
+    room = device.for_tensors
+    answer = most(growths(run.model, how, field, *run.batch), room, positions)
+    return Largest(answer, *most_fitting(tuple(live_growths(run.model, how, field, *run.batch)), room, positions))
 
 
-def _limit(most: Most) -> str:
-    return {
+def _limit(largest: Largest, by_positions: str = "") -> str:
+    words = {
         "memory": _("limited by memory"),
-        "positions": _("limited by max_position_embeddings"),
+        "positions": by_positions or _("limited by max_position_embeddings"),
         "nothing": _("not limited"),
-    }[most.limit]
+    }
+    return chosen(tuple(words[limit] for limit in LIMITS), largest.limit)
 
 
-def _number(number: int | None) -> str:
-    return _("any") if number is None else f"{number:,}" if number else _("none")
+def _number(largest: Largest) -> str:
+    return counted_or(largest.number, _("any"), _("none"))
 
 
 def _solved(letter: str, most: Most, device: Device) -> str:

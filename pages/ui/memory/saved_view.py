@@ -8,11 +8,12 @@ import streamlit as st
 from bertcalc.explore.factor_formulas import Side, growths
 from bertcalc.forward.outputs import Call
 from bertcalc.memory import footprint
-from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
+from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas, live_modules
+from bertcalc.memory.held import held
 from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, by_module, total_bytes
+from bertcalc.memory.saved import Saved, by_module
 from bertcalc.model.formula import plain, shape_letters
 from bertcalc.model.totals import component_at
 from bertcalc.proof import memory_proof
@@ -43,14 +44,14 @@ def show_activations(run: Run, plan: Plan) -> None:
         return
     saved = footprint.kept(run.model, plan, *run.batch)
     formulas = kept_formulas(run.model, plan, *run.batch)
-    total = total_bytes(saved)
+    modules = live_modules(run.model, plan, *run.batch)
+    total = sum(modules.values()) if modules else held(0, run.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Saved for the backward pass"): (size(total), counted(total, "bytes"))})
         check = HOOKS.show()
     verdict = st.container()  # filled last: the first comparison takes seconds
     terms = [(*run.written(formula), colors()[component]) for component, formula in formulas.components.items()]
     st.latex(colored_equation(rf"\text{{{_('bytes')}}} &= ", terms, latex_number(total)))
-    modules = by_module(saved)
     if modules:
         bars = _module_bars(run, plan, modules, formulas.modules)
         draw_bars(bars, "activations", run.model.architecture, alt=_("Bytes saved for each module"))

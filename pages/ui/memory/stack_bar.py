@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-import streamlit as st
-
 from bertcalc.charts.colors import FREE
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
@@ -13,7 +11,9 @@ from bertcalc.memory.devices import Device
 from bertcalc.memory.simulator.timeline import Area
 from bertcalc.text import N_
 from bertcalc.text.digits import signed, size
+from bertcalc.text.live_numbers import fill, grouped, unless_same
 from pages.ui.session.scale import axis_end
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import appearance
@@ -55,7 +55,7 @@ def show_bar(choice: Choice, use: DeviceUse) -> None:
     )
     if was not in (0, total):
         text = _("The thin mark is {preset} with the same input: {size}, a difference of {difference}.")
-        st.caption(text.format(preset=choice.preset, size=size(was), difference=signed(total - was, size)))
+        live.caption(fill(text, preset=choice.preset, size=size(was), difference=signed(total - was, size)))
 
 
 def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
@@ -69,26 +69,22 @@ def bar_frame(use: DeviceUse, preset: str, end: int) -> Columns:
     for part, count in use.parts.items():
         if count:
             name, share = _(AREA_WORDS[part]), percent(count, whole)
+            label = fill("{name} {share}", name=name, share=share)
             rows.append(
-                {
-                    "part": part,
-                    "name": name,
-                    "bytes": number(count),
-                    "start": float(position),
-                    "end": float(position + count),
-                }
-                | {"exact": f"{count:,}", "size": size(count), "share": share, "formula": use.formulas.get(part, "")}
-                | {"label": f"{name} {share}", "width": ems(f"{name} {share}")}
+                {"part": part, "name": name, "bytes": number(count), "start": position, "end": position + count}
+                | {"exact": grouped(count), "size": size(count), "share": share, "formula": use.formulas.get(part, "")}
+                | {"label": label, "width": ems(label)}
             )
         position += count
     was = sum(use.before.values())
-    marks = (("limit", _("Room for tensors"), device.for_tensors), ("was", preset, was if was != whole else 0))
-    rows += [
-        {mark: float(count), "name": name, "exact": f"{count:,}", "size": size(count)}
-        for mark, name, count in marks
-        if count
-    ]
+    rows.append(_mark("limit", _("Room for tensors"), device.for_tensors, float(device.for_tensors)))
+    if was:
+        rows.append(_mark("was", preset, was, unless_same(whole, was)))
     if room := device.num_bytes - device.for_tensors:
         free = {"start": float(device.for_tensors), "end": float(device.num_bytes), "name": _("not for tensors")}
         rows.append({"free": True, **free, "exact": f"{room:,}", "size": size(room)})
-    return of_rows([*rows, {"axis": float(end)}])
+    return of_rows([*rows, {"axis": end}])
+
+
+def _mark(mark: str, name: str, count: int, place: float) -> dict[str, Any]:
+    return {mark: place, "name": name, "exact": f"{count:,}", "size": size(count)}

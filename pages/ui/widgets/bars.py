@@ -265,5 +265,5 @@ def draw_pieces(
     legend: Mapping[str, str] | None = None,
 ) -> None:
     """Draw the bars, each ``step`` pixels high; ``legend`` names the kinds of pieces."""
-    named = tuple((legend or {}).items())
-    draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, len(bars), named), numbers=numbers, alt=alt)
+    named, count = tuple((legend or {}).items()), sum(bool(bar.shown) for bar in bars)
+    draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, count, named), numbers=numbers, alt=alt)

@@ -46,6 +46,6 @@ def counted(count: int, unit: str) -> str:
     return fill(units.get(unit, f"{{count}} {unit}"), count=grouped(count))
 
 
-def short(count: float, unit: str) -> str:
+def short(count: Fraction | float, unit: str) -> str:
     """A number in short, for a chart: 109.5M (parameters), 22.35 GFLOPs, 437.9 MB."""
     return compact(count) if unit == "parameters" else scaled(count, SUFFIXES[unit])

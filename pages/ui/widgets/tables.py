@@ -272,20 +272,25 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
 def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
     """Let the live texts of a table in the container ``key`` move with the sliders."""
     for column, (title, texts) in enumerate(columns.items()):
-        live.put(key, "title", column, _unmarked(title))
-        for row, text in enumerate(texts):
-            live.put(key, "cell", row * len(columns) + column, _unmarked(text))
+        for role, at, text in (
+            ("title", column, title),
+            *(("cell", row * len(columns) + column, text) for row, text in enumerate(texts)),
+        ):
+            for node, part in enumerate(_text_nodes(text)):
+                live.put(key, role, at, part, node)
 
 
-def _unmarked(text: str) -> str:
-    """A live text as the browser shows it; a text that is partly bold or code does not move."""
-    if not isinstance(text, LiveText):
-        return ""
-    mark = next((mark for mark in ("**", "`") if text.startswith(mark) and text.endswith(mark)), "")
-    parts = [part.removeprefix(mark).removesuffix(mark) if type(part) is str else part for part in text.parts]
-    if any(type(part) is str and re.search("[*`$\n]", part) for part in parts):
-        return ""
-    return between("", parts)
+def _text_nodes(text: str) -> list[str]:
+    """The pieces of a live text that have one look, as a browser shows them: bold, code, or neither."""
+    nodes: list[list[str]] = [[]]
+    for part in text.parts if isinstance(text, LiveText) else ():
+        if isinstance(part, LiveText):
+            nodes[-1].append(part)
+            continue
+        first, *rest = re.split(r"\*\*|`|  \n", part)
+        nodes[-1].append(first)
+        nodes += [[piece] for piece in rest]
+    return [between("", pieces) for pieces in nodes if "".join(pieces).strip() or any(map(is_live, pieces))]
 
 
 _SHORT = 22  # digits and letters that take half of a phone

@@ -4,6 +4,7 @@ While a page is drawn, each live text and chart adds what it needs. At the end o
 live.js computes it again in every frame of a drag. After a run it compares what Python wrote with what it computes.
 """
 
+import re
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.text.live_numbers import Bound, Live, LiveText, within
+from bertcalc.text.live_numbers import Bound, Live, LiveText, fill, within
 from pages.server.limited_log import LimitedLog
 from pages.ui.session.component import component
 
@@ -79,10 +80,10 @@ def key() -> str:
     return f"live-{len(_page().places)}"
 
 
-def put(key: str, role: str, at: int, value: object) -> None:
-    """Say that a text is in a container with a key: element number ``at`` of a role (see live.js)."""
+def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
+    """Say that a text is in a container with a key: in text node ``node`` of element ``at`` of a role (see live.js)."""
     if (place := argument(value)) is not None:
-        _page().places.append({"key": key, "role": role, "at": at, "value": place})
+        _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
 
 def container_within(bounds: tuple[Bound, ...], **look: Any) -> Any:
@@ -106,6 +107,32 @@ def markdown(text: str, **look: Any) -> None:
 def caption(text: str, **look: Any) -> None:
     """Show a live text in small type."""
     _show(st.caption, text, look)
+
+
+def success(text: str, **look: Any) -> None:
+    """Show a live text in a box, as good news."""
+    _show_plain(st.success, text, look)
+
+
+def error(text: str, **look: Any) -> None:
+    """Show a live text in a box, as bad news."""
+    _show_plain(st.error, text, look)
+
+
+def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
+    """Show a text where no HTML is possible: its pieces between bold type and line breaks are what moves."""
+    place = key()
+    with st.container(key=place):
+        draw(text, **look)
+    pieces: list[list[str]] = [[]]
+    for part in text.parts if isinstance(text, LiveText) else (text,):
+        first, *others = (part,) if isinstance(part, LiveText) else re.split(r"\*\*|  \n", part)
+        pieces[-1].append(first)
+        pieces += [[piece] for piece in others]
+    written = [piece for piece in pieces if "".join(piece).strip()]
+    for at, piece in enumerate(written):
+        names = {f"part{number}": part for number, part in enumerate(piece)}
+        put(place, "node", at, fill("".join(f"{{{name}}}" for name in names), **names))
 
 
 def _show(draw: Any, text: str, look: Mapping[str, Any]) -> None:

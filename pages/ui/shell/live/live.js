@@ -73,6 +73,7 @@ const ROLES = {
   title: "[data-testid=stTable] thead th",
   cell: "[data-testid=stTable] tbody td",
   group: "",
+  node: "[data-testid=stMarkdownContainer]",
 };
 
 function write() {
@@ -84,15 +85,20 @@ function write() {
 }
 
 function writeTexts() {
-  for (const { key, role, at, value } of page.data.places) {
-    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
+  for (const { key, role, at, value, node } of page.data.places) {
+    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null && role !== "group") writeText(element, text);
+    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : (node ?? 0));
   }
 }
 
-function writeText(element, text) {
-  const node = document.createTreeWalker(element, NodeFilter.SHOW_TEXT).nextNode();
+// The text node number ``at`` of an element, of those that have more than spaces.
+function writeText(element, text, at) {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  let node = walker.nextNode();
+  for (let left = at; node && (left || (at && !node.data.trim())); node = walker.nextNode()) {
+    if (node.data.trim()) left -= 1;
+  }
   if (node && node.data !== text) node.data = text;
 }

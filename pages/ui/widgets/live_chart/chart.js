@@ -78,7 +78,7 @@ class Chart {
   }
 
   redraw() {
-    this.made?.view.data(ROWS, this.rows).runAsync();
+    this.made?.view.data(ROWS, this.rows).resize().runAsync(); // names beside bars can get longer
   }
 
   close() {
