@@ -16,6 +16,8 @@ import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
 from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.explore.factor_formulas import FOLLOWS, FigureGrowth, SizeGrowth, TermGrowth, piece_growths
+from bertcalc.families import CLASSES, build
+from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.live.live_program import LiveProgram
 from bertcalc.memory.byte_formulas import live_modules
