@@ -11,6 +11,7 @@ from bertcalc.model.difference import differences
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.session.present_model import track
+from pages.ui.shell import live
 from pages.ui.shell.controls import assignments
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -40,14 +41,15 @@ show_growth(total_growth(preset_of(choice).model, model), _("Parameters"), choic
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
     if text.open:
-        text.code(str(model), language=None)
+        with text, live.older("text"):
+            st.code(str(model), language=None)
     if beside == "none":
         draw_tree(tree, counts=counts, folded=presenting())
     else:
-        other = track().present.model(beside)
-        changes = differences(model, other)
+        other = live_tree(track().present.model(beside))
+        changes = differences(tree, other)
         tables.show_module_differences(changes, choice.architecture, beside)
-        trees = zip(st.columns(2), (tree, live_tree(other)), signs_of(changes), strict=True)
+        trees = zip(st.columns(2), (tree, other), signs_of(changes), strict=True)
         for number, (column, each, signs) in enumerate(trees):
             with column:
                 draw_tree(each, signs, counts=counts, number=number)

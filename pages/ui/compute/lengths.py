@@ -15,6 +15,7 @@ from bertcalc.text import N_
 from bertcalc.text.digits import decimal, fixed
 from bertcalc.text.live_numbers import between
 from pages.ui.compute.count import Count, part_costs
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import lower
 from pages.ui.widgets.batch import SEQUENCE_LENGTH
@@ -66,12 +67,13 @@ def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
     ]
     names = {part: _(part) for part in PARTS}
     labels = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
-    draw_chart(
-        length_frame(lengths, costs, names, labels, percent),
-        lower(length_areas(look, _("Share")), 270),
-        numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
-        alt=_("Share of each part over the sequence length"),
-    )
+    with live.older("lengths"):  # its axis reaches to the marks
+        draw_chart(
+            length_frame(lengths, costs, names, labels, percent),
+            lower(length_areas(look, _("Share")), 270),
+            numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
+            alt=_("Share of each part over the sequence length"),
+        )
 
 
 def _reaching(count: Count, length: int) -> Model:

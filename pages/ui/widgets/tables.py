@@ -148,7 +148,7 @@ def show_module_differences(changes: Sequence[ModuleChange], before: str, after:
     """Show the modules that differ between two architectures, or that only one has."""
     difference = sum(change.parameters for change in changes)
     message = _("From {here} to {there}: {difference} parameters")
-    st.markdown(message.format(here=before, there=after, difference=signed_count(difference)))
+    live.markdown(fill(message, here=before, there=after, difference=signed_count(difference)))
     if changes:
         rows = [
             (
@@ -169,7 +169,10 @@ def _sign(change: ModuleChange) -> str:
 
 
 def _kind(module: Module | None) -> str:
-    return f"`{next(module.lines()).text.removesuffix('(')}`" if module else ""
+    if module is None:
+        return ""
+    line = next(module.lines())
+    return fill("`{text}`", text=module.kind if line.opens else line.text)
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
