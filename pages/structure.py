@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
+from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.export.report import Settings
 from bertcalc.live.live_tree import live_tree
@@ -47,6 +48,8 @@ if view == "tree":
         draw_tree(tree, counts=counts, folded=presenting())
     else:
         other = live_tree(track().present.model(beside))
+        # A class of another family can have sizes that no slider of this model moves.
+        live.note_sizes({field: getattr(other.config, field) for field in EVERY_LETTER if other.config.has(field)})
         changes = differences(tree, other)
         tables.show_module_differences(changes, choice.architecture, beside)
         trees = zip(st.columns(2), (tree, other), signs_of(changes), strict=True)
