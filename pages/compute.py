@@ -6,8 +6,10 @@ from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import unknown_training
 from bertcalc.model.runnable import cannot_run
+from bertcalc.text.live_numbers import between
 from pages.ui.compute import forward, lengths, rules, training_run
 from pages.ui.compute.count import VIEW, choose_count, show_convention
+from pages.ui.shell import live
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting, row
@@ -27,14 +29,14 @@ show_convention(count)
 
 if view == "forward":
     forward.show_figures(count)
-    st.latex(forward.forward_formula(count, part_colors(look)))
+    forward.show_formula(count, part_colors(look))
     forward.show_parts(count, "compute")
     forward.show_verdict(count)
     forward.MODULES.around(forward.show_names, count)
 elif view == "length":
     crossings = lengths.crossings(count)
-    st.markdown("\n\n".join(crossings))
-    lengths.show_lengths(count, crossings.values(), look)
+    live.markdown(between("\n\n", (crossing.text for crossing in crossings)))
+    lengths.show_lengths(count, crossings, look)
 elif view == "conventions":
     rules.show_rules(count)
     rule = RULES[rules.RULE.show()]

@@ -3,12 +3,16 @@
 import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
+from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.export.report import Settings
+from bertcalc.live.live_tree import live_tree
 from bertcalc.memory.plan import Plan
 from bertcalc.model.difference import differences
 from bertcalc.model.totals import totals_by_component
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.session.present_model import track
+from pages.ui.shell import live
 from pages.ui.shell.controls import assignments
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -19,11 +23,12 @@ from pages.ui.widgets.export.shown import note_settings
 from pages.ui.widgets.freezing_controls import choose_freezing, frozen
 from pages.ui.widgets.growth import show_growth
 from pages.ui.widgets.metrics import show_metric
-from pages.ui.widgets.module_tree import BESIDE, COUNTS, VIEW, signs_of, tree_html
+from pages.ui.widgets.module_tree import BESIDE, COUNTS, VIEW, draw_tree, signs_of
 from pages.ui.widgets.numbers import percent
 
 choice = current_choice()
 model = choice.model
+tree = live_tree(model)
 
 with st.container(horizontal=True, vertical_alignment="center"):
     view = VIEW.show()
@@ -37,37 +42,42 @@ show_growth(total_growth(preset_of(choice).model, model), _("Parameters"), choic
 if view == "tree":
     text = st.expander(_("The text of print(model), to copy"), key="text", on_change="rerun")
     if text.open:
-        text.code(str(model), language=None)
+        with text, live.older("text"):
+            st.code(str(model), language=None)
     if beside == "none":
-        st.html(tree_html(model, counts=counts, folded=presenting()))
+        draw_tree(tree, counts=counts, folded=presenting())
     else:
-        other = track().present.model(beside)
-        changes = differences(model, other)
+        other = live_tree(track().present.model(beside))
+        # A class of another family can have sizes that no slider of this model moves.
+        live.note_sizes({field: getattr(other.config, field) for field in EVERY_LETTER if other.config.has(field)})
+        changes = differences(tree, other)
         tables.show_module_differences(changes, choice.architecture, beside)
-        for column, tree, signs in zip(st.columns(2), (model, other), signs_of(changes), strict=True):
-            column.html(tree_html(tree, signs, counts=counts))
+        trees = zip(st.columns(2), (tree, other), signs_of(changes), strict=True)
+        for number, (column, each, signs) in enumerate(trees):
+            with column:
+                draw_tree(each, signs, counts=counts, number=number)
 elif view == "parts":
-    tables.show_inventory(model)
+    tables.show_inventory(tree)
 elif view == "notebook":
-    tables.show_sums(totals_by_component(model))
+    tables.show_sums(totals_by_component(tree))
     tables.show_named_parameters(model)
 else:
     freezing = choose_freezing(choice.config)
     if changed := assignments(frozen(freezing)):
         training = _("in float32, trained with AdamW")
         note_settings(Settings(f"{training}, {changed}", Plan(freezing=freezing)))
-    split, components = freezing.split(model), freezing.by_component(model)
+    split, components = freezing.split(tree), freezing.by_component(tree)
     if freezing.train == "head" and "head" not in components:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))
     with st.container(horizontal=True):
         for label, count in ((_("Trainable"), split.trainable), (_("Frozen"), split.frozen), (_("Total"), split.total)):
-            show_metric(label, f"{count:,}", percent(count, split.total), least=200)
+            show_metric(label, grouped(count), percent(count, split.total), least=200)
     label = _("{trainable:,} trainable · {frozen:,} frozen")
     bars = []
     for component, part in components.items():
         pieces = [Piece(component, 0, part.trainable), Piece(component, part.trainable, part.total, filled=False)]
         figures = {"trainable": part.trainable, "parameters": part.total}
-        bars.append(PieceBar(_(component), pieces, label.format(**part._asdict()), figures))
+        bars.append(PieceBar(_(component), pieces, fill(label, **part._asdict()), figures))
     draw_pieces(
         bars,
         40,

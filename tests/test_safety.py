@@ -58,7 +58,7 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
         for argument in _html(node)
         if not ast.unparse(argument).startswith("Path(__file__)")
     ]
-    assert len(shown) == 9
+    assert len(shown) == 8
     assert all(text.lstrip("f").startswith(_OURS) for text in shown)
 
 

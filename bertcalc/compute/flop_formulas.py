@@ -9,14 +9,15 @@ import sympy
 
 from bertcalc.compute.chips import seconds
 from bertcalc.compute.conventions import PublishedRule, RuleSizes
-from bertcalc.compute.flops import PYTORCH, Convention, Part, Phase, at_masked, by_name, by_part, tokens, total
+from bertcalc.compute.flops import PYTORCH, Convention, CostRow, Part, Phase, at_masked, by_name, by_part, tokens, total
 from bertcalc.config import Config
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
-from bertcalc.model.formula_printers import latex
+from bertcalc.model.formula_printers import latex, text
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 from bertcalc.text.arguments import checked
-from bertcalc.text.digits import brief, latex_number, latex_scientific
+from bertcalc.text.digits import brief, on_paper
+from bertcalc.text.live_numbers import fill
 
 _LENGTH, _MASKED = (ALL_SYMBOLS[field] for field in ("sequence_length", "masked_positions"))
 Letters = tuple[Step, ...]
@@ -64,9 +65,16 @@ def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
 
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
+def name_expressions(steps: Letters, convention: Convention) -> tuple[CostRow, ...]:
+    """The rows of ``by_name`` with sympy.Expr as copies and costs."""
+    return tuple(by_name(steps, convention))
+
+
+@checked
+@lru_cache(maxsize=128)  # a tenth of a MB each
 def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
     """The forward cost of one copy of each step and module by name; "" is the whole model."""
-    return {row.name: write(_layers_first(row.cost)) for row in by_name(steps, convention)}
+    return {row.name: write(_layers_first(row.cost)) for row in name_expressions(steps, convention)}
 
 
 @checked
@@ -83,12 +91,12 @@ def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -
 
 
 def time_formula(flops: Fraction, peak: int, utilisation: Fraction, devices: int) -> tuple[str, str]:
-    """LaTeX for the training time in seconds, with letters (F, R, u, n) and with numbers."""
-    symbols = sympy.symbols("F R u n", positive=True)
-    expression = seconds(*symbols)
-    numbers = (latex_scientific(flops), latex_scientific(Fraction(peak)), brief(utilisation), latex_number(devices))
-    names = dict(zip(symbols, numbers, strict=True))
-    return latex(expression), latex(expression, names, dots=True)
+    """The training time in seconds: LaTeX with letters (F, R, u, n), and text with numbers, live if ``flops`` is."""
+    letters = "FRun"
+    expression = seconds(*sympy.symbols(" ".join(letters), positive=True))
+    numbers = (on_paper(flops), on_paper(peak), brief(utilisation), f"{devices:,}")
+    written = text(expression, {letter: f"{{{letter}}}" for letter in letters}, times=" · ")
+    return latex(expression), fill(written.replace("/", " / "), **dict(zip(letters, numbers, strict=True)))
 
 
 @checked
@@ -122,10 +130,17 @@ def _polynomial(terms: list[tuple[tuple[int, ...], Any]]) -> _Polynomial:
 
 @checked
 @lru_cache(maxsize=1024)
+def rule_expression(steps: Letters, rule: PublishedRule) -> Any:
+    """The count of a published rule, a sympy.Expr."""
+    letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
+    return rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps)
+
+
+@checked
+@lru_cache(maxsize=1024)
 def rule_formulas(steps: Letters, rule: PublishedRule) -> tuple[tuple[Formula, ...], tuple[Formula, ...]]:
     """The terms of a published rule, and the terms that PyTorch counts in addition."""
-    letters = {field: ALL_SYMBOLS[field] for field in RuleSizes._fields}
-    theirs = exact(rule.formula(RuleSizes(**{**letters, "batch_size": tokens(steps) / _LENGTH}), steps))
+    theirs = exact(rule_expression(steps, rule))
     rest = exact(total(steps, phase=rule.phase)) - theirs
     sums = sympy.collect(theirs, SYMBOLS["num_hidden_layers"]), sympy.expand(rest)
     first, second = (tuple(map(write, sympy.Add.make_args(expression))) for expression in sums)

@@ -47,7 +47,7 @@ def live_figure(measure: str, side: LiveCase) -> int:
     if not side.follows:
         return number
     if measure in PEAKS:
-        from bertcalc.memory.peak.live_peak import live_peak  # imports SymPy, which is slow
+        from bertcalc.memory.peak.live_peak_formulas import live_peak  # imports SymPy, which is slow
 
         figure: Any = live_peak(case.model, PEAKS[measure](case.plan), case.batch_size, case.sequence_length).num_bytes
     else:

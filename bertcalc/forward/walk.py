@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, groupby
-from math import prod
-from typing import Any, NamedTuple, TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
 from bertcalc.model.stack import Layers, Stack, numbered, stack
 from bertcalc.model.steps import Step, Value
 from bertcalc.text.arguments import checked
+from bertcalc.text.live_numbers import fill, if_between, largest, smallest
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
@@ -140,20 +140,6 @@ def walk(steps: list[Step], layer: int = 0) -> list[Stop]:
     return [stop._replace(so_far=so_far) for stop, so_far in zip(stops, sums, strict=True)]
 
 
-def parameters_up_to(path: str, steps: Sequence[Step]) -> Any:
-    """The parameters of the steps up to the last one in the module at a path; steps can be in letters.
-
-    Of repeated layers one is counted if the path is inside of it, all of them otherwise.
-    """
-    last = max(at for at, step in enumerate(steps) if f"{step.name}.".startswith(f"{path}."))
-    return sum(
-        prod(tensor.shape) * (1 if "*" in path else tensor.copies)
-        for step in steps[: last + 1]
-        if not step.again
-        for tensor in step.tensors
-    )
-
-
 def in_layer(stops: Sequence[Stop], position: int) -> InLayer | None:
     """The progress in the opened layer at the stop with this number; None if it is outside of the layer."""
     if not stops[position].in_layer:
@@ -222,18 +208,18 @@ def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inpu
     if start < end:
         learned = 0
         for group in layers.groups:
-            skipped = max(0, min(end, group.start + group.copies) - max(start, group.start))
+            skipped = largest((0, smallest((end, group.start + group.copies)) - largest((start, group.start))))
             learned += sum(skipped * step.num_parameters() for step in group.steps if not step.shared)
             learned += sum(step.num_parameters() for step in group.steps if step.shared and start == 0)
-        last = layers.group(end - 1)
-        upto = f" ... {_LAYERS_IN_KERAS}-{end - 1}" if end - start > 1 else ""
+        last, keras = layers.group(end - 1), f"{_LAYERS_IN_KERAS}-{start}"
+        several = fill("{first} ... {layers}-{last}", first=keras, layers=_LAYERS_IN_KERAS, last=end - 1)
         through = tuple(numbered(step, end - 1, {last.entry: inputs[start]}) for step in last.steps)
         name = f"{split_layer(last.steps[0].name)[0].rpartition('.')[0]}.{key.rpartition('.')[2]}"
         alike = layers.group(start).made == last.made == opened.made
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
         between = any(start < boundary <= end for boundary in ends)
-        keras = f"{_LAYERS_IN_KERAS}-{start}{upto}"
-        yield Stop(name, key, keras, through, end - start, learned, alike=alike, between=between)
+        named = if_between(1, end - start, 1, keras, several)
+        yield Stop(name, key, named, through, end - start, learned, alike=alike, between=between)
 
 
 def stop_of(step: Step) -> tuple[str, str]:

@@ -15,6 +15,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import sympy
 
+from bertcalc.config import Config
+from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.formula import ALL_SYMBOLS, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import LiveNode, evaluated, live
@@ -39,7 +41,7 @@ def live_reading(
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
     """Numbers with the formulas at the same places of another reading: in mappings, lists and tuples."""
     if isinstance(formulas, sympy.Basic):
-        return with_formula(numbers, formulas, sizes) if isinstance(numbers, int) else numbers
+        return with_formula(numbers, formulas, sizes) if isinstance(numbers, int | Fraction) else numbers
     if isinstance(numbers, Mapping):
         return {key: with_formulas(value, formulas.get(key), sizes) for key, value in numbers.items()}
     if isinstance(numbers, list | tuple) and isinstance(formulas, list | tuple) and len(numbers) == len(formulas):
@@ -60,6 +62,12 @@ def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
 def live_size(field: str, value: int) -> int:
     """The value of a field."""
     return cast(int, live(value, LiveNode("field", (field,))))
+
+
+def live_sizes(config: Config) -> dict[str, int]:
+    """The values of a configuration by their shared names, live where a letter stands for the field."""
+    values = config.shared().items()
+    return {field: live_size(field, value) if field in EVERY_LETTER else value for field, value in values}
 
 
 def number_of(expression: Any) -> int | Fraction:

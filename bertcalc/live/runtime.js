@@ -152,8 +152,26 @@ function scaled(figure, unit) {
 }
 const compact = (figure) => scaled(figure, "").replace(" ", "").replace("G", "B");
 
+function duration(seconds) {
+  const units = [
+    ["s", 1n, 120n],
+    ["min", 60n, 120n],
+    ["h", 3600n, 96n],
+  ];
+  const [unit, length] = units.find(([_unit, length, most]) => isLess(seconds, most * length)) ?? ["d", 86400n];
+  return `${fixed(divide(seconds, length))} ${unit}`;
+}
+
+const decimal = (value, places) => fixed(value, split(value)[1] === 1n ? 0 : Number(places));
+
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const superscript = (exponent) => `${exponent}`.replace("-", "⁻").replace(/[0-9]/g, (digit) => SUPERSCRIPTS[digit]);
+
+function on_paper(value) {
+  if (isLess(value, 1000000n)) return isLess(value, 1000n) ? brief(value, 4) : grouped(round(value));
+  const [figure, exponent] = powers(value, 4);
+  return `${figure} × 10${superscript(exponent)}`;
+}
 
 function growth_words([before, after, terms, sizes], message, stays, mostly, follows) {
   if (isSame(before, after) || isSame(before, 0n)) return "";
@@ -317,8 +335,9 @@ function in_lines(text, longest) {
   return lines.join("\n");
 }
 function signed_share(difference, whole) {
-  const sign = difference < 0n ? "−" : difference ? "+" : "±";
-  return sign + significant(fraction(100n * absolute(difference), whole));
+  const isNegative = isLess(difference, 0n);
+  const sign = isNegative ? "−" : isSame(difference, 0n) ? "±" : "+";
+  return sign + significant(divide(multiply(isNegative ? -100n : 100n, difference), whole));
 }
 const counted_words = (phrases, before, after) => (before === after ? "" : phraseOf([phrases, before, after]));
 
@@ -377,6 +396,10 @@ const OPERATIONS = {
   place_in_order,
   in_lines,
   quotient: (part, whole) => fraction(part, whole),
+  nearest: round,
+  duration,
+  decimal,
+  on_paper,
   rounded_up: (part, whole) => -floor(fraction(-part, whole)),
   place_of_largest: (figures) => BigInt(figures.findIndex((figure) => isSame(figure, most(figures)))),
   unbroken: (text) => text.replaceAll(" ", "\u00a0"),

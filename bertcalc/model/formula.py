@@ -278,6 +278,19 @@ def in_braces(text: str) -> str:
     return re.sub("[A-Z]", lambda letter: f"{{{letter[0]}:,}}", dotted)
 
 
+def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
+    """A formula as text with numbers, by the names of fields, instead of letters; live if the numbers are.
+
+    >>> in_numbers(4 * SYMBOLS["hidden_size"] ** 2, {"hidden_size": 768})
+    '4 · 768²'
+    """
+    fields = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
+    used = {fields[symbol]: symbol.name for symbol in sympy.sympify(expression).free_symbols}
+    names = {letter: f"{{{field}:,}}" for field, letter in used.items()}
+    text = printers.text(expression, names, times=" · ", minus="−")
+    return fill(text, **{field: values[field] for field in used})
+
+
 @checked
 @once(1024)
 def count_formulas(model: Model) -> dict[str, Formula]:

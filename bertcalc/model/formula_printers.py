@@ -13,7 +13,8 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+from bertcalc.text.digits import superscript as superscript
+
 # Stand-ins for the signs in names, while those of the expression are replaced.
 _HELD = str.maketrans("*-", "\ue000\ue001")
 _RELEASED: dict[str, str | int | None] = {"\ue000": "*", "\ue001": "-"}
@@ -55,11 +56,6 @@ def quotient(expression: Any) -> tuple[Any, Any]:
     """Split an expression into a numerator and a denominator."""
     above, below = sympy.fraction(sympy.together(expression))
     return above, below
-
-
-def superscript(number: int) -> str:
-    """Write an exponent: ²."""
-    return f"{number}".translate(_SUPERSCRIPTS)
 
 
 def _is_negative(term: Any) -> bool:

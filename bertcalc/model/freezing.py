@@ -12,6 +12,7 @@ from typing import Literal, NamedTuple
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.model.modules import AFTER_LAYERS, Component, Module, Tensor, layer_number
 from bertcalc.text.arguments import checked, record, single
+from bertcalc.text.live_numbers import smallest
 from bertcalc.text.problem import InputError
 
 Train = Literal["all", "head", "bias+LayerNorm"]
@@ -90,7 +91,8 @@ class Freezing:
 
         ``start`` is the number of the first layer that has a copy.
         """
-        first = min(max(self.layers - start, 0), tensor.copies) if tensor.place.component == "encoder" else 0
+        in_layers = tensor.place.component == "encoder"
+        first = smallest((max(self.layers - start, 0), tensor.copies)) if in_layers else 0
         groups = {start: first, max(self.layers, start): tensor.copies - first}
         left = [n for number, n in groups.items() if not self.is_frozen(tensor, number)]
         return tensor._replace(copies=sum(left))

@@ -14,6 +14,7 @@ from bertcalc.config import MixedError
 from bertcalc.config.activations import Kept
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, flag, text, unknown
+from bertcalc.text.live_numbers import between, fill, if_between
 from bertcalc.text.problem import wrong
 
 Shape = tuple[int, ...]
@@ -244,10 +245,10 @@ class Module:
 
     def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[PrintedLine]:
         """The lines of ``print(model)``, each with its module."""
-        start = f"{indent}{label}{self.kind}("
+        start = between("", (indent, label, f"{self.kind}("))
         children = list(self.named_children(folded=True))
         if not children:
-            yield PrintedLine(f"{start}{self.extra_repr()})", path, self, copies)
+            yield PrintedLine(between("", (start, self.extra_repr(), ")")), path, self, copies)
             return
         yield PrintedLine(start, path, self, copies, opens=True)
         for name, child, count in children:
@@ -306,8 +307,8 @@ class ModuleList(Module):
 
     def _label(self, name: str) -> str:
         start, copies = self.groups[name]
-        is_single = isinstance(copies, int) and copies == 1
-        return f"({start}): " if is_single else f"({start}-{start + copies - 1}): {copies} x "
+        several = fill("({start}-{last}): {copies} x ", start=start, last=start + copies - 1, copies=copies)
+        return if_between(1, copies, 1, f"({start}): ", several) if isinstance(copies, int) else several
 
 
 class Linear(Module):
@@ -333,7 +334,8 @@ class Linear(Module):
         return "bias" in self.parameters or "bias" in self.tied
 
     def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.biased}"
+        message = "in_features={rows}, out_features={units}, bias={bias}"
+        return fill(message, rows=self.in_features, units=self.out_features, bias=self.biased)
 
 
 class Conv1D(Module):
@@ -347,7 +349,7 @@ class Conv1D(Module):
         self.out_features = out_features
 
     def extra_repr(self) -> str:
-        return f"nf={self.out_features}, nx={self.in_features}"
+        return fill("nf={units}, nx={rows}", units=self.out_features, rows=self.in_features)
 
 
 class Convolution(Module):
@@ -365,7 +367,8 @@ class Convolution(Module):
 
     def extra_repr(self) -> str:
         padding = f", padding=({self.kernel_size // 2},)" if self.kernel_size > 1 else ""
-        return f"{self.units}, {self.units}, kernel_size=({self.kernel_size},), stride=(1,){padding}"
+        message = "{units}, {units}, kernel_size=({size},), stride=(1,){padding}"
+        return fill(message, units=self.units, size=self.kernel_size, padding=padding)
 
 
 class Embedding(Module):
@@ -380,8 +383,8 @@ class Embedding(Module):
 
     def extra_repr(self) -> str:
         rows, width = self.parameters["weight"]
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{rows}, {width}{padding}"
+        padding = "" if self.padding_idx is None else fill(", padding_idx={index}", index=self.padding_idx)
+        return fill("{rows}, {width}{padding}", rows=rows, width=width, padding=padding)
 
 
 class Norm(Module):
@@ -410,8 +413,8 @@ class Norm(Module):
     def extra_repr(self) -> str:
         if self.written_out and self.centers:
             return ""
-        arguments = f"({self.size},), eps={self.eps}"
-        return f"{arguments}, elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else arguments
+        affine = f", elementwise_affine=True, bias={'bias' in self.parameters}" if self.centers else ""
+        return fill("({size},), eps={eps}{affine}", size=self.size, eps=self.eps, affine=affine)
 
 
 class Dropout(Module):

@@ -8,6 +8,7 @@ from bertcalc.model.modules import split_layer
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
+from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import InputError, Problem
 
 
@@ -96,7 +97,7 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
         step = in_layers(step, [layer])
 
     def number(name: str) -> str:
-        return names.get(name, name.replace("*", str(layer)))
+        return names.get(name) or fill(name.replace("*", "{layer}"), layer=layer)
 
     tensor_number = "0" if step.shared else str(layer)
 

@@ -135,12 +135,19 @@ def figure(count: int, unit: str) -> str:
     return size(count) if unit == "bytes" else grouped(count)
 
 
+@mirrored
+def decimal(number: Fraction | float, places: int = 1) -> str:
+    """Format a number with ``places`` decimals, and a whole number without any."""
+    return fixed(number, 0 if Fraction(number).denominator == 1 else places)
+
+
+@mirrored
 def duration(seconds: Fraction) -> str:
     """Format a duration in a suitable unit: 4.0 d, 81.4 h, 76.2 min."""
     for unit, length, most in (("s", 1, 120), ("min", 60, 120), ("h", 3600, 96)):
         if seconds < most * length:
-            return f"{fixed(seconds / length)} {unit}"
-    return f"{fixed(seconds / 86400)} d"
+            return f"{fixed(Fraction(seconds) / length)} {unit}"
+    return f"{fixed(Fraction(seconds) / 86400)} d"
 
 
 @mirrored
@@ -173,8 +180,18 @@ def latex_fraction(number: Fraction) -> str:
     return whole if number.denominator == 1 else rf"\frac{{{whole}}}{{{latex_number(number.denominator)}}}"
 
 
-def latex_scientific(number: Fraction) -> str:
-    """Write a number in LaTeX with four digits, 2.901 \\times 10^{19}; below a million without the power of ten."""
+def superscript(number: int) -> str:
+    """Write an exponent: ²."""
+    return f"{number}".translate(_SUPERSCRIPTS)
+
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+@mirrored
+def on_paper(number: Fraction | int) -> str:
+    """Write a number with four digits, 2.901 × 10¹⁹; below a million without the power of ten."""
     if number < 10**6:
-        return brief(number, 4) if number < 1000 else latex_number(round(number))
-    return r"{} \times 10^{{{}}}".format(*powers(number, 4))
+        return brief(number, 4) if number < 1000 else f"{round(number):,}"
+    figure, power = powers(number, 4)
+    return f"{figure} × 10{superscript(power)}"

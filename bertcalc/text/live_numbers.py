@@ -69,7 +69,31 @@ class OutsideError(ValueError):
 
 
 class LiveFraction(Live, Fraction):
-    """A fraction that follows from sizes; what is computed from it is not live."""
+    """A fraction that follows from sizes."""
+
+    def __add__(self, other: Any) -> Any:
+        return _computed("+", Fraction.__add__(self, other), self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _computed("+", Fraction.__radd__(self, other), other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _computed("-", Fraction.__sub__(self, other), self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _computed("-", Fraction.__rsub__(self, other), other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _computed("*", Fraction.__mul__(self, other), self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _computed("*", Fraction.__rmul__(self, other), other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _computed("/", Fraction.__truediv__(self, other), self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _computed("/", Fraction.__rtruediv__(self, other), other, self)
 
 
 class LiveFloat(Live, float):
@@ -121,8 +145,10 @@ def is_live(value: object) -> bool:
     return any(map(is_live, value)) if isinstance(value, tuple | list) else isinstance(value, Live)
 
 
-def _computed(operation: str, result: int, *values: Any) -> int:
-    return cast(int, live(result, LiveNode(operation, tuple(map(node_of, values))))) if type(result) is int else result
+def _computed(operation: str, result: Result, *values: Any) -> Result:
+    if type(result) not in (int, Fraction):
+        return result
+    return cast(Result, live(result, LiveNode(operation, tuple(map(node_of, values)))))
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -248,6 +274,12 @@ def quotient(part: int, whole: int) -> Fraction:
 
 
 @mirrored
+def nearest(number: Fraction | int) -> int:
+    """The nearest integer; of two that are equally near, the even one."""
+    return round(number)
+
+
+@mirrored
 def rounded_up(part: int, whole: int) -> int:
     """The ratio of two integers, rounded up."""
     return -(-part // whole)
@@ -317,6 +349,14 @@ def between(sign: str, texts: Iterable[str]) -> str:
     """``sign.join`` of texts, live if one of them is."""
     named = {f"text{at}": text for at, text in enumerate(texts)}
     return fill(sign.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in named), **named)
+
+
+def without_start(text: str, start: str) -> str:
+    """``text.removeprefix(start)``, live if the text is; the start does not move."""
+    if not isinstance(text, LiveText):
+        return text.removeprefix(start)
+    first, *others = text.parts
+    return text if isinstance(first, LiveText) else between("", (first.removeprefix(start), *others))
 
 
 def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:

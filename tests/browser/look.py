@@ -1,6 +1,7 @@
 """Where things are on the page, as a person finds them: by role and by name."""
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from urllib.parse import parse_qs, urlsplit
 
 from playwright.sync_api import FloatRect, Locator, Page, TimeoutError, expect
@@ -268,3 +269,23 @@ def hold(page: Page, field: Locator | str, part: float) -> int:
     page.mouse.down()
     page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), middle, steps=3)
     return int(handle.input_value())
+
+
+@contextmanager
+def held(page: Page, field: str, part: float) -> Iterator[int]:
+    """Drag the slider of a field to a part of its length, and let it go at the end; gives the field's value.
+
+    Fails if the server then writes something else than the browser has computed.
+    """
+    faults: list[str] = []
+    expect(slider(page, field)).to_be_visible()
+    page.on("console", lambda message: faults.append(message.text) if message.text.startswith("bertcalc") else None)
+    (box,) = boxes(slider(page, field))
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), box["y"] + box["height"] / 2)
+    yield int(slider(page, field).input_value())
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    settled(page)
+    assert faults == []

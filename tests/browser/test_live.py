@@ -45,6 +45,7 @@ from bertcalc.text.live_numbers import (
 )
 from bertcalc.text.problem import InputError
 from pages.ui.parameters.answer import SentencePart
+from tests.alike import alike_models
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = (ROOT / "bertcalc" / "live" / "runtime.js").read_text(encoding="utf-8")
@@ -87,6 +88,10 @@ def _number(rng: random.Random) -> Fraction | float | int:
             rng.random() * 10 ** rng.randrange(-6, 9),
         )
     )
+
+
+def _exact(rng: random.Random) -> Fraction | int:
+    return rng.choice((_count(rng), Fraction(_count(rng), 1 + _count(rng)), Fraction(_count(rng), 2)))
 
 
 def _two(rng: random.Random) -> tuple[int, int]:
@@ -171,13 +176,17 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
         rng.random() < 0.5,
     ),
     "in_lines": lambda rng: (" ".join(_text(rng) * rng.randrange(1, 3) for _one in range(6)), rng.randrange(5, 40)),
-    "signed_share": lambda rng: (rng.choice((1, -1)) * _count(rng), 1 + _count(rng)),
+    "signed_share": lambda rng: (rng.choice((1, -1)) * _exact(rng), 1 + _count(rng)),
     "counted_words": lambda rng: (("{count} more", "{count} mores", "{count} fewer", "{count} fewers"), *_two(rng)),
     "round_figure": lambda rng: (_count(rng),),
     "widened": _two,
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
-    "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
+    "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
+    "duration": lambda rng: (_exact(rng),),
+    "decimal": lambda rng: (_exact(rng), 1),
+    "on_paper": lambda rng: (_exact(rng),),
+    "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
     "rounded_up": lambda rng: (_count(rng), 1 + _count(rng)),
     "place_of_largest": lambda rng: (tuple(rng.randrange(4) for _figure in range(1 + rng.randrange(5))),),
     "unbroken": lambda rng: (_text(rng),),
@@ -234,25 +243,10 @@ def test_what_has_no_value_is_nothing_and_takes_no_time(page: Page) -> None:
     assert computed(page, program, {}, wanted) == [None, None, None, None, "0.5", "nan", None, None]
 
 
-def _models(rng: random.Random) -> tuple[Model, Model]:
-    """A random model, and one of the same structure that a few sliders away from it."""
-    while True:
-        family = rng.choice(list({family.name: family for family in CLASSES.values()}.values()))
-        preset = rng.choice(list(family.presets))
-        architecture = rng.choice([cls.name for cls in family.classes])
-        config = PRESETS[preset].config
-        first = build(config, architecture)
-        for field in rng.sample(list(SLIDERS), 3):
-            config = moved(config, field, rng.choice(stops(config, field)))
-        second = build(config, architecture)
-        if symbolic_model(first) is symbolic_model(second):
-            return first, second
-
-
 def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(page: Page) -> None:
     rng = random.Random(42)
     for _model in range(60):
-        first, second = _models(rng)
+        first, second = alike_models(rng)
         sizes = {field: value for field, value in second.config.shared().items() if type(value) is int}
         program = LiveProgram()
         live_counts: dict[str, int] = {

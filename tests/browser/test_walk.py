@@ -50,7 +50,7 @@ def test_a_click_in_the_picture_goes_there_again_and_again(look: Look) -> None:
 def test_the_walk_needs_no_scrolling(look: Look) -> None:
     page = look("layers?step=encoder.layer.*.attention.output.dense&sequence_length=512")
     at(page, "21 / 34 · dense")
-    for thing in (page.locator(".katex-display").first, page.get_by_test_id("stProgress")):
+    for thing in (page.locator(".katex-display").first, page.get_by_role("progressbar").last):
         assert bottom(thing) <= 720
     assert bottom(page.get_by_test_id("stVegaLiteChart")) <= 720
     expect(page.get_by_role("spinbutton", name="Layer", exact=True)).to_be_in_viewport()

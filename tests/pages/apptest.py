@@ -83,6 +83,12 @@ def component(app: AppTest, name: str) -> dict[str, Any]:
     return dict(json.loads(drawn.proto.json))
 
 
+def progress(app: AppTest) -> list[str]:
+    """The texts above the bars of the walk."""
+    drawing = _as_drawn(component(app, "bertcalc_drawing"))["drawing"]
+    return [bar["parts"][0]["text"] for bar in drawing["parts"]]
+
+
 def charts(app: AppTest) -> list[dict[str, Any]]:
     """What the page gives to its charts."""
     drawn = (each for each in app.get("bidi_component") if each.proto.component_name == "bertcalc_chart")

@@ -16,8 +16,8 @@ from bertcalc.text.digits import (
     duration,
     fixed,
     latex,
-    latex_scientific,
     multiple,
+    on_paper,
     rounded,
     scaled,
     scientific,
@@ -128,8 +128,8 @@ def test_numbers_with_units_and_powers() -> None:
         *("22.35 GFLOPs", "437 FLOPs", "2 MFLOPs")
     ]
     assert scientific(109_482_240, 2) == "1.1e8"
-    assert latex_scientific(Fraction(29_010_000_000)) == r"2.901 \times 10^{10}"
-    assert [latex_scientific(Fraction(text)) for text in ("81.44", "4571.4")] == ["81.44", "4{,}571"]
+    assert on_paper(Fraction(29_010_000_000)) == "2.901 × 10¹⁰"
+    assert [on_paper(Fraction(text)) for text in ("81.44", "4571.4")] == ["81.44", "4,571"]
     assert latex(fixed(1_234.56)) == "1{,}234.6"
     assert rounded(21.837184) == 21.8
 

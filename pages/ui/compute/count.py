@@ -5,14 +5,30 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.compute.flop_formulas import Letters, letters, part_expressions
-from bertcalc.compute.flops import Convention, Part, as_stated, by_part, has_masked_head, masked_positions
+from bertcalc.compute.flop_formulas import Letters, letters, name_expressions, part_expressions, total_expression
+from bertcalc.compute.flops import (
+    PYTORCH,
+    Convention,
+    CostRow,
+    Part,
+    Phase,
+    as_stated,
+    by_name,
+    by_part,
+    has_masked_head,
+    masked_positions,
+    tokens,
+    total,
+)
 from bertcalc.explore.factor_formulas import Side
+from bertcalc.forward.live_steps import call_sizes
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
-from bertcalc.model.formula import CALL_LETTERS, Formula
+from bertcalc.live.live_formulas import live_sizes, with_formula, with_formulas
+from bertcalc.model.formula import CALL_LETTERS, Formula, in_numbers
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Step, batch_problems
 from bertcalc.text import N_
+from pages.ui.shell import live
 from pages.ui.shell.controls import Select, show_problem, view
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
@@ -70,6 +86,36 @@ class Count(NamedTuple):
         return part_expressions(self.letters, self.convention)
 
     @property
+    def costs(self) -> dict[Part, int]:
+        """The forward cost of each part, live."""
+        costs: dict[Part, int] = with_formulas(by_part(self.steps, self.convention), self.formulas, self.values)
+        return costs
+
+    def total(self, phase: Phase = "forward") -> int:
+        """The cost of all steps, live."""
+        formula = total_expression(self.letters, self.convention, phase)
+        whole: int = with_formula(total(self.steps, self.convention, phase), formula, self.values)
+        return whole
+
+    @property
+    def rows(self) -> list[CostRow]:
+        """The copies and the cost of every module and step, live."""
+        rows = by_name(self.steps, self.convention)
+        live_rows: list[CostRow] = with_formulas(rows, [*name_expressions(self.letters, self.convention)], self.values)
+        return live_rows
+
+    @property
+    def tokens(self) -> int:
+        """The number of tokens in the batch, live."""
+        number: int = with_formula(tokens(self.steps), tokens(self.letters), self.values)
+        return number
+
+    @property
+    def of_pytorch(self) -> "Count":
+        """The same call, counted as PyTorch counts it."""
+        return self._replace(convention=PYTORCH, steps=run(self.choice.model, self.call))
+
+    @property
     def of_preset(self) -> "Count | None":
         """The count of the preset for the same call; None if the call is not possible for it."""
         start = preset_of(self.choice)
@@ -80,17 +126,21 @@ class Count(NamedTuple):
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
         """These figures as one side of a comparison."""
-        return Side(figures, formulas, {**self.choice.config.shared(), **self.sizes})
+        return Side(figures, formulas, self.values)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The values of all letters by the names of fields."""
+        return {**self.choice.config.shared(), **self.sizes}
 
     @property
     def sizes(self) -> dict[str, int]:
         """The values of the letters that are not configuration fields; no encoder length without an encoder."""
-        sizes = {field: size for field in CALL_LETTERS if (size := getattr(self.call, field)) is not None}
-        return sizes | {"masked_positions": masked_positions(self.call.sequence_length)}
+        return call_sizes(self.call) | {"masked_positions": masked_positions(self.call.sequence_length)}
 
     def written(self, formula: Formula) -> tuple[str, str]:
-        """LaTeX of a formula with letters, and with numbers."""
-        return formula.latex(), formula.latex(self.choice.config, **self.sizes)
+        """A formula as text with letters, and with live numbers."""
+        return f"{formula}", in_numbers(formula.expression, {**live_sizes(self.choice.config), **self.sizes})
 
 
 def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, int]:
@@ -110,7 +160,9 @@ def choose_count(choice: Choice, *, trained: bool = False) -> Count:
             and (field != "training" or "full" in choice.model.family.recomputes)
         }
     convention = Convention(**options)
-    return Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
+    count = Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
+    live.note_sizes(count.sizes)
+    return count
 
 
 def _choose_call(model: Model, *, trained: bool) -> Call:

@@ -6,23 +6,25 @@ import streamlit as st
 
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.compute.flop_formulas import name_formulas, part_formulas, plain_formulas, total_expression
-from bertcalc.compute.flops import Part, Phase, by_name, by_part, tokens, total, unknown_training
+from bertcalc.compute.flops import Part, Phase, by_part, total, unknown_training
 from bertcalc.explore.factor_formulas import growths
 from bertcalc.model.modules import split_layer
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
-from bertcalc.text.digits import latex_number, scaled
+from bertcalc.text.digits import scaled
+from bertcalc.text.live_numbers import fill, grouped, joined, nearest, quotient
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.bars import Bars, draw_bars
-from pages.ui.widgets.formulas import colored_equation
 from pages.ui.widgets.growth import grown_by
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.real_answers import ask, runs, show_agreement
 from pages.ui.widgets.tables import show_rows
+from pages.ui.widgets.total_formula.formula_parts import sum_data
+from pages.ui.widgets.total_formula.show import draw_formula
 
 MODULES = Fold("modules", N_("Each module: formula, cost, share"))
 PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
@@ -30,21 +32,18 @@ PYTORCH = Switch("pytorch", N_("Let PyTorch count too"))
 
 def show_figures(count: Count) -> None:
     """Show the cost of a forward pass, per token, and of a training step, as large numbers."""
-    unit, steps = count.convention.unit, count.steps
-    forward = total(steps, count.convention)
-    grown = _growth(count)
+    unit, forward, grown = count.convention.unit, count.total(), _growth(count)
     figures: list[tuple[str, Fraction | int, str]] = [
         (_("Forward, {unit}"), forward, grown.get("forward", "")),
         # It grows like the forward pass; a third explanation would not fit into the row.
-        (_("Forward per token, {unit}"), Fraction(forward, tokens(count.steps)), ""),
+        (_("Forward per token, {unit}"), quotient(forward, count.tokens), ""),
     ]
     if not unknown_training(count.choice.model):
-        training = total(steps, count.convention, "training")
-        figures.append((_("Training step, {unit}"), training, grown.get("training", "")))
+        figures.append((_("Training step, {unit}"), count.total("training"), grown.get("training", "")))
     with st.container(horizontal=True):
         for label, figure, factor in figures:
-            below = " · ".join(filter(None, (scaled(figure, unit), factor)))
-            show_metric(label.format(unit=unit), f"{round(figure):,}", below, least=230)
+            below = joined(" · ", (scaled(figure, unit), factor))
+            show_metric(label.format(unit=unit), grouped(nearest(figure)), below, least=230)
 
 
 def _growth(count: Count) -> dict[Phase, str]:
@@ -63,27 +62,22 @@ def _growth(count: Count) -> dict[Phase, str]:
     return {phase: grown_by(growth) for phase, growth in growths(before, after).items()}
 
 
-def forward_formula(count: Count, colors: dict[Part, str]) -> str:
-    """LaTeX for the forward cost, each term in the color of its part: letters, numbers, result."""
+def show_formula(count: Count, colors: dict[Part, str]) -> None:
+    """Show the formula of the forward cost, each term in the color of its part: letters, numbers, result."""
     formulas = part_formulas(count.letters, count.convention)
     written = [(*count.written(term), colors[part]) for part, terms in formulas.items() for term in terms]
-    unit, whole = count.convention.unit, latex_number(total(count.steps, count.convention))
-    return colored_equation("F &= ", written, rf"{whole}\ \text{{{unit}}}")
+    draw_formula(sum_data("F", written, count.total(), count.convention.unit))
 
 
 def show_parts(count: Count, place: str) -> None:
     """Draw a bar for each part, in the order of the model; ``place`` is the key under which the scale is kept."""
     convention, choice = count.convention, count.choice
-    costs = by_part(count.steps, convention)
+    costs = count.costs
     inks = part_colors(appearance())
     formulas = plain_formulas(count.letters, convention)
     start = count.of_preset
     before = by_part(start.steps, convention) if start else {}
-    growth = (
-        growths(start.side(before, start.formulas), count.side(costs, count.formulas)).values()
-        if start and before != costs
-        else ()
-    )
+    growth = growths(start.side(before, start.formulas), count.side(costs, count.formulas)).values() if start else ()
     bars = Bars(
         costs,
         before,
@@ -99,7 +93,7 @@ def show_parts(count: Count, place: str) -> None:
 
 def show_names(count: Count) -> None:
     """Show every module, and every step outside of modules: formula, cost, and the share of all copies."""
-    rows = by_name(count.steps, count.convention)
+    rows = count.rows
     formulas = name_formulas(count.letters, count.convention)
     whole, unit = rows[0].cost, count.convention.unit
     layers = {row.name.partition(".*")[0] for row in rows if "*" in row.name}
@@ -110,7 +104,8 @@ def show_names(count: Count) -> None:
         # The formula of a module with all layers is too wide for a column, and stands at the top of the page.
         formula = f"${formulas[row.name].latex()}$" if row.name not in holding else ""
         share = percent(row.copies * row.cost, whole)
-        cells.append((module, formula, f"{row.cost:,}", f"{row.copies:,}\N{NO-BREAK SPACE}×", share))
+        copies = fill("{copies:,}\N{NO-BREAK SPACE}×", copies=row.copies)
+        cells.append((module, formula, grouped(row.cost), copies, share))
     titles = (_("Module"), _("Formula of one"), _("One, {unit}").format(unit=unit), _("Copies"), _("Share"))
     show_rows(titles, cells, _("What each module computes in a forward pass"))
 

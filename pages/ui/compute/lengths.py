@@ -1,16 +1,21 @@
 """Compute over the sequence length, and the lengths at which one part overtakes others."""
 
 from collections.abc import Iterable
+from fractions import Fraction
+from typing import NamedTuple
 
 from bertcalc.charts.length_chart import length_areas, length_frame
 from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.config import unchecked
+from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.model import Model
 from bertcalc.model.steps import rows_for
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed, latex
+from bertcalc.text.digits import decimal, fixed
+from bertcalc.text.live_numbers import between
 from pages.ui.compute.count import Count, part_costs
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import lower
 from pages.ui.widgets.batch import SEQUENCE_LENGTH
@@ -23,25 +28,33 @@ _OVERTAKEN: dict[tuple[Part, ...], str] = {
 }
 
 
-def crossings(count: Count) -> dict[str, float]:
-    """The lengths at which scores and context overtake other parts, by a sentence with the formula."""
-    lengths = {}
+class Crossing(NamedTuple):
+    """A length at which scores and context overtake other parts, and a sentence with the formula; both are live."""
+
+    length: Fraction
+    text: str
+
+
+def crossings(count: Count) -> list[Crossing]:
+    """The lengths at which scores and context overtake other parts."""
+    found = []
     for parts, sentence in _OVERTAKEN.items():
         formula = crossover(count.letters, count.convention, parts)
         if formula and (length := value(formula, count.choice.config, **count.sizes)) > 0:
-            result = latex(fixed(length, 0 if length.denominator == 1 else 1))
-            sides = dict.fromkeys(["S", *count.written(formula), result])
-            lengths[f"{_(sentence)} ${' = '.join(sides)}$"] = float(length)
-    return lengths
+            length = with_formula(length, formula.expression, count.values)
+            sides = count.written(formula)[1:] if formula.expression.args else ()
+            text = between(" = ", (f"{_(sentence)} $S = {formula.latex()}$", *sides, decimal(length)))
+            found.append(Crossing(length, text))
+    return found
 
 
-def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
+def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
     """Show each part's share over the sequence length, with marks: the present and the longest one, crossovers."""
     config = count.choice.config
     marks: list[tuple[float, str]] = [
         (count.call.sequence_length, "S ="),
         (config.longest, "max_position_embeddings =" if config.longest == config.max_position_embeddings else "S ≤"),
-        *((length, _("crossover")) for length in crossed),
+        *((float(crossing.length), _("crossover")) for crossing in crossed),
     ]
     # Twice the largest mark, but a distant crossover does not stretch the axis without limit.
     longest = round(max(2 * min(length, _LONGEST) for length, _text in marks))
@@ -54,12 +67,13 @@ def show_lengths(count: Count, crossed: Iterable[float], look: str) -> None:
     ]
     names = {part: _(part) for part in PARTS}
     labels = [(length, f"{text} {fixed(length, 0)}") for length, text in marks if length <= longest]
-    draw_chart(
-        length_frame(lengths, costs, names, labels, percent),
-        lower(length_areas(look, _("Share")), 270),
-        numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
-        alt=_("Share of each part over the sequence length"),
-    )
+    with live.older("lengths"):  # its axis reaches to the marks
+        draw_chart(
+            length_frame(lengths, costs, names, labels, percent),
+            lower(length_areas(look, _("Share")), 270),
+            numbers={"length": SEQUENCE_LENGTH.title, "name": _("Part"), "share": _("Share")},
+            alt=_("Share of each part over the sequence length"),
+        )
 
 
 def _reaching(count: Count, length: int) -> Model:

@@ -6,12 +6,13 @@ import streamlit as st
 
 from bertcalc.charts.colors import INK
 from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
-from bertcalc.compute.flop_formulas import letters, rule_formulas
-from bertcalc.compute.flops import ELEMENT_COSTS, PYTORCH, tokens, total, unknown_training
-from bertcalc.forward.outputs import attends, run
+from bertcalc.compute.flop_formulas import rule_expression, rule_formulas
+from bertcalc.compute.flops import ELEMENT_COSTS, tokens, unknown_training
+from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from bertcalc.text.digits import brief
+from bertcalc.text.live_numbers import grouped, nearest
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Select
 from pages.ui.shell.i18n import _, listed
@@ -24,7 +25,8 @@ RULE = Select("rule", N_("Convention"), RULES, row=True, label_visibility="colla
 
 def show_rules(count: Count) -> None:
     """Show the counts of other conventions for the same model and batch."""
-    steps = run(count.choice.model, count.call)
+    count = count.of_pytorch
+    steps = count.steps
     sequences = tokens(steps) // count.call.sequence_length
     phases = {"forward": _("forward"), "training": _("training")}
     rows = []
@@ -32,18 +34,21 @@ def show_rules(count: Count) -> None:
     for rule in RULES.values():
         if no_training and rule.phase == "training":
             continue
-        ours = total(steps, PYTORCH, rule.phase)
-        theirs = rule.flops(count.choice.config, sequences, count.call.sequence_length, steps)
+        theirs = with_formula(
+            rule.flops(count.choice.config, sequences, count.call.sequence_length, steps),
+            rule_expression(count.letters, rule),
+            count.values,
+        )
         name, why = listed([f"**{rule.name}**", phases[rule.phase]]), f":small[{_(rule.difference)}]"
-        rows.append((name, f"{round(theirs):,}", signed_percent(theirs / ours - 1), why))
+        ours = count.total(rule.phase)
+        rows.append((name, grouped(nearest(theirs)), signed_percent(theirs - ours, ours), why))
     titles = (_("Convention"), _("FLOPs"), _("Against PyTorch"), _("What makes the difference"))
     show_rows(titles, rows, _("What other conventions give"))
 
 
 def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
     """LaTeX for a convention's count, and for what PyTorch counts in addition."""
-    model = count.choice.model
-    formulas = rule_formulas(letters(model, cross=attends(model, count.call)), rule)
+    formulas = rule_formulas(count.of_pytorch.letters, rule)
     lines = []
     for start, terms in zip((rf"\text{{{rule.name}}} &= ", r"\Delta &= "), formulas, strict=True):
         lines += colored_sum(start, [(term.latex(), INK[look]) for term in terms])

@@ -7,11 +7,13 @@ import streamlit as st
 
 from bertcalc.compute.chips import DEVICES, PRECISIONS, RUNS, Chip, Precision, seconds
 from bertcalc.compute.flop_formulas import time_formula
-from bertcalc.compute.flops import Convention, tokens, total
+from bertcalc.compute.flops import Convention
 from bertcalc.config import Problem
 from bertcalc.text import N_
-from bertcalc.text.digits import brief, duration, fixed, latex_scientific, scaled
+from bertcalc.text.digits import brief, duration, fixed, on_paper, scaled
+from bertcalc.text.live_numbers import fill, grouped, nearest, quotient
 from pages.ui.compute.count import Count
+from pages.ui.shell import live
 from pages.ui.shell.controls import Decimal, Number, Select, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.metrics import show_metric
@@ -52,13 +54,13 @@ class TrainingRun(NamedTuple):
         return time
 
     @property
-    def device_hours(self) -> float:
-        return float(self.duration * self.devices / 3600)
+    def device_hours(self) -> Fraction:
+        return self.duration * self.devices / 3600
 
     @property
-    def price(self) -> float:
+    def price(self) -> Fraction:
         """The price, in the currency of the hourly price."""
-        return self.device_hours * self.hourly
+        return self.device_hours * Fraction(self.hourly)
 
 
 def choose_plan(count: Count) -> TrainingRun:
@@ -82,8 +84,8 @@ def choose_plan(count: Count) -> TrainingRun:
         precision = nearest
     for problem in problems:
         show_problem(problem)
-    step = total(count.steps, count.convention._replace(unit="FLOPs"), "training")
-    flops = Fraction(step * amount, 1 if budget == "steps" else tokens(count.steps))
+    step = count._replace(convention=count.convention._replace(unit="FLOPs")).total("training")
+    flops = quotient(step * amount, 1 if budget == "steps" else count.tokens)
     return TrainingRun(flops, device, precision, devices, Fraction(utilisation, 100), hourly)
 
 
@@ -108,18 +110,19 @@ def _hourly(problems: list[Problem]) -> float:
 
 def show_plan(plan: TrainingRun) -> None:
     """Show FLOPs, time and price of a training run, and the formula of the time."""
-    hours = f"{fixed(plan.device_hours, 3)} h × {brief(plan.hourly)} USD"
+    hours = fill("{hours} h × {hourly} USD", hours=fixed(plan.device_hours, 3), hourly=brief(plan.hourly))
     figures = {
-        _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), f"{round(plan.flops):,}"),
-        _("Time"): (duration(plan.duration), f"{fixed(plan.duration, 0)} s"),
-        _("Price"): (f"{fixed(plan.price, 2)} USD", hours),
+        _("Training, FLOPs"): (scaled(plan.flops, "FLOPs"), grouped(nearest(plan.flops))),
+        _("Time"): (duration(plan.duration), fill("{seconds} s", seconds=fixed(plan.duration, 0))),
+        _("Price"): (fill("{price} USD", price=fixed(plan.price, 2)), hours),
     }
     with st.container(horizontal=True):
         for label, (figure, exact) in figures.items():
             show_metric(label, figure, exact, least=230)
     peak = plan.device.peak[plan.precision]
     formula, numbers = time_formula(plan.flops, peak, plan.utilisation, plan.devices)
-    st.latex(rf"t = {formula} = {numbers} = {latex_scientific(plan.duration)}\ \text{{s}}")
+    written = {"formula": formula, "numbers": numbers, "seconds": on_paper(plan.duration)}
+    live.markdown(fill(r"$\displaystyle t = {formula}$ = {numbers} = {seconds} s", **written))
     message = _(
         "F: FLOPs, as stated above. n: devices. R: peak for dense matrix products, {peak}; memory"
         " bandwidth {bandwidth}. u: utilisation, the fraction of the peak that is reached. "

@@ -15,10 +15,11 @@ from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.model_refs import FIELDS, ModelRef, item_of, values_of
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
+from bertcalc.forward.live_steps import live_steps
 from bertcalc.forward.outputs import Call, possible, run
-from bertcalc.forward.walk import parameters_up_to, walk
-from bertcalc.live.live_formulas import live_reading, live_size, with_formula
-from bertcalc.model.formula import shape_letters, symbolic_model, symbolic_steps
+from bertcalc.forward.walk import walk
+from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.model.formula import shape_letters, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.steps import Batch, Step
@@ -35,13 +36,14 @@ from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
 from pages.ui.compute.forward import show_figures, show_parts
 from pages.ui.diagnosis.terms_view import show_in_short
-from pages.ui.lecture import drawing
+from pages.ui.shell import live
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import colors
 from pages.ui.walk.picture import show_place
 from pages.ui.walk.walk_steps import show_heads
+from pages.ui.widgets import drawing
 from pages.ui.widgets.bars import draw_bars, draw_proportions, parameter_bars
 from pages.ui.widgets.live_formula import show_formula, show_node_formula
 from pages.ui.widgets.metrics import show_metric
@@ -106,15 +108,11 @@ def _bars(choice: Choice, path: str) -> None:
 
 def _so_far(choice: Choice, path: str) -> None:
     """Draw the sum of parameters in the walk through the model, up to the end of a module."""
-    model, steps = choice.model, _steps(choice)
-    inside = [stop for stop in walk(steps) if f"{stop.name}.".startswith(f"{path}.")]
+    stops = walk(_steps(choice))
+    inside = [stop for stop in stops if f"{stop.name}.".startswith(f"{path}.")]
     if not inside:
         raise KeyError(path)
-    expression = parameters_up_to(path, [symbolic.step for symbolic in symbolic_steps(model)])
-    sums = {
-        "so_far": with_formula(inside[-1].so_far, expression, model.config.shared()),
-        "total": live_reading(Model.num_parameters, model),
-    }
+    sums = {"so_far": inside[-1].so_far, "total": stops[-1].so_far}
     said = drawing.box("said", text=fill(_("So far {so_far:,} of {total:,}"), **sums))
     filled = drawing.box("filled", style={"--so-far": sums["so_far"], "--total": sums["total"]})
     drawing.draw(drawing.box("so-far", said, drawing.box("track", filled, **_HIDDEN)), f"so-far {path}")
@@ -233,7 +231,8 @@ def _explain(comparison: Comparison, *, changing: bool = False) -> None:
 def _compute(choice: Choice) -> None:
     """Draw the FLOPs of a forward pass and of a training step, and the parts of the forward pass."""
     call = _call(choice)
-    count = Count(choice, call, PYTORCH, _steps(choice))
+    count = Count(choice, call, PYTORCH, run(choice.model, call))
+    live.note_sizes(count.sizes)
     show_figures(count)
     show_parts(count, "lecture compute")
 
@@ -254,7 +253,7 @@ _MOST_CHECKS = 4  # the first ones, which are of the whole model
 
 
 def _steps(choice: Choice) -> list[Step]:
-    return run(choice.model, _call(choice))
+    return live_steps(choice.model, _call(choice))
 
 
 def _metric(label: str, value: str, below: str = "") -> None:

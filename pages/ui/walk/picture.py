@@ -12,7 +12,7 @@ from bertcalc import Config
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.walk_picture import picture
-from bertcalc.forward.walk import AFTER, Stop
+from bertcalc.forward.walk import Stop
 from bertcalc.live.live_formulas import live_size
 from bertcalc.model.modules import split_layer
 from bertcalc.teach.lessons import lesson
@@ -156,8 +156,7 @@ def _row_of(stop: Stop) -> tuple[str, int | str]:
 
 def _label(stop: Stop, config: Config) -> str:
     if stop.layers:
-        count = _layers(config) - (config.num_hidden_layers - stop.layers) if stop.key == AFTER else stop.layers
-        return fill(_("{count} × the same layer"), count=grouped(count))
+        return fill(_("{count} × the same layer"), count=grouped(stop.layers))
     if stop.key.endswith(".heads"):
         return fill(_("heads: {heads:,}"), heads=_heads(config))
     return _(lesson(stop).label)

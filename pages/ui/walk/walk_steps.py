@@ -1,7 +1,9 @@
 """The walk on the page Step by step: the choice of a stop, its lesson, its shapes, its formula, the heads."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from difflib import get_close_matches
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -10,10 +12,11 @@ import streamlit as st
 from bertcalc import Config, Module, build
 from bertcalc.config import absent
 from bertcalc.families import CLASSES
-from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.forward.walk import KerasRow, Stop, factors, in_layer, per_head, walk
-from bertcalc.live.live_formulas import with_formula, with_formulas
-from bertcalc.model.formula import Formula, shape_letters, symbolic_model, symbolic_steps
+from bertcalc.forward.live_steps import live_steps
+from bertcalc.forward.outputs import Call, attends
+from bertcalc.forward.walk import AFTER, KerasRow, Stop, factors, in_layer, per_head, walk
+from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula, with_formulas
+from bertcalc.model.formula import Formula, formula, in_numbers, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
 from bertcalc.model.steps import Batch
@@ -21,14 +24,16 @@ from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
 from bertcalc.text.amounts import whole
-from bertcalc.text.live_numbers import fill, grouped
+from bertcalc.text.live_numbers import between, fill, grouped, is_live, without_start
 from bertcalc.transformers4.version import RELATIVE_BOTH_WAYS
 from pages.ui.session.present_model import linked
-from pages.ui.shell import stepping
+from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import Fold, Number, Select
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
+from pages.ui.widgets import drawing
 from pages.ui.widgets.batch import present_batch
+from pages.ui.widgets.live_formula import show_formula
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
@@ -62,7 +67,8 @@ STEP = Select(
 
 
 def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
-    return walk(run(model, call_of(model, batch)), layer)
+    """The stops of the walk, live."""
+    return walk(live_steps(model, call_of(model, batch)), layer)
 
 
 def call_of(model: Model, batch: Batch) -> Call:
@@ -93,31 +99,44 @@ def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> s
     stop = stops[position]
     name = f"## {position + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
-    keras = _("Keras-style name: {keras}, row {number}").format(keras=row.keras, number=row.number)
-    return name if presenting() else f"{name}:small[{keras}]\n\n"
+    keras = fill(_("Keras-style name: {keras}, row {number}"), keras=row.keras, number=row.number)
+    return name if presenting() else fill("{name}:small[{keras}]\n\n", name=name, keras=keras)
 
 
 def show_progress(config: Config, stops: Sequence[Stop], position: int, layer: int) -> None:
     """Show how many parameters the walk has passed: in the layer, if the stop is in one, and in the model."""
     stop, last = stops[position], stops[-1]
+    bars = []
     if layer_now := in_layer(stops, position):
         alike = _("Layer {number:,} of {layers:,}, all alike: {so_far:,} of {total:,}")
         other = _("Layer {number:,} of {layers:,}, the first without one LayerNorm: {so_far:,} of {total:,}")
         place = alike if all(stop.alike for stop in stops) else other
-        place = place.format(number=layer + 1, layers=config.num_hidden_layers, **layer_now._asdict())
-        st.progress(layer_now.so_far / layer_now.total, place)
+        layers = live_sizes(config)["num_hidden_layers"]
+        text = fill(place, number=layer + 1, layers=layers, **layer_now._asdict())
+        bars.append(_progress(text, *layer_now))
     learned = _("So far {so_far:,} of {total:,} parameters, {parameters:,} of them in this step")
-    learned = learned.format(so_far=stop.so_far, total=last.so_far, parameters=stop.parameters)
-    st.progress(stop.so_far / last.so_far, learned)
+    learned = fill(learned, so_far=stop.so_far, total=last.so_far, parameters=stop.parameters)
+    bars.append(_progress(learned, stop.so_far, last.so_far))
+    drawing.draw(drawing.box("slim", *bars), "progress")
+
+
+def _progress(text: str, so_far: int, total: int) -> drawing.Box:
+    """A text, and below it a bar that is filled in proportion."""
+    filled = drawing.box("filled", style={"--so-far": so_far, "--total": total})
+    attributes: dict[str, Any] = {"role": "progressbar", "aria-label": text}
+    bar = drawing.box("track", filled, **attributes)
+    return drawing.box("so-far", drawing.box("said", text=text), bar)
 
 
 def show_question(question: Question, values: Mapping[str, str]) -> None:
     """Show a question with its answer; on the projector, the class answers first."""
-    asked, answer = f"**{_(question.question)}**", _(question.answer).format(**values)
+    asked, answer = f"**{_(question.question)}**", fill(_(question.answer), **values)
     if presenting():
         st.markdown(asked, help=answer)
     else:
-        st.info(f"{asked}  \n{answer}")
+        # A box of Streamlit's cannot hold live text.
+        with live.older(f"question-{question.keys[0]}") if is_live(answer) else nullcontext():
+            st.info(f"{asked}  \n{answer}")
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
@@ -126,7 +145,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     cells = []
     for row in rows:
         theirs, shape = ", ".join(stop.inside for stop in row.stops), unbroken(shape_text(row.shape))
-        counts = (f"{row.parameters:,}", f"{row.stops[-1].so_far:,}")
+        counts = (grouped(row.parameters), grouped(row.stops[-1].so_far))
         cells.append((f"{row.number}", row.keras, theirs, shape, *counts))
     show_rows(titles, cells, _("The whole forward pass"))
 
@@ -148,19 +167,20 @@ def show_heads(model: Model) -> None:
     show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
 
-def values_of(config: Config, stop: Stop, batch: Batch) -> dict[str, str]:
-    """The values that a lesson's text can contain."""
-    values: dict[str, object] = {
+def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
+    """The values that a lesson's text can contain, as live texts."""
+    config = model.config
+    values: dict[str, Any] = {
         **absent(type(config)),
-        **config.shared(),
+        **live_sizes(config),
         **batch._asdict(),
-        "attention_head_size": config.attention_head_size,
+        "attention_head_size": live_reading(lambda model: model.config.attention_head_size, model),
         "position_buckets": getattr(config, "distances", 0),  # DeBERTa's first version has no such field
         "layers": stop.layers,
         "parameters": stop.parameters,
         "probability": next((step.module.p for step in stop.steps if isinstance(step.module, Dropout)), 0.0),
     }
-    return {name: written(value) for name, value in values.items()}
+    return {name: grouped(value) if is_live(value) else written(value) for name, value in values.items()}
 
 
 def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
@@ -177,11 +197,16 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
-        (kind, model.bare(name).removeprefix(prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
+        (kind, _inside(name, model.prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
     titles = ("", _("Name"), _("In letters"), _("In numbers"))
     show_rows(titles, rows, _("Inputs, outputs and parameters"))
+
+
+def _inside(name: str, *starts: str) -> str:
+    """A name without these prefixes; the number of a layer in it is live."""
+    return reduce(without_start, starts, name)
 
 
 def _shapes(stop: Stop) -> list[tuple[str, Shape]]:
@@ -200,3 +225,16 @@ def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> li
         for name, shape in sizes.items()
     ]
     return [*lines, grouped(sum(map(prod, sizes.values())))]
+
+
+def show_stop_formula(model: Model, stop: Stop, layer: int, formulas: Sequence[Formula]) -> None:
+    """Show the parameters of a stop in letters and in numbers; ``formulas`` are those of its steps."""
+    letters, numbers = "{}", "{numbers}"
+    if stop.layers:
+        formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]
+        count = rf"\left(L - {layer + 1}\right)" if stop.key == AFTER else f"{stop.layers}"
+        letters, numbers = rf"{count} \cdot \left({{}}\right)", "{layers:,} · ({numbers})"
+    sizes = live_sizes(model.config)
+    filled = between(" + ", [in_numbers(term.expression, sizes) for term in formulas])
+    text = fill(f"= {numbers} = {{count:,}}", numbers=filled, layers=stop.layers, count=stop.parameters)
+    show_formula(letters.format(" + ".join(term.latex() for term in formulas)), text, "stop")

@@ -1,14 +1,12 @@
 """Formulas as the pages show them: with letters, with numbers, and the result."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from bertcalc import Config
-from bertcalc.forward.walk import Stop
-from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula
+from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula, in_numbers
 from bertcalc.model.model import Model
-from bertcalc.model.modules import split_layer
 from bertcalc.text.digits import latex_number
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell.i18n import _
 
 
@@ -53,25 +51,11 @@ def _text_latex(text: str) -> str:
     return text
 
 
-def count_formula(formula: Formula, config: Config, count: int) -> str:
-    """LaTeX for a number of modules: letters = numbers = result, without repeating equal ones."""
-    return " = ".join(dict.fromkeys([formula.latex(), formula.latex(config), latex_number(count)]))
-
-
-def stop_formula(model: Model, stop: Stop, formulas: Sequence[Formula]) -> str:
-    """LaTeX for the parameters of a stop of the walk; ``formulas`` are those of its steps."""
-    start, end = "", ""
-    if stop.layers:
-        formulas = [formula(model, path=split_layer(stop.steps[0].name)[0])]
-        start, end = rf"{stop.layers} \cdot (", ")"
-    letters = " + ".join(term.latex() for term in formulas)
-    numbers = " + ".join(term.latex(model.config) for term in formulas)
-    lines = [f"{start}{letters}{end}", f"{start}{numbers}{end}", latex_number(stop.parameters)]
-    return (
-        " = ".join(lines)
-        if _width("".join(lines)) < _HALF_LINE
-        else aligned([f"&{lines[0]}", *(f"&= {line}" for line in lines[1:])])
-    )
+def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> str:
+    """The text of a number of modules: its formula with numbers, and the result, if they differ."""
+    if not formula.expression.args:
+        return grouped(count)
+    return fill("{numbers} = {count:,}", numbers=in_numbers(formula.expression, sizes), count=count)
 
 
 # Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.

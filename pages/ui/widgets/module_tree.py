@@ -4,6 +4,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from types import MappingProxyType
 
+import streamlit as st
+
 from bertcalc.charts.colors import BACKGROUND
 from bertcalc.families import CLASSES
 from bertcalc.model.difference import ModuleChange
@@ -11,6 +13,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import PrintedLine, split_layer
 from bertcalc.model.totals import component_at
 from bertcalc.text import N_
+from bertcalc.text.live_numbers import fill, grouped, if_between, is_live, joined
+from pages.ui.shell import live
 from pages.ui.shell.controls import Select, Switch, view
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.theme import appearance, colors
@@ -38,6 +42,18 @@ def signs_of(changes: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
     return left, right
 
 
+def draw_tree(
+    tree: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False, number: int = 0
+) -> None:
+    """Draw the tree of ``tree_html``, live if the model is; ``number`` is that of a tree beside others."""
+    key = f"tree-{number}"
+    with st.container(key=key):
+        st.html(tree_html(tree, signs, counts=counts, folded=folded))
+    texts = [text for line in tree.lines() for text in _texts(line, counts=counts) if is_live(text)]
+    for at, text in enumerate(texts):
+        live.put(key, "text", at, text)
+
+
 def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
     """All lines, with the layers ``folded`` or not; with ``counts`` each line ends with the module's parameters.
 
@@ -56,10 +72,16 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 def count_text(line: PrintedLine) -> str:
     """The parameters of all copies of a module, and of one; tied tensors are named."""
-    parameters = line.module.num_parameters()
-    text = f"{parameters:,}" if line.copies == 1 else f"{line.copies * parameters:,} = {line.copies:,} × {parameters:,}"
-    tied = _("(tied: {names})").format(names=listed(line.module.tied))
-    return f"{text} {tied}" if line.module.tied else text
+    copies, one = line.copies, line.module.num_parameters()
+    several = fill("{all:,} = {copies:,} × {one:,}", all=copies * one, copies=copies, one=one)
+    text = if_between(1, copies, 1, grouped(one), several)
+    tied = _("(tied: {names})").format(names=listed(line.module.tied)) if line.module.tied else ""
+    return joined(" ", (text, tied))
+
+
+def _texts(line: PrintedLine, *, counts: bool) -> tuple[str, str]:
+    """The text of a line, and behind it the count, if any."""
+    return line.text, count_text(line) if counts and not line.closes else ""
 
 
 def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str:
@@ -69,6 +91,13 @@ def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str
     whole = line.module in (model, model.body())
     color = "" if whole else f' style="color: {colors()[component_at(model, path)]}"'
     before = f"<b>{sign}</b>" if sign else ""
-    after = f"<span>{escape(count_text(line))}</span>" if counts and not line.closes else ""
+    text, count = _texts(line, counts=counts)
+    code, after = _element("code", text), _element("span", count) if count else ""
     kind = "line" + (" marked" if sign else "") + (" end" if line.closes else "")
-    return f'class="{kind}"{color}>{before}<code>{escape(line.text)}</code>{after}'
+    return f'class="{kind}"{color}>{before}{code}{after}'
+
+
+def _element(tag: str, text: str) -> str:
+    """An element with a text; the page's program finds those of live texts by their class."""
+    start = f'{tag} class="live"' if is_live(text) else tag
+    return f"<{start}>{escape(text)}</{tag}>"

@@ -16,6 +16,7 @@ from bertcalc.explore.field_effects import Effect
 from bertcalc.export.cells import Shown
 from bertcalc.families.presets import PublishedCount
 from bertcalc.forward.outputs import Entry
+from bertcalc.live.live_formulas import live_sizes
 from bertcalc.model.difference import ModuleChange
 from bertcalc.model.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.model.inventory import inventory, named
@@ -27,13 +28,13 @@ from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.text import N_, written
 from bertcalc.text.digits import fixed, signed_count, size
-from bertcalc.text.live_numbers import LiveText, between, grouped, is_live
+from bertcalc.text.live_numbers import LiveText, between, fill, grouped, is_live
 from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import draw_frame, note, shown_elements
-from pages.ui.widgets.formulas import count_formula
+from pages.ui.widgets.formulas import count_in_numbers
 from pages.ui.widgets.numbers import percent, text_width, unbroken
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
@@ -119,16 +120,24 @@ def _ours(count: PublishedCount) -> int:
 
 
 def show_inventory(model: Model) -> None:
-    """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths."""
-    formulas = count_formulas(model)
+    """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths.
+
+    The numbers are live if the model is.
+    """
+    formulas, sizes = count_formulas(model), live_sizes(model.config)
     parts = {part.name: part for part in inventory(model)}
     parts[_("named dense")] = named(model, "dense")
-    counts = {
-        name: (f"${count_formula(formulas[part.name], model.config, part.modules)}$", f"{part.parameters:,}")
+    counts = [
+        (
+            name,
+            f"${formulas[part.name].latex()}$",
+            count_in_numbers(formulas[part.name], sizes, part.modules),
+            grouped(part.parameters),
+        )
         for name, part in parts.items()
-    }
-    titles = (_("Modules"), _("How many"), _("Parameters"))
-    show_rows(titles, [(name, *cells) for name, cells in counts.items()], _("The modules of the model by kind"))
+    ]
+    titles = (_("Modules"), _("How many"), _("In numbers"), _("Parameters"))
+    show_rows(titles, counts, _("The modules of the model by kind"))
     if presenting():
         return
     rows = [(name, "  \n".join(f"`{path}`" for path in part.paths)) for name, part in parts.items()]
@@ -139,7 +148,7 @@ def show_module_differences(changes: Sequence[ModuleChange], before: str, after:
     """Show the modules that differ between two architectures, or that only one has."""
     difference = sum(change.parameters for change in changes)
     message = _("From {here} to {there}: {difference} parameters")
-    st.markdown(message.format(here=before, there=after, difference=signed_count(difference)))
+    live.markdown(fill(message, here=before, there=after, difference=signed_count(difference)))
     if changes:
         rows = [
             (
@@ -160,15 +169,18 @@ def _sign(change: ModuleChange) -> str:
 
 
 def _kind(module: Module | None) -> str:
-    return f"`{next(module.lines()).text.removesuffix('(')}`" if module else ""
+    if module is None:
+        return ""
+    line = next(module.lines())
+    return fill("`{text}`", text=module.kind if line.opens else line.text)
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
     """Show the parameters of each component and of all, and the shares."""
     bold = "**{}**".format
     whole = sum(totals.values())
-    total = bold(f"{whole:,}")
-    rows = [(_(component), f"{count:,}", percent(count, whole)) for component, count in totals.items()]
+    total = fill("**{whole:,}**", whole=whole)
+    rows = [(_(component), grouped(count), percent(count, whole)) for component, count in totals.items()]
     ends = [(bold(_("Total")), total, ""), (bold(_("Trainable (nothing is frozen)")), total, "")]
     show_rows((_("Component"), _("Parameters"), _("Share")), [*rows, *ends], _("Parameters of each component"))
 

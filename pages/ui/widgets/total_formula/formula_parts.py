@@ -28,7 +28,7 @@ Tips = dict[str, list[str]]
 _CLASSES = {"letter": "[A-Zα-ω]", "power": "[⁰¹²³⁴-⁹]", "sign": "[+−·]", "digit": "[^A-Zα-ω⁰¹²³⁴-⁹+−· ]+"}
 _DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLASSES.items()))
-_PLUS, _NEXT, _EQUALS = ["sign", "+"], ["between", "+"], ["between", "="]
+_PLUS, _NEXT, _EQUALS, _MINUS = ["sign", "+"], ["between", "+"], ["between", "="], ["sign", "−"]
 
 
 def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
@@ -87,6 +87,39 @@ def equation(letters: str, numbers: str, result: str) -> str:
     whole = fill("{letters} = {numbers}", letters=letters, numbers=numbers)
     same = len(leaves(numbers)) == 1
     return whole if same else fill("{whole} = {result}", whole=whole, result=result)
+
+
+def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, unit: str) -> dict[str, Any]:
+    """The data of the component for a sum: each term with letters, with numbers, and its colour; no tips."""
+    written, numbers = (between(" + ", [term[way] for term in terms]) for way in (0, 1))
+    whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", grouped(total)], ["name", f" {unit}"]]}
+    starts: list[list[Part]] = [[["letter", letter], _EQUALS], [_EQUALS]]
+    sums: list[list[Part]] = [[*_sum(terms, 0)], [*_sum(terms, 1), whole]]
+    return {
+        "label": fill(
+            f"{letter} = {{written}} = {{numbers}} = {{total:,}} {{unit}}",
+            written=written,
+            numbers=numbers,
+            total=total,
+            unit=unit,
+        ),
+        "lines": [
+            {"is": "line", "parts": [{"is": "start", "parts": start}, {"is": "sum", "parts": parts}]}
+            for start, parts in zip(starts, sums, strict=True)
+        ],
+        "tips": {},
+    }
+
+
+def _sum(terms: Sequence[tuple[str, str, str]], way: int) -> Iterator[Part]:
+    """The units of a sum, which a line can break between: each begins with a sign."""
+    for at, term in enumerate(terms):
+        units: list[list[Part]] = [[_NEXT] if at else []]
+        for leaf in leaves(term[way]):
+            if leaf in (_PLUS, _MINUS) and len(units[-1]) > (units[-1][:1] == [_NEXT]):
+                units.append([])
+            units[-1].append(leaf)
+        yield from ({"is": "unit", "color": term[2], "parts": unit} for unit in units)
 
 
 class _TotalBuilder:

@@ -1,4 +1,4 @@
-// Draws boxes of a screen whose styles and texts the page's program can compute: see drawing.py.
+// Draws boxes of a page whose styles and texts the page's program can compute: see __init__.py.
 
 const roots = new WeakMap();
 

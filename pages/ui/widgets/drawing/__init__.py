@@ -1,4 +1,4 @@
-"""Drawings of a screen that move with the sliders: boxes whose style and text can be live."""
+"""Drawings of a page that move with the sliders: boxes whose style and text can be live."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,8 @@ from pages.ui.session.component import component
 from pages.ui.shell import live
 
 _DRAWING = component(
-    "bertcalc_drawing", "session/dom.js", "shell/live/parts.js", "lecture/drawing.css", "lecture/drawing.js"
+    "bertcalc_drawing",
+    *("session/dom.js", "shell/live/parts.js", "widgets/drawing/drawing.css", "widgets/drawing/drawing.js"),
 )
 Box = dict[str, Any]
 

@@ -1,0 +1,26 @@
+"""The steps of a forward pass with live shapes: what is read from them moves with the sliders.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.text.live_numbers import evaluated
+>>> table = live_steps(build(BertConfig()), Call())[2].tensors[0]
+>>> table.name, table.num_parameters(), evaluated(table.num_parameters().node, {"vocab_size": 100, "hidden_size": 8})
+('embeddings.word_embeddings.weight', 23440896, 800)
+"""
+
+from bertcalc.forward.outputs import Call, attends, run
+from bertcalc.live.live_formulas import with_formulas
+from bertcalc.model.formula import CALL_LETTERS, symbolic_steps
+from bertcalc.model.model import Model
+from bertcalc.model.steps import Step
+
+
+def live_steps(model: Model, call: Call) -> list[Step]:
+    """The steps of a call, with the formulas of its structure."""
+    letters = [symbolic.step for symbolic in symbolic_steps(model, cross=attends(model, call))]
+    steps: list[Step] = with_formulas(run(model, call), letters, {**model.config.shared(), **call_sizes(call)})
+    return steps
+
+
+def call_sizes(call: Call) -> dict[str, int]:
+    """The sizes of a call by the names of their letters; no encoder length without an encoder."""
+    return {field: size for field in CALL_LETTERS if (size := getattr(call, field)) is not None}

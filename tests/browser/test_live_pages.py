@@ -1,0 +1,92 @@
+"""Pages while a slider is held: their numbers are those of the model under the hand, before the server is asked."""
+
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertcalc import BertConfig, build
+from bertcalc.compute.flops import forward_flops, training_flops
+from bertcalc.families.presets import PRESETS
+from bertcalc.forward.walk import walk
+from bertcalc.model.freezing import Freezing
+from bertcalc.model.model import Model
+from bertcalc.model.trace import Sizes
+from tests.browser.conftest import Look
+from tests.browser.look import held, settled
+
+BASE = BertConfig()
+
+
+def metrics(page: Page) -> list[str]:
+    return page.get_by_test_id("stMetricValue").all_inner_texts()
+
+
+def opened(look: Look, link: str) -> Page:
+    page = look(link)
+    expect(page.get_by_test_id("stMain").get_by_role("heading").first).to_be_visible()
+    settled(page)
+    return page
+
+
+@pytest.mark.parametrize("preset", ["bert-base-uncased", "ModernBERT-base"])
+def test_the_forward_pass_of_compute(look: Look, preset: str) -> None:
+    page = opened(look, f"compute?preset={preset}&modules=true")
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        model = Model(replace(PRESETS[preset].config, num_hidden_layers=layers))
+        forward, training = forward_flops(model, 1, 128), training_flops(model, 1, 128)
+        assert layers != PRESETS[preset].config.num_hidden_layers
+        assert metrics(page) == [f"{forward:,}", f"{round(forward / 128):,}", f"{training:,}"]
+        assert f"{forward:,} FLOPs" in page.locator(".st-key-total-formula .formula").inner_text()
+        expect(page.get_by_test_id("stTable").get_by_role("cell", name=f"{forward:,}", exact=True)).to_be_visible()
+        copies = layers - 1 if preset == "ModernBERT-base" else layers  # its first layer has no LayerNorm
+        expect(page.get_by_test_id("stTable").get_by_text(f"{copies}\N{NO-BREAK SPACE}×").first).to_be_visible()
+
+
+def test_crossovers_and_conventions_of_compute(look: Look) -> None:
+    page = opened(look, "compute?compute=length")
+    with held(page, "hidden_size", 0.7) as hidden:
+        expect(page.get_by_text(f"= {2 * hidden + 3072:,}")).to_be_visible()
+    page = opened(look, "compute?compute=conventions")
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        kaplan = 6 * 12 * layers * 768**2 * 128
+        expect(page.get_by_test_id("stTable").get_by_role("cell", name=f"{kaplan:,}")).to_be_visible()
+
+
+def test_the_training_of_compute(look: Look) -> None:
+    page = opened(look, "compute?compute=time&steps=1000")
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        flops = 1000 * training_flops(build(replace(BASE, num_hidden_layers=layers)), 256, 512)
+        expect(page.get_by_test_id("stMetricDelta").first).to_have_text(f"{flops:,}")
+        seconds = flops / (8 * 125e12 * 0.4)
+        expect(page.get_by_test_id("stMetricDelta").nth(1)).to_have_text(f"{seconds:,.0f} s")
+
+
+def test_the_tree_and_its_counts(look: Look) -> None:
+    page = opened(look, "structure?counts=true")
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        model = build(replace(BASE, num_hidden_layers=layers))
+        assert "\n".join(page.locator(".tree code").all_inner_texts()) == f"{model}"
+        expect(page.locator(".tree span").first).to_have_text(f"{model.num_parameters():,}")
+        expect(page.get_by_text(f"= {layers:,} × 7,087,872")).to_be_visible()
+
+
+def test_what_is_frozen(look: Look) -> None:
+    page = opened(look, "structure?view=freezing&freeze_layers=3")
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        split = Freezing(layers=3).split(build(replace(BASE, num_hidden_layers=layers)))
+        assert metrics(page) == [f"{count:,}" for count in (*split, split.total)]
+
+
+def test_a_step_of_the_walk(look: Look) -> None:
+    page = opened(look, "layers?step=encoder.layer.after&rows=true")
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        stops = walk(build(replace(BASE, num_hidden_layers=layers)).run(Sizes(1, 128)))
+        (stop,) = (stop for stop in stops if stop.name == "encoder.layer.after")
+        said = f"So far {stop.so_far:,} of {stops[-1].so_far:,} parameters, {stop.parameters:,} of them in this step"
+        expect(page.get_by_text(said)).to_be_visible()
+        expect(page.get_by_text(f"{layers - 1} more layers like the opened one")).to_be_visible()
+        expect(page.get_by_text(f"encoder.layer.{layers - 1}.output.LayerNorm").first).to_be_visible()
+        rows = page.get_by_test_id("stTable").last
+        expect(rows.get_by_role("cell", name=f"{stop.parameters:,}", exact=True)).to_be_visible()
+        expect(rows.get_by_text(f"Transformer-1 ... Transformer-{layers - 1}")).to_be_visible()
