@@ -5,8 +5,8 @@ from itertools import islice
 import streamlit as st
 
 from bertcalc.explore.factor_formulas import total_growth
-from bertcalc.forward.live_steps import call_sizes
 from bertcalc.forward.outputs import problems
+from bertcalc.forward.step_formulas import call_sizes
 from bertcalc.forward.walk import keras_rows
 from bertcalc.teach.lessons import lesson, questions
 from bertcalc.text.live_numbers import fill

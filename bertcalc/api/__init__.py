@@ -131,6 +131,7 @@ class Model(core.Model):
             return self.changed(config, architecture)
         return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
 
+    @checked
     def interactive_page(self, url: str = "") -> str:
         """One HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in it.
 

@@ -253,6 +253,7 @@ METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a m
     **{name: {} for name in ("own_parameters", "named_parameters", "ties")},
     "formula": {"path": "encoder"},
     "explain": {"number": 3},
+    "interactive_page": {"url": "https://example.org"},
     "compare": {"other": LOADED, "quantity": "forward", "batch_size": 2, "sequence_length": 3},
     "replace": {"architecture": "BertModel", "add_pooling_layer": False, "vocab_size": 60, "hidden_act": "relu"},
 }

@@ -19,7 +19,7 @@ from bertcalc.discover.comparable import (
     read,
 )
 from bertcalc.explore.compare import PAIRS, Explanation
-from bertcalc.explore.live_figures import LiveCase, live_components, live_explanation, live_figure
+from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure
 from bertcalc.explore.model_refs import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, write
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.families import family_of

@@ -11,7 +11,7 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.discover.comparable import DiscoveredModel
 from bertcalc.explore.compare import Explanation, differing
-from bertcalc.explore.live_figures import LiveCase, live_shapes
+from bertcalc.explore.figure_formulas import LiveCase, live_shapes
 from bertcalc.explore.model_refs import FIELDS, model_of_preset, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import family_of

@@ -21,8 +21,8 @@ from bertcalc.compute.flops import (
     total,
 )
 from bertcalc.explore.factor_formulas import Side
-from bertcalc.forward.live_steps import call_sizes
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
+from bertcalc.forward.step_formulas import call_sizes
 from bertcalc.live.live_formulas import live_sizes, with_formula, with_formulas
 from bertcalc.model.formula import CALL_LETTERS, Formula, in_numbers
 from bertcalc.model.model import Model

@@ -15,8 +15,8 @@ from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.model_refs import FIELDS, ModelRef, item_of, values_of
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.forward.live_steps import live_steps
 from bertcalc.forward.outputs import Call, possible, run
+from bertcalc.forward.step_formulas import live_steps
 from bertcalc.forward.walk import walk
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.formula import shape_letters, symbolic_model

@@ -12,8 +12,8 @@ import streamlit as st
 from bertcalc import Config, Module, build
 from bertcalc.config import absent
 from bertcalc.families import CLASSES
-from bertcalc.forward.live_steps import live_steps
 from bertcalc.forward.outputs import Call, attends
+from bertcalc.forward.step_formulas import live_steps
 from bertcalc.forward.walk import AFTER, KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula, with_formulas
 from bertcalc.model.formula import Formula, formula, in_numbers, shape_letters, symbolic_model, symbolic_steps

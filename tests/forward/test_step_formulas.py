@@ -3,8 +3,8 @@
 import random
 from typing import Any
 
-from bertcalc.forward.live_steps import call_sizes, live_steps
 from bertcalc.forward.outputs import Call, run
+from bertcalc.forward.step_formulas import call_sizes, live_steps
 from bertcalc.forward.walk import Stop, keras_rows, walk
 from bertcalc.model.runnable import cannot_run
 from bertcalc.text.live_numbers import evaluated, node_of

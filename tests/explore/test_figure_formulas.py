@@ -6,7 +6,7 @@ import pytest
 
 from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.explore.compare import explain
-from bertcalc.explore.live_figures import LiveCase, live_components, live_explanation, live_figure, live_shapes
+from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure, live_shapes
 from bertcalc.explore.model_refs import model_of_preset
 from bertcalc.explore.quantities import QUANTITIES, Case, components
 from bertcalc.families import FAMILIES
