@@ -129,11 +129,12 @@ def test_the_family_is_complete_and_its_classes_are_the_real_ones(tree: Path) ->
 
 PAGES = """
 import json
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, without_marks
 
 def texts(page, **link):
     app = open_app(page, **link)
-    return [str(shown.value) for kind in ("title", "metric", "markdown", "error") for shown in app.get(kind)]
+    kinds = ("title", "metric", "markdown", "error")
+    return [without_marks(str(shown.value)) for kind in kinds for shown in app.get(kind)]
 
 print(json.dumps({
     "en": texts("file_size.py", preset="data2vec-text-base"),
