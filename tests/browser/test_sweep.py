@@ -157,6 +157,5 @@ def test_the_words_and_the_mark_move_in_the_hand(look: Look) -> None:
     expect(page.locator(".stVegaLiteChart").first).to_contain_text(f"L = {layers}: ")
     assert "num_hidden_layers" not in query(page)  # the server does not know yet
     page.mouse.up()
-    settled(page)
-    assert query(page)["num_hidden_layers"] == str(layers)
+    page.wait_for_url(f"**num_hidden_layers={layers}*")
     expect(page.get_by_text("Doubled to")).to_contain_text(f"{one:,} → {two:,} parameters")
