@@ -95,7 +95,7 @@ def test_memory_moves_in_the_hand(look: Look, view: str) -> None:
     assert "num_hidden_layers" not in query(page)  # the server does not know yet
     page.mouse.up()
     settled(page)
-    assert query(page)["num_hidden_layers"] == str(layers)
+    page.wait_for_url(f"**num_hidden_layers={layers}*")
     expect(figure).to_have_text(size(MOVING[view](model_of(layers))))
 
 
