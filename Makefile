@@ -52,6 +52,7 @@ benchmark: $(VENV)/dev $(VENV)/browser
 	$(VENV)/bin/python -m benchmarks.explore
 	$(VENV)/bin/python -m benchmarks.design
 	$(VENV)/bin/python -m benchmarks.browser
+	$(VENV)/bin/python -m benchmarks.drag
 	$(VENV)/bin/python -m benchmarks.hub
 	$(VENV)/bin/python -m benchmarks.load
 
