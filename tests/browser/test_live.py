@@ -15,6 +15,9 @@ import pages.ui.session.scale
 import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
 from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS, moved, stops
+from bertcalc.discover.results import size_steps
+from bertcalc.discover.results.components import live_count
+from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.factor_formulas import FOLLOWS, FigureGrowth, SizeGrowth, TermGrowth, piece_growths
 from bertcalc.families import CLASSES, build
 from bertcalc.families.presets import PRESETS
@@ -343,3 +346,18 @@ def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: 
                 assert text in (str(value), None)
                 compared += text is not None
     assert compared > 60
+
+
+@pytest.mark.parametrize("name", [("gpt2", "GPT2LMHeadModel"), ("llama", "LlamaForCausalLM"), ("t5", "T5Model")])
+def test_a_discovered_formula_is_the_same_in_the_browser(page: Page, name: tuple[str, str]) -> None:
+    discovery = shipped(*name)
+    assert discovery
+    rng = random.Random(7)
+    live_total = live_count(discovery.tensors, discovery.fields)
+    program = LiveProgram()
+    wanted = [program.add(live_total)]
+    for field in discovery.fields:
+        places = size_steps.stops(discovery, field, {})
+        sizes = {**discovery.fields, **size_steps.move_field(discovery, field, rng.choice(places), {})}
+        count = discovery.count(**{name: size for name, size in sizes.items() if size != discovery.fields[name]})
+        assert computed(page, program, sizes, wanted) == [str(count)]

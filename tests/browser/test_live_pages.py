@@ -12,8 +12,8 @@ from bertcalc.forward.walk import walk
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
-from tests.browser.conftest import Look
-from tests.browser.look import held, settled
+from tests.browser.conftest import Look, Open
+from tests.browser.look import boxes, held, hold, ready, settled, slider, total
 
 BASE = BertConfig()
 
@@ -90,3 +90,25 @@ def test_a_step_of_the_walk(look: Look) -> None:
         rows = page.get_by_test_id("stTable").last
         expect(rows.get_by_role("cell", name=f"{stop.parameters:,}", exact=True)).to_be_visible()
         expect(rows.get_by_text(f"Transformer-1 ... Transformer-{layers - 1}")).to_be_visible()
+
+
+def test_a_drag_sends_one_message_at_its_end(page: Page, visit: Open) -> None:
+    sent: list[int] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
+    visit()
+    ready(page)
+    before = len(sent)
+    shown = set()
+    layers = hold(page, "num_hidden_layers", 0.3)
+    (box,) = boxes(slider(page, "num_hidden_layers"))
+    for step in range(30):
+        page.mouse.move(box["x"] + (0.3 + 0.02 * step) * box["width"], box["y"] + box["height"] / 2)
+        shown.add(total(page).inner_text())
+    layers = int(slider(page, "num_hidden_layers").input_value())
+    assert len(shown) > 15
+    assert len(sent) == before
+    page.mouse.up()
+    page.wait_for_url(f"**num_hidden_layers={layers}*")
+    settled(page)
+    assert len(sent) == before + 1
+    expect(total(page)).to_have_text(f"{build(BertConfig(num_hidden_layers=layers)).num_parameters():,}")

@@ -282,7 +282,7 @@ class Field {
   }
 
   move(value) {
-    if (value === this.value) return;
+    if (value === this.value) return this.show(value); // at its stop, not between two
     this.moved = true;
     this.wrong(null);
     this.show(value);
