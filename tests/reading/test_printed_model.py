@@ -71,9 +71,9 @@ def test_noise_changes_nothing(case: Case, noise: Noise) -> None:
 @examples(8)
 def test_lines_that_a_terminal_broke_are_joined(case: Case, width: int) -> None:
     text = str(case.ours())
-    noisy = read_printed(wrapped(width)(text))
-    assert noisy.num_parameters == read_printed(text).num_parameters
-    assert noisy.agrees
+    noisy, plain = read_printed(wrapped(width)(text)), read_printed(text)
+    assert noisy.num_parameters == plain.num_parameters
+    assert noisy.agrees == plain.agrees
 
 
 def one_by_one(text: str) -> str:
