@@ -87,7 +87,7 @@ hold_first_message()
 take_turns(translator_of)
 app = App(
     "pages/main.py",
-    routes=[vega.ROUTE],
+    routes=[vega.route()],
     on_script_error=say_sorry,
     middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about), Middleware(Assets)],
     lifespan=lifespan,

@@ -19,7 +19,7 @@ STILL = {
 # From bert-base to bert-large: the field of each drag, its last value, and the number of frames.
 DRAGS = (("num_hidden_layers", 24, 12), ("hidden_size", 1024, 12))
 WIDTH, QUALITY = 960, 75
-MOVING, RESTING = 125, 700  # ms per frame: during a drag, and at its ends
+MOVING, RESTING = 90, 700  # ms per frame: during a drag, and at its ends
 CURSOR = ((0, 0), (0, 17), (4, 13), (7, 20), (10, 19), (7, 12), (12, 12))
 GRIP = 9  # px from the slider's end to the middle of its handle there
 
@@ -37,10 +37,10 @@ def drag(page: Page) -> Iterator[tuple[Image.Image, int]]:
             page.mouse.move(x, y)
             if not step:
                 page.mouse.down()
-            page.wait_for_timeout(300)  # the page usually follows sooner, but a machine may be busy
-            settled(page)
+            page.wait_for_timeout(100)  # the page follows in the next frame, but a machine may be busy
             yield seen(page, x, y), RESTING if step in (0, pictures) else MOVING
         page.mouse.up()
+        settled(page)
         expect(handle).to_have_value(f"{end}")
 
 

@@ -4,6 +4,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -25,4 +26,7 @@ def _serve(_request: Request) -> Response:
     return Response(script(), media_type="text/javascript", headers=headers)
 
 
-ROUTE = Route(f"/{ADDRESS}", _serve)
+def route() -> Route:
+    """The route of the script, below the server's base path if it has one."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return Route("/" + "/".join(filter(None, (base, ADDRESS))), _serve)

@@ -46,7 +46,8 @@ def test_what_a_real_model_lists_is_that_model(case: Case, row: Row, prefix: str
     text = "\n".join(row(prefix + name, tuple(tensor.shape)) for name, tensor in real.named_parameters())
     reading = bertcalc.read(text, "listing")
     assert sum(tensor.num_parameters() for tensor in reading.tensors) == real.num_parameters()
-    # With a size of 1, or equal sizes, most fields look alike; the second head of GPT2DoubleHeadsModel may have an activation's tensor.
+    # With a size of 1, or with equal sizes, most fields look alike; the second head of GPT2DoubleHeadsModel may have
+    # an activation's tensor.
     sizes = case.config.hidden_size, case.config.vocab_size
     if min(sizes) > 1 and len({*sizes}) > 1 and case.architecture != "GPT2DoubleHeadsModel":
         assert reading.agrees
