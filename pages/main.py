@@ -44,7 +44,7 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
         page.run()
     controls.write_link()
     follow(page.url_path, PAGES)
-    panel.say_drawn(page.url_path)
     live.show(sidebar.sizes(page.url_path))
+    panel.say_drawn(page.url_path)  # near the end: the browser then sends what it holds back, which ends this run
     dialog.show_if_asked(sidebar.choice())
     kept.show()

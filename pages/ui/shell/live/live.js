@@ -18,9 +18,16 @@ function update(data) {
     return;
   }
   for (const element of document.querySelectorAll(".without-value")) element.classList.remove("without-value");
-  if (page.ahead) return write();
+  if (page.ahead) write();
+  else show();
+}
+
+// Show what the server shows.
+function show() {
+  page.ahead = null;
+  if (!page.program) return;
   markOlder(false);
-  compute(data.sizes);
+  compute(page.data.sizes);
   compare();
   write();
 }
@@ -33,7 +40,7 @@ function listen() {
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });
-  window.addEventListener("bertcalc-settled", () => (page.ahead = null)); // the server has caught up
+  window.addEventListener("bertcalc-settled", () => page.ahead && show()); // the server has caught up
   // React writes the server's text again when it draws a part anew: not while a hand is ahead of the server.
   new MutationObserver(() => page.ahead && !page.frame && writeTexts()).observe(document.querySelector(".stApp"), {
     subtree: true,
