@@ -284,6 +284,7 @@ def held(page: Page, field: str, part: float) -> Iterator[int]:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), box["y"] + box["height"] / 2)
+    page.wait_for_timeout(200)  # some frames
     yield int(slider(page, field).input_value())
     page.mouse.up()
     page.wait_for_timeout(500)
