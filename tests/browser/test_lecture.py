@@ -285,6 +285,7 @@ _ON_BARS = """(chart) => {
 def test_the_numbers_of_a_screen_are_those_of_the_model_in_the_hand(look: Look) -> None:
     page = look("lecture?screen=all-layers")
     ready(page, 8)
+    expect(page.get_by_text("11 × the same layer").first).to_be_attached()
     layers = hold(page, "num_hidden_layers", 0.6)
     model = build(BertConfig(num_hidden_layers=layers))
     encoder = totals_by_component(model)["encoder"]

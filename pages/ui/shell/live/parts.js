@@ -2,8 +2,13 @@
 // its arguments belong to, and a function that draws it with what an argument is now.
 const parts = (window.bertcalcParts ??= new Map());
 
-function joinPart(key, run, draw) {
-  parts.set(key, { run, draw });
+function joinPart(key, owner, run, draw) {
+  parts.set(key, { owner, run, draw });
+}
+
+// A component that is drawn anew may have taken the place before the old one leaves.
+function leavePart(key, owner) {
+  if (parts.get(key)?.owner === owner) parts.delete(key);
 }
 
 // Data in which each live text is what it is now.

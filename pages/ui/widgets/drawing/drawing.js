@@ -8,9 +8,9 @@ export default function ({ data, parentElement }) {
     parentElement.append(roots.get(parentElement));
   }
   const draw = (value) => roots.get(parentElement).replaceChildren(built(presentData(data.drawing, value)));
-  joinPart(data.key, data.run, draw);
+  joinPart(data.key, parentElement, data.run, draw);
   draw(() => null);
-  return () => parts.delete(data.key);
+  return () => leavePart(data.key, parentElement);
 }
 
 function built({ style, parts: inside, ...attributes }) {

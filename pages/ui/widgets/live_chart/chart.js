@@ -31,7 +31,7 @@ class Chart {
     this.choose = choose;
     this.data = data;
     this.rows = rowsOf(data.columns);
-    joinPart(data.key, data.run, (value) => this.draw(value));
+    joinPart(data.key, this, data.run, (value) => this.draw(value));
     const spec = JSON.stringify([data.spec, data.alt]);
     if (spec === this.spec) this.redraw();
     else {
@@ -83,7 +83,7 @@ class Chart {
 
   close() {
     this.spec = null;
-    parts.delete(this.data.key);
+    leavePart(this.data.key, this);
     this.made?.finalize();
   }
 }

@@ -5,10 +5,10 @@ const drawn = new WeakMap();
 export default function ({ data, parentElement }) {
   if (!drawn.has(parentElement)) drawn.set(parentElement, start(parentElement));
   const { draw } = drawn.get(parentElement);
-  joinPart(data.key, data.run, (value) => draw(presentData(data, value)));
+  joinPart(data.key, parentElement, data.run, (value) => draw(presentData(data, value)));
   draw(presentData(data, () => null));
   return () => {
-    parts.delete(data.key);
+    leavePart(data.key, parentElement);
     drawn.get(parentElement).stop();
     drawn.delete(parentElement);
   };
