@@ -38,7 +38,6 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     ready(page, 1)
     for name in ("Export", "Reset"):
         expect(page.get_by_role("button", name=name)).to_be_visible()
-    page.wait_for_timeout(1_000)  # a press while the first charts are being loaded can be lost: not mended yet
     for _press in range(5):  # quicker than pages are drawn
         page.keyboard.press("ArrowRight")
     ready(page, 6)
@@ -53,7 +52,6 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
     ready(page, 1, SECOND)
-    page.wait_for_timeout(1_000)  # as above
     for _press in range(2):
         page.keyboard.press("ArrowRight")
     ready(page, 3, SECOND)

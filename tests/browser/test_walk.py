@@ -16,7 +16,6 @@ def at(page: Page, step: str) -> None:
 def test_arrow_keys_walk_and_the_step_is_in_the_link(look: Look) -> None:
     page = look("layers?batch_size=2")
     at(page, "1 / 34 · token ids")
-    page.wait_for_timeout(1_000)  # a press while the first charts are being loaded can be lost: not mended yet
     for _press in range(5):  # quicker than pages are drawn
         page.keyboard.press("ArrowRight")
     at(page, "6 / 34 · position")

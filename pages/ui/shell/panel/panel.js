@@ -60,6 +60,7 @@ class Panel {
 
   next() {
     if (this.awaited !== null || !this.queue.length) return;
+    this.mendLink(false); // an event goes out with the address
     this.open.push(...this.queue.map((event) => ({ ...event, number: (sent += 1) })));
     this.queue = [];
     this.awaited = sent;

@@ -14,6 +14,7 @@ from pages.ui.shell.present import presenting
 
 _KEYS = component("bertcalc_stepping", "shell/stepping/stepping.js")
 _PLACE = "where steps go"
+_LAST = "the last step"  # from which name to which
 
 
 def listen(field: str, names: Sequence[str], drawn: str) -> None:
@@ -22,6 +23,8 @@ def listen(field: str, names: Sequence[str], drawn: str) -> None:
     On the projector the keys of a presenter's remote control (Page Up, Page Down) do so too; elsewhere they scroll.
     """
     st.session_state[_PLACE] = (field, list(names), drawn)
+    if st.session_state.get(_LAST, (None, drawn))[1] != drawn:
+        del st.session_state[_LAST]  # the reader has chosen another one since
     _KEYS(key="stepping", data={"remote": presenting(), "drawn": drawn})
 
 
@@ -32,9 +35,17 @@ def button(label: str, name: str, by: int, *, end: bool) -> None:
 
 
 def go(by: int) -> None:
-    """Go ``by`` steps from the control's present value, which may not be drawn yet: keys can outrun the page."""
-    if _PLACE in st.session_state:
-        field, names, drawn = st.session_state[_PLACE]
-        present = st.session_state.get(field)
-        position = names.index(present if present in names else drawn) + by
-        set_values({field: names[min(max(position, 0), len(names) - 1)]})
+    """Go ``by`` steps from the control's present value, which may not be drawn yet: keys can outrun the page.
+
+    A browser that has not drawn the last step yet sends the value before it again (Streamlit 1.67).
+    """
+    if _PLACE not in st.session_state:
+        return
+    field, names, drawn = st.session_state[_PLACE]
+    present = st.session_state.get(field)
+    if present in (last := st.session_state.get(_LAST, ())):
+        present = last[1]
+    present = present if present in names else drawn
+    goal = names[min(max(names.index(present) + by, 0), len(names) - 1)]
+    st.session_state[_LAST] = (present, goal)
+    set_values({field: goal})
