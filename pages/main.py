@@ -25,12 +25,12 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     link.check(before_rerun=navigation)
     controls.begin()
     shown.begin()
-    live.begin()
     frame = st.sidebar.container(key="frame", horizontal=True)
     with frame:
         choose_language()
         dialog.offer()
     page = navigation()
+    live.begin(moves=PAGES[page.url_path].follows_sliders)
     present_model.begin(page.url_path, *screens.where(page.url_path))
     present_model.write_link(page.url_path)
     with frame:

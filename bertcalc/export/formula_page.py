@@ -68,7 +68,7 @@ def _page_data(model: Model, colors: Mapping[Component, str], _: Translate) -> d
     highest = largest([bar.parameters for bar in bars])
     return {
         "sizes": {field: value for field, value in model.config.shared().items() if is_int(value)},
-        "sliders": [_slider(model, field, _) for field in SLIDERS if _moves(model, field)],
+        "sliders": [slider for field in SLIDERS if len((slider := _slider(model, field, _))["stops"]) > 1],
         "total": program.add(grouped(total)),
         "change": program.add(change),
         "formula": [program.add(line) for line in _formula(model, total)],
@@ -87,20 +87,19 @@ def _page_data(model: Model, colors: Mapping[Component, str], _: Translate) -> d
     }
 
 
-def _moves(model: Model, field: str) -> bool:
-    """Whether a slider moves anything that no other slider moves: heads only follow the hidden size here."""
-    return model.config.has(field) and field != "num_attention_heads"
-
-
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
-    """A slider: its stops at which the formula holds, and the sizes that follow it at each."""
+    """A slider: its stops at which the formula holds, and the sizes that follow it at each.
+
+    Heads have none: here they only follow the hidden size.
+    """
     config = model.config
-    held = [stop for stop in stops(config, field) if alike(config, field, stop)]
+    is_moved = config.has(field) and field != "num_attention_heads"
+    possible = [stop for stop in stops(config, field) if alike(config, field, stop)] if is_moved else []
     return {
         "field": field,
         "label": f"{_(WORDS[field])} {EVERY_LETTER[field]}",
-        "stops": held,
-        "followers": [followers(config, field, stop) for stop in held],
+        "stops": possible,
+        "followers": [followers(config, field, stop) for stop in possible],
     }
 
 

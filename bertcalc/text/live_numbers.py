@@ -121,7 +121,7 @@ def live(value: Any, node: Any) -> Any:
     if not isinstance(node, LiveNode):
         return value
     if isinstance(value, tuple):
-        elements = (live(element, LiveNode("element", (node, at))) for at, element in enumerate(value))
+        elements = [live(element, LiveNode("element", (node, at))) for at, element in enumerate(value)]
         return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
     for kind, live_kind in _KINDS.items():
         if isinstance(value, kind) and not isinstance(value, bool):
@@ -137,7 +137,13 @@ def node_of(value: Any) -> Any:
     """The node of a live value; a tuple or list of them as a tuple of nodes; any other value is a constant."""
     if isinstance(value, Live):
         return value.node
-    return tuple(map(node_of, value)) if isinstance(value, tuple | list) else value
+    return _mapped(node_of, value) if isinstance(value, tuple | list) else value
+
+
+def _mapped(function: Callable[[Any], Any], values: Any) -> Any:
+    """A tuple of the function's results; a named tuple of the same kind."""
+    results = map(function, values)
+    return type(values)(*results) if hasattr(values, "_fields") else tuple(results)
 
 
 def is_live(value: object) -> bool:
@@ -409,10 +415,8 @@ def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
     known: dict[int, Any] = {}
 
     def held(node: Any) -> Any:
-        if type(node) is tuple:
-            return tuple(map(held, node))
         if not isinstance(node, LiveNode):
-            return node
+            return _mapped(held, node) if isinstance(node, tuple) else node
         if node.operation == "field":
             return sizes.get(node.arguments[0], node)
         if id(node) not in known:
@@ -430,10 +434,8 @@ class _Evaluation:
         self._values: dict[int, Any] = {}
 
     def of(self, node: Any) -> Any:
-        if type(node) is tuple:
-            return tuple(map(self.of, node))
         if not isinstance(node, LiveNode):
-            return node
+            return _mapped(self.of, node) if isinstance(node, tuple) else node
         if node.operation == "field":
             return self._sizes[node.arguments[0]]
         if id(node) not in self._values:

@@ -1,14 +1,22 @@
 """What a page says of its live numbers to the browser."""
 
+import json
 import re
+from collections.abc import Callable
+from fractions import Fraction
 from html import unescape
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.text.live_numbers import LiveNode, LiveText, between, live
+from bertcalc.explore.factor_formulas import FigureGrowth, SizeGrowth, TermGrowth
+from bertcalc.text.live_numbers import LiveNode, LiveText, OutsideError, between, evaluated, live
+from pages.ui.parameters.answer import SentencePart
 from pages.ui.shell.live import marked
 from tests.pages.apptest import component, move, open_app
+from tests.pages.test_take import PAGES
 
 TEXTS = st.text("<>&;'\"/ab *", max_size=20)
 
@@ -33,3 +41,65 @@ def test_the_program_of_a_page_expects_the_texts_that_the_page_shows() -> None:
     assert {str(app.metric[0].value), str(app.metric[0].delta)} <= texts
     assert data["sizes"]["num_hidden_layers"] == 13
     assert len(data["operations"]) < 1_000
+
+
+def _growth(before: int, after: int, terms: Any, sizes: Any) -> FigureGrowth:
+    return FigureGrowth(
+        before, after, tuple(TermGrowth(*term) for term in terms), tuple(SizeGrowth(*one) for one in sizes)
+    )
+
+
+# The kinds of tuples that functions take: JSON has lists.
+KINDS: dict[str, Callable[..., tuple[Any, ...]]] = {
+    "growth_words": lambda growth, *words: (_growth(*growth), *words),
+    "change_words": lambda parts, messages: (tuple(SentencePart(*part) for part in parts), messages),
+}
+
+
+def computed(operations: list[list[Any]], sizes: dict[str, int]) -> list[Any]:
+    """The results of a program as a browser computes them, with Python's own functions."""
+    results: list[Any] = []
+
+    def value(argument: Any) -> Any:
+        if not isinstance(argument, list):
+            return argument
+        kind, *rest = argument
+        if isinstance(kind, int):
+            return results[kind]
+        match kind, rest:
+            case "i", [digits]:
+                return int(digits)
+            case "q", [top, below]:
+                return Fraction(int(top), int(below))
+            case "f", [number]:
+                return number
+        return tuple(map(value, rest))
+
+    for operation, *arguments in operations:
+        kinds: Callable[..., tuple[Any, ...]] = KINDS.get(operation, lambda *values: values)
+        node = LiveNode(operation, kinds(*map(value, arguments)))
+        try:
+            results.append(evaluated(node, sizes))
+        except OutsideError:
+            results.append(None)
+    return results
+
+
+TEXT = json.dumps({"model_type": "bert", "hidden_size": 1024, "num_attention_heads": 16, "intermediate_size": 4096})
+LINKS = [
+    *PAGES,
+    ("bring.py", {"text": TEXT}),
+    ("bring.py", {"text": json.dumps({"model_type": "llama", "num_hidden_layers": 2})}),
+    ("", {"preset": "EuroBERT-210m", "open": "encoder.layer.*"}),
+    ("compute.py", {"preset": "ModernBERT-base", "num_hidden_layers": "7"}),
+    ("memory.py", {"memory": "training", "preset": "albert-base-v2"}),
+    ("structure.py", {"preset": "gpt2", "architecture": "GPT2LMHeadModel", "lang": "zh"}),
+    ("compare.py", {"compare": "table", "preset": "electra-small-discriminator"}),
+]
+
+
+@pytest.mark.parametrize(("page", "link"), LINKS)
+def test_what_the_server_writes_is_what_its_program_computes(page: str, link: dict[str, str]) -> None:
+    data = component(open_app(page, **link), "bertcalc_live")
+    results = computed(data["operations"], data["sizes"])
+    assert [results[at] for at, _text in data["expected"]] == [text for _at, text in data["expected"]]

@@ -22,20 +22,21 @@ _LONGEST = 300  # characters of a reported mismatch
 
 
 class _Page:
-    """The live values of a run."""
+    """The live values of a run; none on a page that the sliders do not move."""
 
-    def __init__(self, run: int) -> None:
-        self.run = run
+    def __init__(self, *, moves: bool) -> None:
+        self.moves = moves
         self.program = LiveProgram()
         self.places: list[dict[str, Any]] = []
+        self.containers = 0
         self.expected: dict[int, str] = {}
         self.sizes: dict[str, int] = {}
 
 
-def begin() -> None:
-    """Forget the last run's values."""
-    last: _Page | None = st.session_state.get("live page")
-    st.session_state["live page"] = _Page(last.run + 1 if last else 1)
+def begin(*, moves: bool = True) -> None:
+    """Begin a run, of a page that ``moves`` with the sliders or does not."""
+    st.session_state["live run"] = run_number() + 1
+    st.session_state["live page"] = _Page(moves=moves)
 
 
 def _page() -> _Page:
@@ -46,10 +47,10 @@ def _page() -> _Page:
 
 
 def argument(value: Any) -> Any:
-    """The argument of the page's program that computes a value; None if the value is not live."""
-    if not isinstance(value, Live):
-        return None
+    """The argument of the page's program that computes a value; None if the value does not move."""
     page = _page()
+    if not (page.moves and isinstance(value, Live)):
+        return None
     place = page.program.add(value)
     if isinstance(value, LiveText):
         page.expected[place[0]] = str(value)
@@ -59,29 +60,31 @@ def argument(value: Any) -> Any:
 def with_arguments(data: Any) -> Any:
     """The data of a component, in which each live text has its argument beside it."""
     if isinstance(data, Live):
-        return {"text": str(data), "live": argument(data)}
+        return {"text": str(data), "live": place} if (place := argument(data)) else str(data)
     if isinstance(data, Mapping):
         return {name: with_arguments(value) for name, value in data.items()}
     return [*map(with_arguments, data)] if isinstance(data, list | tuple) else data
 
 
-def run() -> int:
+def run_number() -> int:
     """The number of this run, which a component sends with its arguments: they belong to this run's program."""
-    return _page().run
+    number: int = st.session_state.get("live run", 0)
+    return number
 
 
 def note_sizes(sizes: Mapping[str, int]) -> None:
-    """Say the sizes of the page's call, such as batch_size, which no slider of the model moves."""
+    """Record the sizes of the page's call, such as batch_size, which no slider of the model moves."""
     _page().sizes.update(sizes)
 
 
 def key() -> str:
     """A key for the next container of live text."""
-    return f"live-{len(_page().places)}"
+    _page().containers += 1
+    return f"live-{_page().containers}"
 
 
 def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
-    """Say that a text is in a container with a key: in text node ``node`` of element ``at`` of a role (see live.js)."""
+    """Record that a text is in a container with a key: in text node ``node`` of element ``at`` of a role (live.js)."""
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
@@ -166,11 +169,9 @@ def show(sizes: Mapping[str, int]) -> None:
     page = _page()
     expected = [[at, text] for at, text in page.expected.items()]
     data = {"operations": page.program.operations, "places": page.places, "expected": expected}
-    _LIVE(
-        key="live",
-        data={"run": page.run, "sizes": {**page.sizes, **sizes}, **data},
-        on_mismatch_change=_log_mismatch,
-    )
+    sizes = {**page.sizes, **sizes}
+    _LIVE(key="live", data={"run": run_number(), "sizes": sizes, **data}, on_mismatch_change=_log_mismatch)
+    del st.session_state["live page"]
 
 
 def _log_mismatch() -> None:

@@ -42,11 +42,11 @@ function listen() {
   });
   window.addEventListener("bertcalc-settled", () => page.ahead && show()); // the server has caught up
   // React writes the server's text again when it draws a part anew: not while a hand is ahead of the server.
-  new MutationObserver(() => page.ahead && !page.frame && writeTexts()).observe(document.querySelector(".stApp"), {
-    subtree: true,
-    childList: true,
-    characterData: true,
+  const isReacts = ({ target }) => !(target.parentElement ?? target).closest(".stVegaLiteChart, .panel");
+  page.observer = new MutationObserver((changes) => {
+    if (page.ahead && !page.frame && changes.some(isReacts)) writeTexts();
   });
+  page.observer.observe(document.querySelector(".stApp"), { subtree: true, childList: true, characterData: true });
 }
 
 // What does not move with the sliders is visibly older while they are ahead of the server.
@@ -59,7 +59,7 @@ function compute(sizes) {
   page.program.run({ ...page.data.sizes, ...sizes });
 }
 
-// What Python wrote is what the browser computes; anything else is a fault of ours.
+// What Python wrote is what the browser computes; anything else is a bug.
 function compare() {
   for (const [at, text] of page.data.expected) {
     const computed = page.program.value([at]);
@@ -92,13 +92,19 @@ function write() {
 }
 
 function writeTexts() {
-  for (const { key, role, at, value, node } of page.data.places) {
-    const element = document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
+  for (const place of page.data.places) {
+    const { role, at, value, node } = place;
+    if (!place.element?.isConnected) place.element = elementOf(place);
+    const { element } = place;
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
     if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : (node ?? 0));
   }
+  page.observer.takeRecords(); // these changes are ours
 }
+
+const elementOf = ({ key, role, at }) =>
+  document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
 
 // The text node number ``at`` of an element, of those that have more than spaces.
 function writeText(element, text, at) {

@@ -90,6 +90,11 @@ class Panel {
     this.awaited = null;
     this.next();
     this.fields.forEach((field) => field.catchUp());
+    this.settle();
+  }
+
+  // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
+  settle() {
     const moving = [...this.fields.values()].some(({ moved }) => moved);
     if (this.awaited === null && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
@@ -224,6 +229,7 @@ class Field {
     range.addEventListener("pointercancel", () => {
       this.move(this.before); // a finger that moved up or down scrolls the page
       this.moved = this.held = false;
+      this.panel.settle();
     });
     range.addEventListener("input", () => this.move(this.nearest(Number(range.value))));
     range.addEventListener("change", () => this.letGo());

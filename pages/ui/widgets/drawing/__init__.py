@@ -19,4 +19,4 @@ def box(kind: str, *parts: Box, style: Mapping[str, object] | None = None, **att
 
 
 def draw(drawing: Box, key: str) -> None:
-    _DRAWING(data={"key": key, "run": live.run(), "drawing": live.with_arguments(drawing)}, key=key)
+    _DRAWING(data={"key": key, "run": live.run_number(), "drawing": live.with_arguments(drawing)}, key=key)

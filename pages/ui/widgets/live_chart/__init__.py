@@ -35,7 +35,7 @@ def draw_live_chart(
     parts = [spec, *spec.get("layer", [])] if on_select else []
     data = {
         "key": key,
-        "run": live.run(),
+        "run": live.run_number(),
         "vega": ADDRESS,
         "spec": drawn,
         "alt": alt,

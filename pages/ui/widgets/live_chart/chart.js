@@ -1,4 +1,4 @@
-// A Vega-Lite chart whose data the page's program can compute: Streamlit's own chart gives nobody its view.
+// A Vega-Lite chart whose data the page's program can compute: Streamlit's own chart does not expose its view.
 
 const charts = new WeakMap();
 const ROWS = "empty"; // Altair's name for the data of a chart that it got without data
@@ -31,7 +31,8 @@ class Chart {
     this.choose = choose;
     this.data = data;
     this.rows = rowsOf(data.columns);
-    joinPart(data.key, this, data.run, (value) => this.draw(value));
+    if (Object.keys(data.live).length) joinPart(data.key, this, data.run, (value) => this.draw(value));
+    else leavePart(data.key, this);
     const spec = JSON.stringify([data.spec, data.alt]);
     if (spec === this.spec) this.redraw();
     else {

@@ -28,4 +28,4 @@ def show_part_formula(model: Model, path: str, count: int, color: str = "") -> N
 
 def draw_formula(data: dict[str, Any], key: str = "total-formula") -> None:
     """Draw a formula from its parts (see formula_parts.py)."""
-    _component(data={"key": key, "run": live.run(), **live.with_arguments(data)}, key=key)
+    _component(data={"key": key, "run": live.run_number(), **live.with_arguments(data)}, key=key)
