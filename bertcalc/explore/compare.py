@@ -82,8 +82,7 @@ class FieldChange(NamedTuple):
             return N_("without segment types"), {}
         if field in COUNTED_PHRASES:
             growth = after - before
-            phrases = COUNTED_PHRASES[field][2 * (growth < 0) :]
-            return phrases[abs(growth) > 1], {"count": f"{abs(growth):,}"}
+            return _counted_phrase(COUNTED_PHRASES[field], growth), {"count": f"{abs(growth):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
         if field == "architecture" and not alone:
@@ -102,7 +101,11 @@ class FieldChange(NamedTuple):
 def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
     """The phrase for a change of a number: one more, several more, one fewer, several fewer; empty for no change."""
     growth = after - before
-    return phrases[2 * (growth < 0) + (abs(growth) > 1)].format(count=f"{abs(growth):,}") if growth else ""
+    return _counted_phrase(phrases, growth).format(count=f"{abs(growth):,}") if growth else ""
+
+
+def _counted_phrase(phrases: Sequence[str], growth: int) -> str:
+    return phrases[2 * (growth < 0) + (abs(growth) > 1)]
 
 
 class PartChange(NamedTuple):

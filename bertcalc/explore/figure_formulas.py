@@ -9,22 +9,21 @@
 """
 
 from collections.abc import Collection, Iterator
-from functools import lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
-
-from sympy import sympify
 
 from bertcalc.config.fields import is_int
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import Attribution, Changes, Explanation, FieldChange, explain, path, shapes
+from bertcalc.explore.live_quantity_formulas import live_quantity
 from bertcalc.explore.model_refs import FIELDS
-from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case, components
-from bertcalc.live.live_formulas import live_reading, live_size, node_of_formula, with_formulas
+from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.live.live_formulas import live_reading, live_size, with_formulas
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.text.live_numbers import at_sizes, evaluated, live, staying, within
+from bertcalc.model.steps import BATCH
+from bertcalc.text.live_numbers import at_sizes
 
 _SIZES = [field for field in FIELDS if field in SLIDERS]
 
@@ -42,51 +41,29 @@ class LiveCase(NamedTuple):
 
 def live_figure(measure: str, side: LiveCase) -> int:
     """A quantity of a case that follows the sliders. Raises InputError if it is not known."""
-    case = side.case
-    number = QUANTITIES[measure].of(case)
     if not side.follows:
-        return number
-    if measure in PEAKS:
-        from bertcalc.memory.peak.live_peak_formulas import live_peak  # imports SymPy, which is slow
-
-        figure: Any = live_peak(case.model, PEAKS[measure](case.plan), case.batch_size, case.sequence_length).num_bytes
-    else:
-        formula = _formula(measure, case._replace(model=symbolic_model(case.model)))
-        figure = _with_formula(number, formula, side)
-    return cast(int, _held(figure, side))
-
-
-def _with_formula(number: int, formula: Any, side: LiveCase) -> int:
-    """A number with its formula; one whose formula is not known has no value at other sizes."""
-    values = side.case.model.config.shared()
-    node = node_of_formula(sympify(formula))
-    if evaluated(node, values) == number:
-        return cast(int, live(number, node))
-    return cast(int, within(number, tuple(staying(side.size(field)) for field in side.follows if field in values)))
-
-
-_formula = lru_cache(maxsize=256)(lambda measure, case: QUANTITIES[measure].of(case))
+        return QUANTITIES[measure].of(side.case)
+    return cast(int, _with_fixed_sizes(live_quantity(measure, side.case), side))
 
 
 def live_components(side: LiveCase) -> dict[Any, int]:
     """The parameters of each component of a case that follows the sliders."""
     model = side.case.model
     counts = with_formulas(components(model), components(symbolic_model(model)), model.config.shared())
-    return {component: _held(count, side) for component, count in counts.items()}
+    return {component: _with_fixed_sizes(count, side) for component, count in counts.items()}
 
 
 def live_shapes(side: LiveCase) -> dict[str, Shape]:
     """The shapes of a few important matrices of a model that follows the sliders."""
     read = live_reading(shapes, side.case.model) if side.follows else shapes(side.case.model)
-    return {name: tuple(_held(length, side) for length in shape) for name, shape in read.items()}
+    return {name: tuple(_with_fixed_sizes(length, side) for length in shape) for name, shape in read.items()}
 
 
-def _held(figure: Any, side: LiveCase) -> Any:
-    """A live number that follows only some of the sizes."""
+def _with_fixed_sizes(figure: Any, side: LiveCase) -> Any:
+    """A live number that follows only some of the sizes, and not those of the batch."""
     values = side.case.model.config.shared()
-    return at_sizes(
-        figure, {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
-    )
+    fixed = {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
+    return at_sizes(figure, {**fixed, **{size: getattr(side.case, size) for size in BATCH}})
 
 
 class _State(NamedTuple):
@@ -101,13 +78,13 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explana
     plain = explain(first.case, second.case, QUANTITIES[measure])
     if not first.follows | second.follows:
         return plain
-    said = {_fields(part.changes): part for part in plain.parts}
+    by_fields = {_fields(part.changes): part for part in plain.parts}
     states = [*_states(first, second)]
-    totals = [live_figure(measure, first), *(live_figure(measure, state.side) for state in states)]
-    totals[-1] = live_figure(measure, second)
+    sides = [first, *(state.side for state in states[:-1]), *([second] if states else [])]
+    totals = [live_figure(measure, side) for side in sides]
     parts = []
     for state, (before, after) in zip(states, pairwise(totals), strict=True):
-        part = said.get(_fields(state.changes))
+        part = by_fields.get(_fields(state.changes))
         changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state.changes))
         parts.append(Attribution(changes, after, after - before, part.moved if part else 0))
     return Explanation(totals[0], totals[-1], parts)

@@ -8,33 +8,37 @@
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, cast
+
+from sympy import sympify
 
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep
-from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.live.live_formulas import live_size, node_of_formula
 from bertcalc.memory.byte_formulas import live_modules
 from bertcalc.memory.held_formulas import held, staying_sizes
 from bertcalc.memory.peak.live_peak_formulas import live_peak
-from bertcalc.model.model import Model
+from bertcalc.model.formula import symbolic_model
 from bertcalc.model.steps import BATCH
-from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, within
+from bertcalc.text.live_numbers import FigureBound, LiveNode, evaluated, live, node_of, within
 
 
 def live_quantity(name: str, case: Case) -> int:
     """A quantity of a model whose batch and plan stay. Raises InputError as the quantity does."""
-    batch = case.batch_size, case.sequence_length
+    model, batch = case.model, (case.batch_size, case.sequence_length)
     if how := PEAKS.get(name):
-        return live_peak(case.model, how(case.plan), *batch).num_bytes
+        return live_peak(model, how(case.plan), *batch).num_bytes
+    number = QUANTITIES[name].of(case)
     if name == "activations":
-        modules = live_modules(case.model, case.plan, *batch)
-        return sum(modules.values()) if modules else held(0, case.model)
-    return live_reading(_figure, case.model, name, case)
+        modules = live_modules(model, case.plan, *batch)
+        return sum(modules.values()) if modules else held(number, model)
+    node = node_of_formula(sympify(_formula(name, case._replace(model=symbolic_model(model)))))
+    return cast(int, live(number, node)) if evaluated(node, model.config.shared()) == number else held(number, model)
 
 
-def _figure(model: Model, name: str, case: Case) -> int:
-    return QUANTITIES[name].of(case._replace(model=model))
+_formula = lru_cache(maxsize=256)(lambda name, case: QUANTITIES[name].of(case))
 
 
 def live_doubled(name: str, sweep: Sweep) -> int:

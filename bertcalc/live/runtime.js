@@ -216,7 +216,7 @@ function phraseOf([phrases, before, after]) {
 }
 
 // The sentence of the first page: see SentencePart in pages/ui/parameters/answer.py.
-function change_words(parts, messages) {
+function difference_sentence(parts, messages) {
   const [has, otherwise, same, more, inAll, whole, each, comma] = messages;
   const changed = parts.filter(([_phrases, before, after]) => before !== after);
   if (!changed.length) return "";
@@ -384,7 +384,7 @@ const OPERATIONS = {
   scaled,
   compact,
   growth_words,
-  change_words,
+  difference_sentence,
   counted_words,
   signed_share,
   widest,

@@ -189,7 +189,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "duration": lambda rng: (_exact(rng),),
     "decimal": lambda rng: (_exact(rng), 1),
     "on_paper": lambda rng: (_exact(rng),),
-    "change_words": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
+    "difference_sentence": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),
     "rounded_up": lambda rng: (_count(rng), 1 + _count(rng)),
     "place_of_largest": lambda rng: (tuple(rng.randrange(4) for _figure in range(1 + rng.randrange(5))),),
     "unbroken": lambda rng: (_text(rng),),

@@ -52,7 +52,7 @@ def _growth(before: int, after: int, terms: Any, sizes: Any) -> FigureGrowth:
 # The kinds of tuples that functions take: JSON has lists.
 KINDS: dict[str, Callable[..., tuple[Any, ...]]] = {
     "growth_words": lambda growth, *words: (_growth(*growth), *words),
-    "change_words": lambda parts, messages: (tuple(SentencePart(*part) for part in parts), messages),
+    "difference_sentence": lambda parts, messages: (tuple(SentencePart(*part) for part in parts), messages),
 }
 
 

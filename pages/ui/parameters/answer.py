@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sympy import Integer
 
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.compare import COST_ALIKE, COUNTED_PHRASES, Attribution, FieldChange, explain
+from bertcalc.explore.compare import COST_ALIKE, COUNTED_PHRASES, Attribution, FieldChange, counted_words, explain
 from bertcalc.explore.model_refs import FIELDS, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families import class_of, counterpart, family_of
@@ -44,13 +44,12 @@ class SentencePart(NamedTuple):
 
     @property
     def phrase(self) -> str:
-        growth = self.after - self.before
-        at = 0 if self.phrases[1:] == () else 2 * (growth < 0) + (abs(growth) > 1)
-        return self.phrases[at].format(count=f"{abs(growth):,}")
+        first, *others = self.phrases
+        return counted_words(self.phrases, self.before, self.after) if others else first
 
 
 @mirrored
-def change_words(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
+def difference_sentence(parts: tuple[SentencePart, ...], messages: tuple[str, ...]) -> str:
     """A sentence with the changes that make the largest difference, and the difference; empty without a change.
 
     ``messages`` are a sentence of counted changes, one of others, and those of ``_messages``.
@@ -133,7 +132,7 @@ def _start(choice: Choice, why: tuple[SentencePart, ...]) -> str:
     if preset == DEFAULT_PRESET:
         message = "" if class_of(architecture).task == "base" else _("As {architecture} it has {count:,}.")
         return message.format(architecture=architecture, count=count)
-    if changes := change_words(why, ("{changes}", "{changes}", *_messages())):
+    if changes := difference_sentence(why, ("{changes}", "{changes}", *_messages())):
         return _("{name} has {count:,}: {changes}.").format(name=name, count=count, changes=changes)
     return _("{name} has {count:,}.").format(name=name, count=count)
 
@@ -148,7 +147,7 @@ def _named_preset(choice: Choice) -> str:
 
 def _changed(parts: tuple[SentencePart, ...]) -> str:
     """A sentence with the fields that differ from the preset; empty if none does."""
-    return change_words(parts, (_("Yours has {changes}."), _("Yours: {changes}."), *_messages()))
+    return difference_sentence(parts, (_("Yours has {changes}."), _("Yours: {changes}."), *_messages()))
 
 
 def _messages() -> tuple[str, ...]:
