@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from textwrap import wrap
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -24,7 +23,7 @@ from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, halfway, in_lines, room_for_label, span, text_inside, widest
 from bertcalc.explore.quantities import QUANTITIES
-from bertcalc.text.live_numbers import fill, is_live, largest, smallest
+from bertcalc.text.live_numbers import fill, largest, smallest
 
 _MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
@@ -165,7 +164,7 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
     rows: list[dict[str, object]] = []
     for order, bar in enumerate(bars):
         letters = _LINE if step >= _TWO_LINES else 2 * _LINE
-        name = in_lines(bar.name, letters) if is_live(bar.name) else "\n".join(wrap(bar.name, letters))
+        name = in_lines(bar.name, letters)
         whole = {"name": name, "order": order, "shown": bar.shown}
         for kind, start, end, piece_name, filled, figures in bar.pieces:
             place = {"kind": kind, "start": start, "end": end, "middle": halfway(start, end)}

@@ -98,21 +98,7 @@ def either(narrow: object, wide: object) -> Any:
 
 
 def spec_of(chart: Any, height: Any, **look: Any) -> Spec:
-    """The Vega-Lite specification of a chart, without data and without padding.
-
-    Data that Altair itself puts into a layer become a pyarrow.Table here, so that Streamlit need not convert them in
-    every run.
-    """
-    import pyarrow as pa  # here, as Streamlit imports it only for the first table
-
-    spec = json_of(chart, height, **look)
-    datasets = spec.pop("datasets", {}).items()
-    spec["datasets"] = {name: pa.Table.from_pandas(pd.DataFrame(rows)) for name, rows in datasets}
-    return spec
-
-
-def json_of(chart: Any, height: Any, **look: Any) -> Spec:
-    """The Vega-Lite specification of a chart as plain JSON, without data and without padding."""
+    """The Vega-Lite specification of a chart without data and without padding."""
     padding = dict.fromkeys(("left", "top", "right", "bottom"), 0)
     spec: Spec = chart.properties(width="container", height=height, padding=padding, **look).to_dict()
     spec.pop("data", None)
@@ -164,9 +150,3 @@ def config_of(appearance: str) -> dict[str, Any]:
         "text": {"color": ink},
         "view": {"stroke": None},
     }
-
-
-def with_plain_data(spec: Mapping[str, Any]) -> Spec:
-    """A specification whose own data are plain JSON."""
-    datasets = spec.get("datasets", {}).items()
-    return {**spec, "datasets": {name: rows if isinstance(rows, list) else rows.to_pylist() for name, rows in datasets}}

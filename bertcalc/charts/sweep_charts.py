@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import altair as alt
 
-from bertcalc.charts.blocks import Spec, axis_look, either, having, json_of, short_expression, whole_number
+from bertcalc.charts.blocks import Spec, axis_look, either, having, short_expression, spec_of, whole_number
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
@@ -287,7 +287,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
         for look in ({"stroke": paper, "strokeWidth": 5, "color": paper}, {"color": ink})
     ]
     under = alt.layer(lines, rules, points, *texts, targets)
-    return json.dumps(json_of(alt.layer(under, *ends).resolve_scale(y="independent"), _HEIGHT))
+    return json.dumps(spec_of(alt.layer(under, *ends).resolve_scale(y="independent"), _HEIGHT))
 
 
 @lru_cache
@@ -336,7 +336,7 @@ def _equal_values(appearance: str, logs: bool) -> str:
         of(kind).mark_text(**bold, **look).encode(x=x, y=y)
         for kind, look in (("top", {"baseline": "bottom", "dy": -4}), ("right", {"align": "left", "dx": 5}))
     ]
-    return json.dumps(json_of(alt.layer(fills, lines, ring, cells, points, *labels, figure, *ends), _MAP_HEIGHT))
+    return json.dumps(spec_of(alt.layer(fills, lines, ring, cells, points, *labels, figure, *ends), _MAP_HEIGHT))
 
 
 def _axis(appearance: str, unit: Unit | None = None, *, logs: bool) -> Any:

@@ -1,8 +1,8 @@
 """Quantities as live numbers, of a model and of the one with a swept dimension doubled.
 
->>> from bertcalc import BertConfig
+>>> from bertcalc import BertConfig, build
 >>> from bertcalc.text.live_numbers import evaluated
->>> case = Case(Model(BertConfig()))
+>>> case = Case(build(BertConfig()))
 >>> evaluated(live_quantity("parameters", case).node, {**BertConfig().shared(), "num_hidden_layers": 24})
 194536704
 """

@@ -19,9 +19,9 @@ from typing import Any
 import bertcalc.live
 from bertcalc.config.fields import EVERY_LETTER, is_int
 from bertcalc.controls.stops import SLIDERS, WORDS, alike, followers, stops
-from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.live.live_formulas import live_reading, live_sizes
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.model.formula import FIELD_OF, component_terms, in_braces
+from bertcalc.model.formula import component_terms, filled
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import Component, breakdown
@@ -106,10 +106,8 @@ def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
 def _formula(model: Model, total: int) -> list[str]:
     """The lines of the formula: letters, numbers and the total."""
     texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
-    sizes = {field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)}
-    letters = "".join(dict.fromkeys("".join(texts)))
-    values = {letter: sizes[FIELD_OF[letter]] for letter in letters if letter in FIELD_OF}
-    numbers = between(" + ", (fill(in_braces(text), **values) for text in texts))
+    sizes = live_sizes(model.config)
+    numbers = between(" + ", (filled(text, sizes) for text in texts))
     return [f"N = {' + '.join(texts)}", fill("= {numbers}", numbers=numbers), fill("= {total:,}", total=total)]
 
 

@@ -15,7 +15,7 @@ large integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list
 from fractions import Fraction
 from typing import Any
 
-from bertcalc.text.live_numbers import Live, LiveNode, node_of
+from bertcalc.text.live_numbers import LiveNode, node_of
 
 _SAFE = 2**53  # integers up to this are exact in a browser's JSON
 
@@ -31,10 +31,6 @@ class LiveProgram:
     def add(self, value: Any) -> Any:
         """Add the operations of a value, and return it as an argument."""
         return self._argument(node_of(value))
-
-    def add_if_live(self, value: Any) -> Any:
-        """Add a live value; None for any other."""
-        return self.add(value) if isinstance(value, Live) else None
 
     def _argument(self, value: Any) -> Any:
         match value:

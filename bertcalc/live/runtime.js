@@ -1,13 +1,14 @@
 // Computes the programs of bertcalc/live/live_program.py: exact arithmetic on sizes, and the texts of
-// bertcalc/text/digits.py. It holds no formula; tests/live compares each function with the one of the same name there.
+// bertcalc/text/digits.py. It holds no formula; tests/browser/test_live.py compares each function with Python's.
 //
 // Integers are BigInt, fractions {top, below} in lowest terms, positions in charts Number.
 
+const NO_VALUE = new Error("no value at these sizes");
 const isFraction = (value) => value?.below !== undefined;
-const absolute = (value) => (value < 0n ? -value : value);
+const absolute = (value) => (value < 0n ? -value : value); // of an integer
 
 function fraction(top, below) {
-  if (!below) throw new Error("a division by 0");
+  if (!below) throw NO_VALUE;
   let [larger, smaller] = [absolute(top), absolute(below)];
   while (smaller) [larger, smaller] = [smaller, larger % smaller];
   const by = below < 0n ? -larger : larger;
@@ -18,7 +19,7 @@ function fraction(top, below) {
 function split(value) {
   if (typeof value === "bigint") return [value, 1n];
   if (isFraction(value)) return [value.top, value.below];
-  if (!Number.isFinite(value)) throw new Error(`${value} is no number`); // the value of a step that has none
+  if (!Number.isFinite(value)) throw NO_VALUE;
   let below = 1n;
   while (!Number.isInteger(value)) [value, below] = [value * 2, below * 2n];
   return [BigInt(value), below];
@@ -46,15 +47,15 @@ const divide = both(
   (left, right) => fraction(left, right),
   (a, b, c, d) => [a * d, b * c],
 );
+const away = (left, right) => {
+  const difference = subtract(left, right);
+  return isLess(difference, 0n) ? subtract(0n, difference) : difference;
+};
 const isLess = (left, right) => split(subtract(left, right))[0] < 0n;
 const isSame = (left, right) => split(subtract(left, right))[0] === 0n;
 const power = (base, exponent) => {
   const [top, below] = split(base);
   return exponent < 0n ? fraction(below ** -exponent, top ** -exponent) : fraction(top ** exponent, below ** exponent);
-};
-const toNumber = (value) => {
-  const [top, below] = split(value);
-  return Number(top) / Number(below);
 };
 const ten = (exponent) => power(10n, BigInt(exponent));
 
@@ -86,8 +87,7 @@ function powers(value, digits) {
 }
 
 function fixed(value, places = 1, unlike = 0) {
-  const away = subtract(value, BigInt(unlike));
-  const distance = isLess(away, 0n) ? subtract(0n, away) : away;
+  const distance = away(value, BigInt(unlike));
   if (isLess(0n, distance) && !isLess(fraction(1n, 2n * 10n ** BigInt(places)), distance)) {
     places = -powers(distance, 1)[1];
     if (!Number(unlike) && places > 12) return powers(value, 1).join("e");
@@ -180,14 +180,11 @@ function growth_words([before, after, terms, sizes], message, stays, mostly, fol
   return reason ? message.replace("{times}", times).replace("{reason}", reason) : times;
 }
 
-// The changed letters of the term that grew most: see Growth in bertcalc/explore/factor_formulas.py.
+// The changed letters of the term that grew most: see FigureGrowth in bertcalc/explore/factor_formulas.py.
 function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
   if (!terms.length) return "";
-  const away = ([before, after]) => {
-    const difference = subtract(after, before);
-    return isLess(difference, 0n) ? subtract(0n, difference) : difference;
-  };
-  const term = terms.reduce((best, other) => (isLess(away(best), away(other)) ? other : best));
+  const change = ([before, after]) => away(after, before);
+  const term = terms.reduce((best, other) => (isLess(change(best), change(other)) ? other : best));
   const powers = new Map(term[2]);
   const changed = sizes.filter(([_field, _letter, before, after]) => !isSame(before, after));
   const grown = changed.filter(([field]) => powers.has(field));
@@ -204,8 +201,7 @@ function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
     (all, [field, _letter, before, after]) => multiply(all, power(divide(after, before), powers.get(field))),
     1n,
   );
-  const off = subtract(divide(ratio, alone), 1n);
-  const far = isLess(fraction(1n, 20n), isLess(off, 0n) ? subtract(0n, off) : off);
+  const far = isLess(fraction(1n, 20n), away(divide(ratio, alone), 1n));
   return grown.length && far ? mostly.replace("{letters}", reason) : reason;
 }
 
@@ -221,8 +217,8 @@ function difference_sentence(parts, messages) {
   const changed = parts.filter(([_phrases, before, after]) => before !== after);
   if (!changed.length) return "";
   const counting = changed.filter((part) => part[3] !== 0n);
-  const away = (part) => absolute(part[3]);
-  const ranked = [...(counting.length ? counting : changed)].sort((a, b) => (away(a) < away(b) ? 1 : away(a) > away(b) ? -1 : 0));
+  const order = (a, b) => (isLess(absolute(a[3]), absolute(b[3])) ? 1 : isLess(absolute(b[3]), absolute(a[3])) ? -1 : 0);
+  const ranked = [...(counting.length ? counting : changed)].sort(order);
   const named = ranked.slice(0, 3);
   const list = named.map(phraseOf).join(comma);
   const difference = signed_count(changed.reduce((sum, part) => sum + part[3], 0n));
@@ -296,7 +292,7 @@ function most_fitting(growths, usable, positions) {
 // A value while all figures are within their bounds; elsewhere there is none.
 function within(value, bounds) {
   for (const [figure, low, high] of bounds) {
-    if (isLess(figure, low) || (high !== null && isLess(high, figure))) throw new Error("outside");
+    if (isLess(figure, low) || (high !== null && isLess(high, figure))) throw NO_VALUE;
   }
   return value;
 }
@@ -455,16 +451,17 @@ class Program {
 
   // What follows from a step without a value has none.
   valueAt(step) {
-    if (this.values[step] === null) throw new Error("no value");
+    if (this.values[step] === null) throw NO_VALUE;
     return this.values[step];
   }
 
   size(field) {
-    if (!(field in this.sizes)) throw new Error(`there is no size ${field}`);
+    if (!(field in this.sizes)) throw NO_VALUE;
     return this.sizes[field];
   }
 
   value(input) {
+    if (typeof input?.[0] === "number") return this.values[input[0]];
     try {
       return this.reader(input)();
     } catch {

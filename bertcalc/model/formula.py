@@ -207,6 +207,17 @@ def formula(model: Model, *, path: str = "") -> Formula:
     return _formula(model, path=path)
 
 
+def formula_text(model: Model, path: str) -> str:
+    """The formula of the module at ``path`` as text: a component's as the sum of its brackets.
+
+    >>> from bertcalc import BertConfig
+    >>> formula_text(Model(BertConfig()), "embeddings")
+    'H (V + P + T) + 2H'
+    """
+    component = dict(component_terms(model)).get(cast(Component, path))
+    return " + ".join(bracket.text for bracket in component) if component else str(formula(model, path=path))
+
+
 _NUMBER = re.compile("[0-9]")
 
 
@@ -257,25 +268,18 @@ def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]]
     return tuple(components)
 
 
-@checked
-def filled(text: str, config: Config) -> str:
-    """The text of a term or bracket with numbers instead of letters.
+def filled(text: str, values: Mapping[str, int]) -> str:
+    """The text of a term or bracket with numbers, by the names of fields, instead of letters; live if they are.
 
-    >>> from bertcalc import BertConfig
-    >>> filled("L (4H² + I)", BertConfig())
+    >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
     """
-    return fill(in_braces(text), **{letter: getattr(config, FIELD_OF[letter]) for letter in re.findall("[A-Z]", text)})
-
-
-def in_braces(text: str) -> str:
-    """The text of a term or bracket with dots between factors, and its letters as placeholders for numbers.
-
-    >>> in_braces("L (4H² + I)")
-    '{L:,} · (4 · {H:,}² + {I:,})'
-    """
     dotted = re.sub(r"(?<=[\w²)])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
-    return re.sub("[A-Z]", lambda letter: f"{{{letter[0]}:,}}", dotted)
+    letters = set(re.findall("[A-Z]", text))
+    return fill(
+        re.sub("[A-Z]", lambda letter: f"{{{letter[0]}:,}}", dotted),
+        **{letter: values[FIELD_OF[letter]] for letter in letters},
+    )
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:

@@ -160,7 +160,7 @@ def _computed(operation: str, result: Result, *values: Any) -> Result:
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Mark a function of the same name in bertcalc/live/runtime.js: of live arguments it gives a live result.
 
-    tests/live compares both in a browser.
+    tests/browser/test_live.py compares both.
     """
     MIRRORED[function.__name__] = function
     signature = inspect.signature(function)

@@ -59,7 +59,7 @@ def test_keys_and_values_that_heads_share_have_a_letter() -> None:
     model = Model(config, "EuroBertModel")
     (layers, _norm) = dict(component_terms(model))["encoder"]
     assert layers.text == "L (2H² + 2GH²/A + 3HI + 2H)"
-    shown = filled(layers.text, config)
+    shown = filled(layers.text, config.shared())
     assert shown == "26 · (2 · 1,152² + 2 · 6 · 1,152²/18 + 3 · 1,152 · 4,096 + 2 · 1,152)"
     assert value(shown.replace(",", "").replace("²", "^{2}")) == 607_874_688 - 128_256 * 1152 - 1152
     assert letters_of(config)["G"] == 6
@@ -151,15 +151,15 @@ def test_a_terms_text_is_the_number_of_its_tensors_and_no_two_terms_of_a_bracket
             assert len(told_apart) == len(set(told_apart))
             for term in bracket.terms:
                 one = sum(here[tensor.name]._replace(copies=1).num_parameters() for tensor in term.tensors)
-                assert spoken(filled(term.text, case.config)) == one
+                assert spoken(filled(term.text, case.config.shared())) == one
             whole = sum(here[tensor.name].num_parameters() for term in bracket.terms for tensor in term.tensors)
-            assert spoken(filled(bracket.text, case.config)) == whole
+            assert spoken(filled(bracket.text, case.config.shared())) == whole
 
 
 @given(cases())
 def test_the_formula_of_terms_with_numbers_is_the_real_models_count(case: Case) -> None:
     found = component_terms(case.model)
-    numbers = [filled(bracket.text, case.config) for _component, brackets in found for bracket in brackets]
+    numbers = [filled(bracket.text, case.config.shared()) for _component, brackets in found for bracket in brackets]
     assert sum(map(spoken, numbers)) == case.real().num_parameters()
 
 
@@ -172,7 +172,7 @@ def test_where_layers_differ_the_formula_of_terms_is_the_real_models_count_too(p
         changed = replace(config, num_hidden_layers=layers)
         case = Case(changed, family_of(changed).base.name)
         terms = component_terms(case.model)
-        numbers = [filled(bracket.text, changed) for _component, brackets in terms for bracket in brackets]
+        numbers = [filled(bracket.text, changed.shared()) for _component, brackets in terms for bracket in brackets]
         assert sum(map(spoken, numbers)) == case.real().num_parameters()
 
 

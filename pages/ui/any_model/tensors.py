@@ -11,6 +11,7 @@ from bertcalc.discover.results.components import Part, count, folded, live_count
 from bertcalc.discover.results.expressions import latex, letters, shape_numbers, text, value
 from bertcalc.discover.results.result import Discovered, Tensors
 from bertcalc.export.cells import Shown
+from bertcalc.model.formula_latex import aligned
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number
 from pages.ui.shell.any_model import PAGE
@@ -20,7 +21,6 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance, colors
 from pages.ui.widgets.bars import Bars, draw_bars, open_clicked
 from pages.ui.widgets.export.shown import draw_frame, note
-from pages.ui.widgets.formulas import aligned
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.tables import shape_text
 

@@ -9,6 +9,7 @@ from bertcalc.compute.conventions import PUBLISHED, RULES, PublishedRule
 from bertcalc.compute.flop_formulas import rule_expression, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, tokens, unknown_training
 from bertcalc.live.live_formulas import with_formula
+from bertcalc.model.formula_latex import aligned, colored_sum
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from bertcalc.text.digits import brief
@@ -16,7 +17,6 @@ from bertcalc.text.live_numbers import grouped, nearest
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Select
 from pages.ui.shell.i18n import _, listed
-from pages.ui.widgets.formulas import aligned, colored_sum
 from pages.ui.widgets.numbers import signed_percent
 from pages.ui.widgets.tables import show_rows
 

@@ -12,6 +12,7 @@ from bertcalc.memory.peak.live_peak_formulas import live_growths
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
+from bertcalc.model.formula_latex import aligned
 from bertcalc.text.digits import latex_number, size
 from bertcalc.text.live_numbers import FigureBound, chosen, fill, place_of_largest
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
@@ -21,7 +22,6 @@ from pages.ui.shell import live
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import note_results
-from pages.ui.widgets.formulas import aligned
 from pages.ui.widgets.growth import show_growth
 from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import percent

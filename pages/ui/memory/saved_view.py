@@ -15,6 +15,7 @@ from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, by_module
 from bertcalc.model.formula import plain, shape_letters
+from bertcalc.model.formula_latex import colored_equation
 from bertcalc.model.totals import component_at
 from bertcalc.proof import memory_proof
 from bertcalc.text import N_
@@ -25,7 +26,6 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import colors
 from pages.ui.widgets.bars import Bars, draw_bars
 from pages.ui.widgets.export.shown import draw_frame
-from pages.ui.widgets.formulas import colored_equation
 from pages.ui.widgets.growth import grown_by
 from pages.ui.widgets.metrics import show_metrics
 from pages.ui.widgets.numbers import counted

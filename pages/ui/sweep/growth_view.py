@@ -7,6 +7,7 @@ from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.live_quantity_formulas import live_doubled, live_quantity
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.formula_latex import aligned, colored_sum
 from bertcalc.text import N_
 from bertcalc.text.digits import figure as exactly
 from bertcalc.text.digits import fixed, multiple
@@ -15,7 +16,6 @@ from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, label_of
 from pages.ui.shell.i18n import _
 from pages.ui.sweep.sweep_view import Swept, moving
-from pages.ui.widgets.formulas import aligned, colored_sum
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import show_rows
 

@@ -15,7 +15,7 @@ from pages.ui.shell import live
 from pages.ui.shell.controls import change
 from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.sweep.sweep_view import Swept, array, followed
-from pages.ui.widgets.live_chart import chosen
+from pages.ui.widgets.live_chart import clicked
 
 _FINE = 316  # values of each dimension from which the lines are computed: 100,000 models
 _CELLS = 48  # clickable values of each dimension: as fine as a finger can hit
@@ -97,7 +97,7 @@ def along(sweep: Sweep) -> str:
 
 def take_clicked(sweep: Sweep, chart: str) -> None:
     """Take the clicked model: a published one unchanged, or the present one with these two sizes."""
-    for place in chosen(chart, "place"):
+    for place in clicked(chart, "place"):
         st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
         if preset := place.get("preset"):
             take_preset(preset)

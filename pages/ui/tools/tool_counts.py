@@ -9,13 +9,13 @@ from bertcalc.diagnosis.cause_formulas import tool_formulas
 from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.other_tools import REASONS, TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.diagnosis.part_words import miscount_in_words
+from bertcalc.model.formula_latex import colored_equation
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, signed_count
 from pages.ui.shell.controls import Select, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import appearance
-from pages.ui.widgets.formulas import colored_equation
 from pages.ui.widgets.numbers import signed_percent, unbroken
 from pages.ui.widgets.tables import show_rows, show_table
 

@@ -21,7 +21,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.export.shown import draw_chart
-from pages.ui.widgets.live_chart import chosen
+from pages.ui.widgets.live_chart import clicked
 
 # Stops that stand side by side, by their roles; any other stop has its own row.
 _EMBEDDINGS = (
@@ -204,6 +204,6 @@ def _shape(mark: str, x: float, x2: float, y: float, y2: float, **columns: Any) 
 
 
 def _go_to_clicked(key: str) -> None:
-    for box in chosen(key, "box"):
+    for box in clicked(key, "box"):
         st.session_state["step"] = box["step"]
         st.session_state["pictures"] = st.session_state.get("pictures", 0) + 1

@@ -31,7 +31,7 @@ from pages.ui.shell.sidebar import Choice
 from pages.ui.shell.theme import appearance, colors
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.growth import grown_by, show_way_to_sweep
-from pages.ui.widgets.live_chart import chosen
+from pages.ui.widgets.live_chart import clicked
 from pages.ui.widgets.numbers import percent, short
 
 # Numbers that do not fit are abbreviated. Widths in ems: a line on a phone; on a laptop, the space beside the longest
@@ -153,7 +153,7 @@ def show_legend(preset: str) -> None:
 
 def open_clicked(control: Select[str], key: str) -> None:
     """Open the bar that was clicked in the chart ``key``; a single tensor has nothing to open."""
-    for bar in chosen(key, "bar"):
+    for bar in clicked(key, "bar"):
         path = bar.get("path")
         if isinstance(path, str) and path and control.wrong(path) is None:
             set_values({control.name: path})

@@ -19,6 +19,7 @@ from bertcalc.forward.outputs import Entry
 from bertcalc.live.live_formulas import live_sizes
 from bertcalc.model.difference import ModuleChange
 from bertcalc.model.formula import count_formulas, shape_letters, tensor_formulas
+from bertcalc.model.formula_latex import count_in_numbers
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
@@ -34,7 +35,6 @@ from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import draw_frame, note, shown_elements
-from pages.ui.widgets.formulas import count_in_numbers
 from pages.ui.widgets.numbers import percent, text_width, unbroken
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))

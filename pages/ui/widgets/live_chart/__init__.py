@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.charts.blocks import config_of, with_plain_data
+from bertcalc.charts.blocks import config_of
 from bertcalc.charts.columns import Columns
 from bertcalc.text.live_numbers import is_live
 from pages.server.vega import ADDRESS
@@ -21,16 +21,11 @@ _CHART = component(
 )
 
 
-def is_live_chart(columns: Columns) -> bool:
-    """Whether the sliders move anything in a chart."""
-    return any(map(is_live, map(list, columns.values())))
-
-
 def draw_live_chart(
     columns: Columns, spec: Mapping[str, Any], alt: str, key: str, on_select: Callable[[], None] | None = None
 ) -> None:
     """Draw a chart. A click is in ``st.session_state[key].chosen``, by the name of the parameter that it chooses."""
-    drawn = {**with_plain_data(spec), "config": {**config_of(appearance()), **spec.get("config", {})}}
+    drawn = {**spec, "config": {**config_of(appearance()), **spec.get("config", {})}}
     arguments = {name: [live.argument(cell) for cell in cells] for name, cells in columns.items() if is_live([*cells])}
     parts = [spec, *spec.get("layer", [])] if on_select else []
     data = {
@@ -46,7 +41,7 @@ def draw_live_chart(
     _CHART(data=data, key=key, on_chosen_change=on_select or (lambda: None))
 
 
-def chosen(key: str, param: str) -> list[dict[str, Any]]:
+def clicked(key: str, param: str) -> list[dict[str, Any]]:
     """The values that a click in the chart ``key`` chose. What a browser sends is not trusted."""
     sent = st.session_state.get(key, {}).get("chosen")
     values = sent.get(param) if isinstance(sent, dict) else None

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from bertcalc.config.fields import field_named, is_int
-from bertcalc.live.live_formulas import live_reading, live_size, with_formula
-from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, formula, in_braces
+from bertcalc.config.fields import field_named
+from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula
+from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, filled, formula_text
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
@@ -64,10 +64,8 @@ def data_of(
 
 def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
     """The data of the component for the module at a path of the tree: letters, numbers, its live count, its copies."""
-    component = dict(component_terms(model)).get(path)
-    letters = " + ".join(bracket.text for bracket in component) if component else str(formula(model, path=path))
-    sizes = {field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)}
-    numbers = fill(in_braces(letters), **{letter: sizes[FIELD_OF[letter]] for letter in re.findall("[A-Z]", letters)})
+    letters, sizes = formula_text(model, path), live_sizes(model.config)
+    numbers = filled(letters, sizes)
     layers = sizes["num_hidden_layers"]
     copies: list[Part] = [["copies", _("in each layer, ")], ["letter", "L"], _EQUALS, ["digit", grouped(layers)]]
     in_letters: Part = {"is": "sum", "color": color, "parts": leaves(letters)}
@@ -129,9 +127,7 @@ class _TotalBuilder:
         self._config = model.config
         self._colors = colors
         self._tensors = {tensor.name: tensor for tensor in over_layers(model)}
-        self._sizes = {
-            field: live_size(field, value) for field, value in model.config.shared().items() if is_int(value)
-        }
+        self._sizes = live_sizes(model.config)
         self._norm = norm_kind(model)
         self._terms = component_terms(model)
         self._total = live_reading(Model.num_parameters, model)
@@ -266,7 +262,7 @@ class _TotalBuilder:
         return {"is": "chip", "key": letters, "label": label, "parts": parts}
 
     def _filled(self, text: str) -> str:
-        return fill(in_braces(text), **{letter: self._sizes[FIELD_OF[letter]] for letter in re.findall("[A-Z]", text)})
+        return filled(text, self._sizes)
 
     def _elements(self, tensors: Iterable[Tensor]) -> int:
         """The elements of tensors, in one layer if they are in every layer."""

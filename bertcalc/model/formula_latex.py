@@ -1,30 +1,11 @@
-"""Formulas as the pages show them: with letters, with numbers, and the result."""
+"""Formulas as LaTeX with colors: of a module, and sums that are broken into lines that fit a page."""
 
 import re
 from collections.abc import Mapping, Sequence
 
-from bertcalc.model.formula import Bracket, Formula, component_terms, filled, formula, in_numbers
+from bertcalc.model.formula import Bracket, Formula, component_terms, formula, in_numbers
 from bertcalc.model.model import Model
-from bertcalc.text.digits import latex_number
 from bertcalc.text.live_numbers import fill, grouped
-from pages.ui.shell.i18n import _
-
-
-def node_formula(model: Model, path: str, count: int, color: str = "") -> str:
-    """LaTeX for the module at a path of the tree: its formula with letters and with numbers, its count, its copies.
-
-    The letters have the colour, if one is given.
-    """
-    config = model.config
-    component = dict(component_terms(model)).get(path)
-    if component:
-        numbers = _text_latex(filled(" + ".join(bracket.text for bracket in component), config))
-    else:
-        numbers = formula(model, path=path).latex(config)
-    letters = letters_of(model, path, color)
-    layers, words = latex_number(config.num_hidden_layers), _("in each layer, ")
-    copies = rf" \quad \text{{{words}}} \; L = {layers}" if "*" in path else ""
-    return aligned([f"&{letters}{copies}", f"&= {numbers} = {latex_number(count)}"])
 
 
 def letters_of(model: Model, path: str, color: str = "") -> str:
@@ -60,7 +41,6 @@ def count_in_numbers(formula: Formula, sizes: Mapping[str, int], count: int) -> 
 
 # Widths in tenths of an em. KaTeX sets operators with space around them; 400 fit beside the sidebar at 1280 pixels.
 _LINE = 400
-_HALF_LINE = 200
 _PLUS = 12
 _WIDTHS = {"+": _PLUS, "-": _PLUS, "·": 7, ",": 3}
 _DIGIT, _LETTER = 5, 8
