@@ -10,7 +10,8 @@ from bertcalc.explore.live_quantity_formulas import live_quantity, same_curves
 from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
 from bertcalc.model.formula import LETTER_OF
-from bertcalc.text.live_numbers import fill, inside
+from bertcalc.text.live_choices import inside
+from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live
 from pages.ui.shell.controls import label_of
 from pages.ui.shell.i18n import _, filled, in_a_row

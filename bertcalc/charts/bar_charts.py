@@ -23,7 +23,8 @@ from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, halfway, in_lines, room_for_label, span, text_inside, widest
 from bertcalc.explore.quantities import QUANTITIES
-from bertcalc.text.live_numbers import fill, largest, smallest
+from bertcalc.text.live_choices import largest, smallest
+from bertcalc.text.live_numbers import fill
 
 _MANY = 9  # more bars than this are drawn closer together, so that the chart still fits on the first screen
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis

@@ -22,7 +22,8 @@ from bertcalc.charts.blocks import (
 from bertcalc.charts.colors import COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import SMALL, Box, ems, part_of_column, place, widest
-from bertcalc.text.live_numbers import fill, largest
+from bertcalc.text.live_choices import largest
+from bertcalc.text.live_numbers import fill
 
 _BAR = 0.42  # the longest bar's share of a column; the rest is for its label
 _HEIGHT = 286

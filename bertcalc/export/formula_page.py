@@ -26,8 +26,10 @@ from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import Component, breakdown
 from bertcalc.text import N_, Translate
+from bertcalc.text.axis_ends import widened
 from bertcalc.text.digits import multiple, share, signed_count
-from bertcalc.text.live_numbers import between, fill, grouped, joined, largest, widened
+from bertcalc.text.live_choices import largest
+from bertcalc.text.live_numbers import between, fill, grouped, joined
 
 _TITLE = N_("Parameters in {architecture}")
 _FOOTER = N_("Made with {link}. The marks show the model at which the sliders began.")

@@ -8,7 +8,8 @@ from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList
 from bertcalc.model.stack import Layers, Stack, numbered, stack
 from bertcalc.model.steps import Step, Value
 from bertcalc.text.arguments import checked
-from bertcalc.text.live_numbers import fill, if_between, largest, smallest
+from bertcalc.text.live_choices import either, largest, smallest
+from bertcalc.text.live_numbers import fill
 
 BEFORE, AFTER = "layers.before", "layers.after"
 _LAYERS_IN_KERAS = "Transformer"
@@ -218,7 +219,7 @@ def _skipped(key: str, layers: Stack, start: int, end: int, opened: Layers, inpu
         alike = layers.group(start).made == last.made == opened.made
         ends = (group.start + group.copies for group in layers.groups if len(group.steps) > len(group.made))
         between = any(start < boundary <= end for boundary in ends)
-        named = if_between(1, end - start, 1, keras, several)
+        named = either(end - start, 1, keras, several)
         yield Stop(name, key, named, through, end - start, learned, alike=alike, between=between)
 
 

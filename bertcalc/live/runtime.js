@@ -358,8 +358,6 @@ const OPERATIONS = {
   smallest: (values) => least(values),
   distance: (count, other) => absolute(count - other),
   unless_same: (count, other) => (count === other ? NaN : Number(other)),
-  if_same: (count, other, text) => (isSame(count, other) ? text : ""),
-  if_other: (count, other, text) => (isSame(count, other) ? "" : text),
   if_negative: (count, text, otherwise) => (isLess(count, 0n) ? text : otherwise),
   differ: (figures, others) => (figures.length === others.length && figures.every((figure, at) => isSame(figure, others[at])) ? 0n : 1n),
   if_between: (low, count, high, inside, outside) => (isLess(count, low) || isLess(high, count) ? outside : inside),
@@ -402,7 +400,7 @@ const OPERATIONS = {
   either: (count, other, same, different) => (isSame(count, other) ? same : different),
   most_fitting,
   counted_or: (number, without, none) => (number < 0n ? without : number ? grouped(number) : none),
-  chosen: (texts, place) => texts[Number(place)],
+  text_at: (texts, place) => texts[Number(place)],
   inside: (count, low, high) => (count < low || count > high ? NaN : Number(count)),
   within,
 };

@@ -17,7 +17,7 @@ from bertcalc.live.live_formulas import with_formulas
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Module
-from bertcalc.text.live_numbers import smallest
+from bertcalc.text.live_choices import smallest
 
 Tree = TypeVar("Tree", bound=Module)
 

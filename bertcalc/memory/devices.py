@@ -6,7 +6,7 @@ from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import brief, fixed
-from bertcalc.text.live_numbers import rounded_up
+from bertcalc.text.live_choices import rounded_up
 
 _MIB, _GIB = 2**20, 2**30
 # The size in a device's name is not its exact memory. These are totals that nvidia-smi reports ("0MiB / 15360MiB") in

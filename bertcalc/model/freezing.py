@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.model.modules import AFTER_LAYERS, Component, Module, Tensor, layer_number
 from bertcalc.text.arguments import checked, record, single
-from bertcalc.text.live_numbers import smallest
+from bertcalc.text.live_choices import smallest
 from bertcalc.text.problem import InputError
 
 Train = Literal["all", "head", "bias+LayerNorm"]

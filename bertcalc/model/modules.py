@@ -14,7 +14,8 @@ from bertcalc.config import MixedError
 from bertcalc.config.activations import Kept
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, flag, text, unknown
-from bertcalc.text.live_numbers import between, fill, if_between
+from bertcalc.text.live_choices import either
+from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.problem import wrong
 
 Shape = tuple[int, ...]
@@ -308,7 +309,7 @@ class ModuleList(Module):
     def _label(self, name: str) -> str:
         start, copies = self.groups[name]
         several = fill("({start}-{last}): {copies} x ", start=start, last=start + copies - 1, copies=copies)
-        return if_between(1, copies, 1, f"({start}): ", several) if isinstance(copies, int) else several
+        return either(copies, 1, f"({start}): ", several) if isinstance(copies, int) else several
 
 
 class Linear(Module):

@@ -16,8 +16,9 @@ JSON and CSV. What depends on the language is in pages/ui/widgets/numbers.py.
 from collections.abc import Callable
 from fractions import Fraction
 
+from bertcalc.text.live_choices import distance, with_sign
 from bertcalc.text.live_numbers import MINUS as MINUS
-from bertcalc.text.live_numbers import distance, grouped, mirrored, with_sign
+from bertcalc.text.live_numbers import grouped, mirrored
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _MOST_PLACES = 12  # a number that needs more decimals is written with a power of ten

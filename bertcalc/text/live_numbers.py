@@ -17,7 +17,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import wraps
-from math import floor, nan, prod
+from math import floor, prod
 from string import Formatter
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
@@ -190,129 +190,9 @@ def plain(count: int) -> str:
 
 
 @mirrored
-def largest(figures: tuple[int, ...] | list[int]) -> int:
-    """The largest of several integers; 0 if there are none."""
-    return max(figures, default=0)
-
-
-@mirrored
-def smallest(figures: tuple[int, ...] | list[int]) -> int:
-    """The smallest of several integers."""
-    return min(figures)
-
-
-@mirrored
-def distance(count: int, other: int) -> int:
-    """How far two integers are apart."""
-    return abs(count - other)
-
-
-@mirrored
-def unless_same(count: int, other: int) -> float:
-    """The second number as a position in a chart, if it differs from the first; otherwise not a number."""
-    return nan if count == other else float(other)
-
-
-@mirrored
-def if_same(count: int, other: int, text: str) -> str:
-    """The text if both numbers are the same; otherwise none."""
-    return text if count == other else ""
-
-
-@mirrored
-def if_other(count: int, other: int, text: str) -> str:
-    """The text if two numbers differ; otherwise none."""
-    return text if count != other else ""
-
-
-@mirrored
-def if_negative(count: int, text: str, otherwise: str) -> str:
-    """The text for a number below 0; otherwise the other one."""
-    return text if count < 0 else otherwise
-
-
-@mirrored
-def differ(figures: tuple[int, ...] | list[int], others: tuple[int, ...] | list[int]) -> int:
-    """1 if any number of the first list differs from that of the second; otherwise 0."""
-    return int(list(figures) != list(others))
-
-
-@mirrored
-def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
-    """One of two texts: whether a count is in a range, both ends included."""
-    return inside if low <= count <= high else outside
-
-
-@mirrored
-def with_sign(difference: int, text: str) -> str:
-    """The text of a difference with its sign; none for 0."""
-    return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
-
-
-_FAR = 8  # an axis that is so many times as long as the longest bar is hardly readable
-_TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
-
-
-@mirrored
-def widened(limit: int, largest: int) -> int:
-    """The end of an axis: it stays while the largest figure fits and is readable."""
-    return round_figure(largest) if largest > limit or _FAR * largest < limit else limit
-
-
-@mirrored
-def round_figure(largest: int) -> int:
-    """A round figure, at least a tenth above the largest one."""
-    wanted = max(100, 11 * largest)
-    tenth: int = 10 ** (len(f"{wanted}") - 2)
-    return next(steps * tenth for steps in _TENTHS if steps * tenth >= wanted) // 10
-
-
-@mirrored
 def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
     """Join the texts that are not empty."""
     return separator.join(filter(None, texts))
-
-
-@mirrored
-def quotient(part: int, whole: int) -> Fraction:
-    """The exact ratio of two integers."""
-    return Fraction(part, whole)
-
-
-@mirrored
-def nearest(number: Fraction | int) -> int:
-    """The nearest integer; of two that are equally near, the even one."""
-    return round(number)
-
-
-@mirrored
-def rounded_up(part: int, whole: int) -> int:
-    """The ratio of two integers, rounded up."""
-    return -(-part // whole)
-
-
-@mirrored
-def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
-    """The place of the largest of several integers; of equal ones, the first."""
-    return figures.index(max(figures))
-
-
-@mirrored
-def either(count: int, other: int, same: str, different: str) -> str:
-    """One of two texts: whether two numbers are the same."""
-    return same if count == other else different
-
-
-@mirrored
-def chosen(texts: tuple[str, ...], place: int) -> str:
-    """The text at a place."""
-    return texts[place]
-
-
-@mirrored
-def inside(count: int, low: int, high: int) -> float:
-    """A number as a position in a chart, if it is in a range; otherwise not a number."""
-    return float(count) if low <= count <= high else nan
 
 
 class FigureBound(NamedTuple):

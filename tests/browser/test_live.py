@@ -144,13 +144,11 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "smallest": lambda rng: (_two(rng),),
     "distance": _two,
     "unless_same": _two,
-    "if_same": lambda rng: (*_two(rng), _text(rng)),
     "if_between": lambda rng: (
         (*sorted([_number(rng), _count(rng), _number(rng)]), "yes", "no")
         if rng.random() < 0.5
         else (_number(rng), _count(rng), _number(rng), "yes", "no")
     ),
-    "if_other": lambda rng: (*_two(rng), _text(rng)),
     "if_negative": lambda rng: (rng.choice((1, -1)) * _count(rng), "fewer", "more"),
     "differ": lambda rng: ((first := [*_two(rng)]), rng.choice((first, [*_two(rng)]))),
     "with_sign": lambda rng: (rng.choice((1, -1)) * _count(rng), _text(rng)),
@@ -194,7 +192,7 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "place_of_largest": lambda rng: (tuple(rng.randrange(4) for _figure in range(1 + rng.randrange(5))),),
     "unbroken": lambda rng: (_text(rng),),
     "either": lambda rng: (*_two(rng), _text(rng), _text(rng)),
-    "chosen": lambda rng: (tuple(_text(rng) for _part in range(3)), rng.randrange(3)),
+    "text_at": lambda rng: (tuple(_text(rng) for _part in range(3)), rng.randrange(3)),
     "inside": lambda rng: (_count(rng), *sorted(_two(rng))),
     "within": lambda rng: (_text(rng), _bounds(rng)),
     "most_fitting": lambda rng: (

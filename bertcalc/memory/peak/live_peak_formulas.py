@@ -37,7 +37,8 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Area
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
-from bertcalc.text.live_numbers import FigureBound, LiveNode, largest, live, node_of, place_of_largest, staying, within
+from bertcalc.text.live_choices import largest, place_of_largest
+from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, staying, within
 
 # The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
 _FREE = (*(field for field in SLIDERS if field != "hidden_size"), "attention_head_size", "layer_periods")

@@ -9,18 +9,8 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Explanation, FieldChange, PartChange, counted_words
 from bertcalc.text.digits import scaled, size
-from bertcalc.text.live_numbers import (
-    between,
-    differ,
-    distance,
-    fill,
-    grouped,
-    if_negative,
-    if_other,
-    if_same,
-    is_live,
-    joined,
-)
+from bertcalc.text.live_choices import differ, distance, either, if_negative
+from bertcalc.text.live_numbers import between, fill, grouped, is_live, joined
 from bertcalc.text.problem import InputError
 from pages.ui.compare.compare_words import relative, signed, value_text
 from pages.ui.compare.comparison import Comparison, explained
@@ -174,7 +164,7 @@ def _label(comparison: Comparison, difference: int, nothing: str | None = None) 
     nothing = _("changes nothing") if nothing is None else nothing
     unit, amount = comparison.quantity.unit, distance(difference, 0)
     short = "" if unit == "parameters" else size(amount) if unit == "bytes" else scaled(amount, unit)
-    return joined("  ·  ", (signed(difference), if_same(difference, 0, nothing), if_other(difference, 0, short)))
+    return joined("  ·  ", (signed(difference), either(difference, 0, nothing, short)))
 
 
 def sum_formula(explanation: Explanation) -> dict[str, Any]:
@@ -187,7 +177,7 @@ def sum_formula(explanation: Explanation) -> dict[str, Any]:
         }
         for number, part in enumerate(part for part in explanation.parts if part.difference or is_live(part.difference))
     ]
-    total = ["digit", if_same(whole, 0, "0")]
+    total = ["digit", either(whole, 0, "0", "")]
     both = [["digit", grouped(after)], ["sign", "−"], ["digit", grouped(before)]]
     return {
         "label": fill("{after:,} − {before:,} = {whole}", after=after, before=before, whole=signed(whole)),
@@ -204,12 +194,12 @@ def sum_formula(explanation: Explanation) -> dict[str, Any]:
 
 def _sign(part: Attribution, number: int) -> str:
     """The sign before a term; none before the first one if that is positive."""
-    return if_other(part.difference, 0, if_negative(part.difference, "−", "+" if number else ""))
+    return either(part.difference, 0, "", if_negative(part.difference, "−", "+" if number else ""))
 
 
 def _under(part: Attribution) -> str:
-    return if_other(part.difference, 0, phrase(part))
+    return either(part.difference, 0, "", phrase(part))
 
 
 def _amount(part: Attribution) -> list[str]:
-    return ["digit", if_other(part.difference, 0, grouped(distance(part.difference, 0)))]
+    return ["digit", either(part.difference, 0, "", grouped(distance(part.difference, 0)))]

@@ -14,7 +14,8 @@ from bertcalc.model.formula import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.text.digits import fixed, size
-from bertcalc.text.live_numbers import fill, grouped, quotient
+from bertcalc.text.live_choices import quotient
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.any_model.link_to import link_of
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
 from pages.ui.shell.any_model import PAGE

@@ -12,7 +12,8 @@ from bertcalc.model.modules import split_layer
 from bertcalc.proof.flop_proof import FlopProof, prove
 from bertcalc.text import N_
 from bertcalc.text.digits import scaled
-from bertcalc.text.live_numbers import fill, grouped, joined, nearest, quotient
+from bertcalc.text.live_choices import nearest, quotient
+from bertcalc.text.live_numbers import fill, grouped, joined
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _

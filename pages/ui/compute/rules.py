@@ -13,7 +13,8 @@ from bertcalc.model.formula_latex import aligned, colored_sum
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from bertcalc.text.digits import brief
-from bertcalc.text.live_numbers import grouped, nearest
+from bertcalc.text.live_choices import nearest
+from bertcalc.text.live_numbers import grouped
 from pages.ui.compute.count import Count
 from pages.ui.shell.controls import Select
 from pages.ui.shell.i18n import _, listed

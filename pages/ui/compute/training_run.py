@@ -11,7 +11,8 @@ from bertcalc.compute.flops import Convention
 from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.digits import brief, duration, fixed, on_paper, scaled
-from bertcalc.text.live_numbers import fill, grouped, nearest, quotient
+from bertcalc.text.live_choices import nearest, quotient
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.compute.count import Count
 from pages.ui.shell import live
 from pages.ui.shell.controls import Decimal, Number, Select, show_problem

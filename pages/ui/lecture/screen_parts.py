@@ -27,7 +27,8 @@ from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
 from bertcalc.text.amounts import typed
-from bertcalc.text.live_numbers import differ, fill, grouped, if_between, if_other, joined
+from bertcalc.text.live_choices import differ, either, if_between
+from bertcalc.text.live_numbers import fill, grouped, joined
 from bertcalc.transformers4.version import RELATIVE
 from pages.ui.compare.compare_words import change_words, relative
 from pages.ui.compare.comparison import GLANCE, Compared, Comparison
@@ -208,7 +209,7 @@ def _yours(choice: Choice, presets: Collection[str]) -> Compared:
     sizes = [field for field in FIELDS if field in SLIDERS and field in before and field in after]
     named = {field: change_words(field, value) for field, value in item.changes if field not in sizes}
     named |= {
-        field: if_other(now, before[field], change_words(field, now))
+        field: either(now, before[field], "", change_words(field, now))
         for field in sizes
         for now in [live_size(field, after[field])]
     }

@@ -14,7 +14,8 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
 from bertcalc.model.formula_latex import aligned
 from bertcalc.text.digits import latex_number, size
-from bertcalc.text.live_numbers import FigureBound, chosen, fill, place_of_largest
+from bertcalc.text.live_choices import place_of_largest, text_at
+from bertcalc.text.live_numbers import FigureBound, fill
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
@@ -107,7 +108,7 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
     # Both have a word in bold type and a rest.
     verdict, rest = zip(*(message[2:].split("**") for message in messages), strict=True)
     whether = place_of_largest((device.usable, fit.needed))
-    needs = chosen(tuple(fill(text, **run.batch._asdict(), **numbers) for text in rest), whether)
+    needs = text_at(tuple(fill(text, **run.batch._asdict(), **numbers) for text in rest), whether)
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -121,7 +122,7 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
             "At most: batches of **{number}** with {length} tokens, or **{longest}** tokens per sequence in batches of "
             "{batch}."
         )
-    return [fill("**{verdict}**{needs}", verdict=chosen(verdict, whether), needs=needs), fill(most, **values)]
+    return [fill("**{verdict}**{needs}", verdict=text_at(verdict, whether), needs=needs), fill(most, **values)]
 
 
 def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
@@ -160,7 +161,7 @@ def _limit(largest: Largest, by_positions: str = "") -> str:
         "positions": by_positions or _("limited by max_position_embeddings"),
         "nothing": _("not limited"),
     }
-    return chosen(tuple(words[limit] for limit in LIMITS), largest.limit)
+    return text_at(tuple(words[limit] for limit in LIMITS), largest.limit)
 
 
 def _number(largest: Largest) -> str:

@@ -19,7 +19,8 @@ from bertcalc.memory.simulator.timeline import Phase
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size
-from bertcalc.text.live_numbers import either, fill, quotient, staying
+from bertcalc.text.live_choices import either, quotient
+from bertcalc.text.live_numbers import fill, staying
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import AREA_WORDS
 from pages.ui.session.scale import axis_end

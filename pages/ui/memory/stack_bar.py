@@ -11,7 +11,8 @@ from bertcalc.memory.devices import Device
 from bertcalc.memory.simulator.timeline import Area
 from bertcalc.text import N_
 from bertcalc.text.digits import signed, size
-from bertcalc.text.live_numbers import fill, grouped, unless_same
+from bertcalc.text.live_choices import unless_same
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.session.scale import axis_end
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _

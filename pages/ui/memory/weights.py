@@ -9,7 +9,8 @@ from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpo
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, size
-from bertcalc.text.live_numbers import fill, grouped, quotient
+from bertcalc.text.live_choices import quotient
+from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import Choice

@@ -4,7 +4,8 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from bertcalc.text.live_numbers import largest, round_figure, widened
+from bertcalc.text.axis_ends import round_figure, widened
+from bertcalc.text.live_choices import largest
 
 
 def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:

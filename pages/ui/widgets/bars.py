@@ -21,7 +21,8 @@ from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import breakdown, openable
 from bertcalc.text import N_, Translate
 from bertcalc.text.digits import figure, signed
-from bertcalc.text.live_numbers import grouped, if_same, joined, largest, smallest, unless_same
+from bertcalc.text.live_choices import either, largest, smallest, unless_same
+from bertcalc.text.live_numbers import grouped, joined
 from pages.ui.session.present_model import linked
 from pages.ui.session.scale import axis_end
 from pages.ui.shell.controls import Select, set_values
@@ -226,7 +227,7 @@ def _line(
     A bar with a difference shows no share.
     """
     present, was = pair
-    lines = [joined(" · ", (name, written(present), if_same(present, was, share))) for written, _changed in ways]
+    lines = [joined(" · ", (name, written(present), either(present, was, share, ""))) for written, _changed in ways]
     changes = [joined(" · ", (signed(present - was, changed), factor)) for _written, changed in ways]
     return first_fitting(tuple(zip(lines, changes, strict=True)), room)
 

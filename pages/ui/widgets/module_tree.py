@@ -13,7 +13,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import PrintedLine, split_layer
 from bertcalc.model.totals import component_at
 from bertcalc.text import N_
-from bertcalc.text.live_numbers import fill, grouped, if_between, is_live, joined
+from bertcalc.text.live_choices import either
+from bertcalc.text.live_numbers import fill, grouped, is_live, joined
 from pages.ui.shell import live
 from pages.ui.shell.controls import Select, Switch, view
 from pages.ui.shell.i18n import _, listed
@@ -74,7 +75,7 @@ def count_text(line: PrintedLine) -> str:
     """The parameters of all copies of a module, and of one; tied tensors are named."""
     copies, one = line.copies, line.module.num_parameters()
     several = fill("{all:,} = {copies:,} × {one:,}", all=copies * one, copies=copies, one=one)
-    text = if_between(1, copies, 1, grouped(one), several)
+    text = either(copies, 1, grouped(one), several)
     tied = _("(tied: {names})").format(names=listed(line.module.tied)) if line.module.tied else ""
     return joined(" ", (text, tied))
 

@@ -1,0 +1,100 @@
+"""Numbers and texts that are chosen or compared, live where their numbers are; a browser has the same functions.
+
+>>> largest([3, 5]), either(1, 2, "the same", "another")
+(5, 'another')
+"""
+
+from fractions import Fraction
+from math import nan
+
+from bertcalc.text.live_numbers import MINUS, mirrored
+
+
+@mirrored
+def largest(figures: tuple[int, ...] | list[int]) -> int:
+    """The largest of several integers; 0 if there are none."""
+    return max(figures, default=0)
+
+
+@mirrored
+def smallest(figures: tuple[int, ...] | list[int]) -> int:
+    """The smallest of several integers."""
+    return min(figures)
+
+
+@mirrored
+def distance(count: int, other: int) -> int:
+    """How far two integers are apart."""
+    return abs(count - other)
+
+
+@mirrored
+def unless_same(count: int, other: int) -> float:
+    """The second number as a position in a chart, if it differs from the first; otherwise not a number."""
+    return nan if count == other else float(other)
+
+
+@mirrored
+def if_negative(count: int, text: str, otherwise: str) -> str:
+    """The text for a number below 0; otherwise the other one."""
+    return text if count < 0 else otherwise
+
+
+@mirrored
+def differ(figures: tuple[int, ...] | list[int], others: tuple[int, ...] | list[int]) -> int:
+    """1 if any number of the first list differs from that of the second; otherwise 0."""
+    return int(list(figures) != list(others))
+
+
+@mirrored
+def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
+    """One of two texts: whether a count is in a range, both ends included."""
+    return inside if low <= count <= high else outside
+
+
+@mirrored
+def with_sign(difference: int, text: str) -> str:
+    """The text of a difference with its sign; none for 0."""
+    return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
+
+
+@mirrored
+def quotient(part: int, whole: int) -> Fraction:
+    """The exact ratio of two integers."""
+    return Fraction(part, whole)
+
+
+@mirrored
+def nearest(number: Fraction | int) -> int:
+    """The nearest integer; of two that are equally near, the even one."""
+    return round(number)
+
+
+@mirrored
+def rounded_up(part: int, whole: int) -> int:
+    """The ratio of two integers, rounded up."""
+    return -(-part // whole)
+
+
+@mirrored
+def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
+    """The place of the largest of several integers; of equal ones, the first."""
+    return figures.index(max(figures))
+
+
+@mirrored
+def either(count: int, other: int, same: str, different: str) -> str:
+    """One of two texts: whether two numbers are the same."""
+    return same if count == other else different
+
+
+@mirrored
+def text_at(texts: tuple[str, ...], place: int) -> str:
+    """The text at a place."""
+    return texts[place]
+
+
+@mirrored
+def inside(count: int, low: int, high: int) -> float:
+    """A number as a position in a chart, if it is in a range; otherwise not a number."""
+    return float(count) if low <= count <= high else nan
