@@ -19,11 +19,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
 
 from bertcalc import families
+from bertcalc.changes.bitfit import BitFit
+from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
+from bertcalc.model.change import Change
 from bertcalc.text import shorten
 from bertcalc.text.arguments import Single, checked, single_model
 from bertcalc.text.problem import Problem
@@ -143,6 +148,28 @@ class Model(core.Model):
         from bertcalc.export.formula_page import interactive_page
 
         return interactive_page(self, COLORS["light"], url=url)
+
+    @checked
+    def adapted(self, adapter: Change) -> "Model":
+        """A copy with an adapter: ``Lora``, ``IA3``, ``PromptTuning`` and the others, which take peft's arguments.
+
+        Raises InputError if peft cannot add the adapter to the model.
+
+        >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
+        >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).all_parameters
+        109780228
+        """
+        return self.changed(changes=(*self.changes, adapter))
+
+    @property
+    def trainable_parameters(self) -> int:
+        """The number of parameters that are trained: all, unless an adapter froze some."""
+        return self.num_parameters(only_trainable=True)
+
+    @property
+    def all_parameters(self) -> int:
+        """The number of all parameters, what peft calls "all params"; modules that it keeps twice count twice."""
+        return self.num_parameters()
 
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")

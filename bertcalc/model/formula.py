@@ -35,7 +35,7 @@ CALL_LETTERS: dict[str, str] = {
     "encoder_sequence_length": "X",
     "num_choices": "N",
 }
-_MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'"}
+_MORE_LETTERS = {"masked_positions": "M", "padded_vocab_size": "V'", "lora_rank": "r"}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 _ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
@@ -189,7 +189,11 @@ def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shapin
 @checked
 def symbolic_model(model: Model) -> Model:
     """The model with symbols for the sizes that sliders change; the same object for each structure."""
-    return _symbolic_model(_structure(model.config), model.architecture, model.add_pooling_layer)
+    config = _structure(model.config)
+    if any(change.by_layer for change in model.changes):
+        config = unchecked(config, num_hidden_layers=model.config.num_hidden_layers)
+    changes = tuple(change.in_letters(ALL_SYMBOLS) for change in model.changes)
+    return _symbolic_model(config, model.architecture, model.add_pooling_layer, changes)
 
 
 # Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).

@@ -35,7 +35,7 @@ class Split(NamedTuple):
 class Freezing:
     """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
 
-    A tied tensor is frozen with its owner.
+    What an adapter froze stays frozen. A tied tensor is frozen with its owner.
     """
 
     embeddings: bool = False
@@ -46,7 +46,8 @@ class Freezing:
         """Whether a tensor is frozen; for a tensor of every layer, whether its copy in the given layer is."""
         component, block, role = tensor.place
         return (
-            (self.embeddings and component == "embeddings")
+            tensor.frozen
+            or (self.embeddings and component == "embeddings")
             or (component == "encoder" and block != AFTER_LAYERS and layer < self.layers)
             or (self.train == "head" and component != "head")
             or (self.train == "bias+LayerNorm" and not (tensor.name.endswith("bias") or role == "norm"))

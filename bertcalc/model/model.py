@@ -5,6 +5,7 @@ from functools import cache
 from typing import Any, Self
 
 from bertcalc.config import Config, ConfigError, MixedError
+from bertcalc.model.change import Change
 from bertcalc.model.family import Class, Family
 from bertcalc.model.modules import Attention, Module
 from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family_of, preset_named
@@ -28,8 +29,9 @@ class Model(Module):
     """The root of a module tree, with the program that declared it, which it can run.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
-    ``add_pooling_layer`` an option of the body's class. Two models are equal if these are. Raises InputError if the
-    family has no such class, and ConfigError if transformers does not build it with this configuration.
+    ``add_pooling_layer`` an option of the body's class. ``changes`` are made to it in this order, such as an adapter.
+    Two models are equal if these are. Raises InputError if the family has no such class or a change is not possible,
+    and ConfigError if transformers does not build the class with this configuration.
 
     >>> Model(PRESETS["bert-base-uncased"].config, "BertForMaskedLM").num_parameters()
     109514298
@@ -39,16 +41,23 @@ class Model(Module):
     cls: Class
     config: Config
     add_pooling_layer: bool  # True where the class has no such option
+    changes: tuple[Change, ...] = ()
     _no_tree = ""  # why there is no module tree
 
     @checked
-    def __init__(self, config: Config, architecture: str | None = None, add_pooling_layer: bool = True) -> None:
+    def __init__(
+        self,
+        config: Config,
+        architecture: str | None = None,
+        add_pooling_layer: bool = True,
+        changes: tuple[Change, ...] = (),
+    ) -> None:
         family = family_of(config)
         names = [cls.name for cls in family.classes]
         if architecture is not None and architecture not in names:
             raise unknown(_NOT_OF_FAMILY, architecture, names, config=type(config).__name__)
         kind = class_of(architecture) if architecture is not None else family.base
-        self._declare(family, kind, config, add_pooling_layer)
+        self._declare(family, kind, config, add_pooling_layer, changes)
 
     @classmethod
     def build(cls, config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Self:
@@ -74,13 +83,17 @@ class Model(Module):
         model._declare(family, kind, config, add_pooling_layer)
         return model
 
-    def _declare(self, family: Family, kind: Class, config: Any, add_pooling_layer: bool) -> None:
+    def _declare(
+        self, family: Family, kind: Class, config: Any, add_pooling_layer: bool, changes: tuple[Change, ...] = ()
+    ) -> None:
         self.kind = kind.name
         self.children = {}
         self.family = family
         self.cls = kind
         self.config = config
         self.add_pooling_layer = add_pooling_layer or not kind.pooler_is_optional
+        if changes:
+            self.changes = changes
         try:
             if problem := kind.unbuilt(config):
                 raise ConfigError(problem)
@@ -132,20 +145,25 @@ class Model(Module):
     def __reduce__(self) -> Any:
         """Pickle and copy a model by its arguments, and one of a family that is not registered by its state."""
         if self.family is FAMILIES.get(self.family.name):
-            return type(self), (self.config, self.architecture, self.add_pooling_layer)
+            return type(self), self._value()
         return super().__reduce__()
 
-    def _value(self) -> tuple[Config, str, bool]:
-        return self.config, self.architecture, self.add_pooling_layer
+    def _value(self) -> tuple[Config, str, bool, tuple[Change, ...]]:
+        return self.config, self.architecture, self.add_pooling_layer, self.changes
 
     def changed(
-        self, config: Config | None = None, architecture: str | None = None, add_pooling_layer: bool | None = None
+        self,
+        config: Config | None = None,
+        architecture: str | None = None,
+        add_pooling_layer: bool | None = None,
+        changes: tuple[Change, ...] | None = None,
     ) -> Self:
-        """A copy with another configuration, class or option."""
+        """A copy with another configuration, class or option, or with other changes."""
         return type(self)(
             self.config if config is None else config,
             self.architecture if architecture is None else architecture,
             self.add_pooling_layer if add_pooling_layer is None else add_pooling_layer,
+            self.changes if changes is None else changes,
         )
 
     def bare(self, name: str) -> str:
@@ -171,8 +189,15 @@ class Model(Module):
         return steps
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
+        t = Trace(root, self.prefix, sizes, steps, choices=self.cls.takes_choices)
+        for change in self.changes:
+            change.prepare(t)
+        self._run_program(t, root)
+        for change in self.changes:
+            change.rewrite(self, root, steps)
+
+    def _run_program(self, t: Trace, root: Module) -> None:
         family, cls, config = self.family, self.cls, self.config
-        t = Trace(root, self.prefix, sizes, steps, choices=cls.takes_choices)
         if cls.task == "base":
             cls.head(t, config, family.body(t, config, self.pooler))
             return

@@ -53,6 +53,7 @@ class Tensor(NamedTuple):
     shape: Shape
     copies: int
     place: Place = NOWHERE
+    frozen: bool = False  # whether the model itself leaves it as it is: see Module.frozen
 
     def num_parameters(self) -> int:
         return self.copies * prod(self.shape)
@@ -78,7 +79,8 @@ class Module:
     ``parameters`` maps the last part of a tensor's name to its shape; ``places`` has the tensors whose place differs
     from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
     owner's full name: it is not counted again. ``buffers`` are tensors that are not parameters: the shape of each,
-    and whether it holds integers.
+    and whether it holds integers. ``frozen`` are the last parts of the names of tensors that are not trained, such as
+    the weights below an adapter.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
@@ -91,6 +93,7 @@ class Module:
     place = NOWHERE
     tied: Mapping[str, str] = NOT_TIED
     is_embedding = False  # whether the module is torch.nn.Embedding
+    frozen: frozenset[str] = frozenset()
 
     def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind
@@ -104,14 +107,13 @@ class Module:
     def num_parameters(self, only_trainable: bool = False, exclude_embeddings: bool = False) -> int:
         """The number of parameters in this module and below; tied tensors count once, with their owner.
 
-        The arguments are those of transformers. ``only_trainable`` changes nothing, because transformers creates models
-        in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of torch.nn.Embedding, except
-        one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
+        The arguments are those of transformers. ``only_trainable`` leaves out what an adapter froze; transformers itself
+        creates models in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of
+        torch.nn.Embedding, except one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
         """
         if only_trainable is not False or exclude_embeddings is not False:
-            flag("only_trainable", only_trainable)
-            return (
-                self._outside_embeddings() if flag("exclude_embeddings", exclude_embeddings) else self.num_parameters()
+            return self._some_parameters(
+                flag("only_trainable", only_trainable), flag("exclude_embeddings", exclude_embeddings)
             )
         count = 0
         if parameters := self.parameters:  # most modules have no tensors or no children: the checks save time
@@ -122,11 +124,14 @@ class Module:
                 count = count + child.num_parameters()
         return count
 
-    def _outside_embeddings(self) -> int:
-        tables = {_join(path, "weight") for path, module, _copies in self.modules() if module.is_embedding}
-        ties = self.ties()
+    def _some_parameters(self, only_trainable: bool, exclude_embeddings: bool) -> int:
+        embeddings = (path for path, module, _copies in self.modules() if module.is_embedding and exclude_embeddings)
+        tables = {_join(path, "weight") for path in embeddings}
+        ties = self.ties() if tables else NOT_TIED
         return sum(
-            tensor.num_parameters() for tensor in self.tensors() if ties.get(tensor.name, tensor.name) not in tables
+            tensor.num_parameters()
+            for tensor in self.tensors()
+            if ties.get(tensor.name, tensor.name) not in tables and not (only_trainable and tensor.frozen)
         )
 
     def own_parameters(self) -> int:
@@ -146,12 +151,13 @@ class Module:
                 if owner not in seen and (owning := self._owner(owner)):
                     early.add(owner)
                     last = owner.rpartition(".")[2]
-                    yield Tensor(owner, owning.parameters[last], copies, owning.places.get(last, owning.place))
+                    place = owning.places.get(last, owning.place)
+                    yield Tensor(owner, owning.parameters[last], copies, place, last in owning.frozen)
             for last, shape in module.parameters.items():
                 name = _join(path, last)
                 seen.add(name)
                 if name not in early:
-                    yield Tensor(name, shape, copies, module.places.get(last, module.place))
+                    yield Tensor(name, shape, copies, module.places.get(last, module.place), last in module.frozen)
 
     @checked
     def first_layer(self, name: str) -> int:
@@ -354,22 +360,24 @@ class Conv1D(Module):
 
 
 class Convolution(Module):
-    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (units, units, kernel_size) and a bias.
+    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (out, units, kernel_size) and a bias of (out).
 
-    It is padded so that the number of tokens stays the same.
+    It is padded so that the number of tokens stays the same. ``out`` is ``units`` unless another number is given.
     """
 
     kind = "Conv1d"
 
-    def __init__(self, units: int, kernel_size: int) -> None:
-        self.parameters = {"weight": (units, units, kernel_size), "bias": (units,)}
+    def __init__(self, units: int, kernel_size: int, out: int | None = None, bias: bool = True) -> None:
+        self.out = units if out is None else out
+        self.parameters = {"weight": (self.out, units, kernel_size), **({"bias": (self.out,)} if bias else {})}
         self.units = units
         self.kernel_size = kernel_size
 
     def extra_repr(self) -> str:
         padding = f", padding=({self.kernel_size // 2},)" if self.kernel_size > 1 else ""
-        message = "{units}, {units}, kernel_size=({size},), stride=(1,){padding}"
-        return fill(message, units=self.units, size=self.kernel_size, padding=padding)
+        bias = "" if "bias" in self.parameters else ", bias=False"
+        message = "{units}, {out}, kernel_size=({size},), stride=(1,){padding}{bias}"
+        return fill(message, units=self.units, out=self.out, size=self.kernel_size, padding=padding, bias=bias)
 
 
 class Embedding(Module):

@@ -44,6 +44,7 @@ PARTS: dict[str, str] = {
     "sentence order": N_("sentence order"),
     "classifier": N_("classifier"),
     "answer span": N_("answer span"),
+    "adapter": N_("adapter"),
 }
 
 

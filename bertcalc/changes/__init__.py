@@ -1,0 +1,1 @@
+"""Changes of a model: adapters, as peft adds them."""

@@ -1,0 +1,110 @@
+"""What all adapters of peft have in common: the base model is frozen, and some modules are trained as a whole."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, fields
+
+from bertcalc.changes.rewriting import Rewriting, Spot, copied
+from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
+from bertcalc.model.change import Change
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module, Place
+from bertcalc.model.trace import Step
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+ADAPTER = "adapter"  # the block and role of what an adapter adds
+_ADAPTED = N_("{module} has an adapter already: peft does not train it as a whole, too. Leave it out of target_modules.")
+_NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
+_TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
+
+
+@dataclass(frozen=True)
+class PeftChange(Change):
+    """The base of peft's adapters. ``adapt`` freezes the model and adds the adapter."""
+
+    def __post_init__(self) -> None:
+        for part in fields(self):
+            value = getattr(self, part.name)
+            if isinstance(value, (list, set, frozenset)):  # peft takes lists; models are compared by their changes
+                object.__setattr__(self, part.name, tuple(value))
+
+    def adapt(self, rewriting: Rewriting) -> None:
+        raise NotImplementedError
+
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
+        rewriting = Rewriting(model, root, steps)
+        self.adapt(rewriting)
+        save_modules(rewriting, (*self._saved(), *HEADS.get(self._task(), ())))
+
+    @property
+    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+        return any(named_by_layer(getattr(self, name, None)) for name in ("target_modules", "exclude_modules"))
+
+    def targets(self, names: Names) -> Targets:
+        """The modules that the adapter targets, which are none of those that are trained as a whole."""
+        heads = HEADS["SEQ_CLS"] if self._task() == "SEQ_CLS" else ()  # peft adds the others later
+        layers = (getattr(self, name, None) for name in ("exclude_modules", "layers_to_transform", "layers_pattern"))
+        return Targets(names, *layers, (*self._saved(), *heads))
+
+    def _saved(self) -> Collection[str]:
+        return getattr(self, "modules_to_save", None) or ()
+
+    def _task(self) -> TaskType | None:
+        task: TaskType | None = getattr(self, "task_type", None)
+        return task
+
+
+def freeze(root: Module) -> None:
+    """Freeze every tensor below a module."""
+    for _path, module, _copies in root.modules():
+        module.frozen = frozenset(module.parameters)
+
+
+def train_biases(root: Module) -> None:
+    """Train every bias below a module."""
+    for _path, module, _copies in root.modules():
+        module.frozen -= {"bias"}
+
+
+def train_all(root: Module) -> Module:
+    """Train every tensor below a module."""
+    for _path, module, _copies in root.modules():
+        module.frozen = frozenset()
+    return root
+
+
+def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
+    """Put the modules whose names end so into a ModulesToSaveWrapper: a frozen original, and a copy that is trained."""
+    spots = [spot for spot in rewriting.spots() if spot.path.endswith(tuple(names))]
+    for spot in spots:
+        _check(spot, spots, names)
+        copies = Module("ModuleDict", default=train_all(copied(spot.module)))
+        freeze(spot.module)
+        wrapper = Module("ModulesToSaveWrapper", original_module=spot.module, modules_to_save=copies)
+        rewriting.wrap(spot, wrapper, "modules_to_save.default")
+
+
+def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:
+    module, message = spot.module, ""
+    if "base_layer" in module.children:
+        message = _ADAPTED
+    elif any(other.path.startswith(f"{spot.path}.") for other in spots):
+        message = _NESTED
+    elif any(inside.tied for _path, inside, _copies in module.modules()):
+        message = _TIED
+    if message:
+        raise InputError(
+            Problem.of(message, "modules_to_save", spot.name, module=spot.name, names=", ".join(sorted(set(names))))
+        )
+
+
+def place_in(place: Place) -> Place:
+    """The place of what an adapter adds to a module."""
+    return Place(place.component, ADAPTER, ADAPTER)
+
+
+def set_places(module: Module, place: Place) -> Module:
+    """Give a new module and all below it a place."""
+    for _path, inside, _copies in module.modules():
+        inside.place = place
+    return module

@@ -1,0 +1,30 @@
+"""BitFit (Zaken et al. 2021, arXiv:2106.10199): only biases are trained, and the head of the task."""
+
+from dataclasses import dataclass
+
+from bertcalc.changes.adapter import freeze, train_all, train_biases
+from bertcalc.model.change import Change
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module
+from bertcalc.model.trace import Step
+from bertcalc.text.arguments import record
+
+
+@record
+@dataclass(frozen=True)
+class BitFit(Change):
+    """Only the biases of the body are trained, betas of LayerNorms among them; with ``head``, the whole head, too.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(BitFit()).trainable_parameters
+    102912
+    """
+
+    head: bool = True
+
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
+        freeze(root)
+        train_biases(root)
+        for name, child in root.children.items():
+            if self.head and name != model.family.prefix and child.place.component == "head":
+                train_all(child)

@@ -1,0 +1,108 @@
+"""IA3 (Liu et al. 2022, arXiv:2205.05638) and LayerNorm tuning (Zhao et al. 2023, arXiv:2312.11420), as in peft 0.21."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bertcalc.changes.adapter import PeftChange, freeze, place_in, set_places, train_all
+from bertcalc.changes.recording import Recording
+from bertcalc.changes.rewriting import Rewriting, Spot, copied
+from bertcalc.changes.targets import Names, TaskType, matching, resolved
+from bertcalc.model.modules import Conv1D, Linear, Module
+from bertcalc.model.trace import Step
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+from bertcalc.text.problem import InputError, Problem
+
+# peft/utils/constants.py: TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING, ..._FEEDFORWARD_MODULES_MAPPING and
+# ..._LNTUNING_TARGET_MODULES_MAPPING
+IA3_TARGETS: Mapping[str, Names] = {
+    **dict.fromkeys(("bert", "roberta"), ("key", "value", "output.dense")),
+    "deberta-v2": ("key_proj", "value_proj", "output.dense"),
+    "deberta": ("in_proj", "output.dense"),
+    "gpt2": ("c_attn", "mlp.c_proj"),
+}
+IA3_FEED_FORWARD: Mapping[str, Names] = {
+    **dict.fromkeys(("bert", "roberta", "deberta-v2", "deberta"), ("output.dense",)),
+    "gpt2": ("mlp.c_proj",),
+}
+LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
+_UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
+
+
+@record
+@dataclass(frozen=True)
+class IA3(PeftChange):
+    """IA3: the outputs of a module, or the inputs of a feed-forward module, are multiplied by a vector that is trained.
+
+    The arguments are those of ``peft.IA3Config``.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(IA3()).trainable_parameters
+    64512
+    """
+
+    target_modules: Names | None = None
+    feedforward_modules: Names | None = None
+    task_type: TaskType | None = None
+    modules_to_save: Collection[str] | None = None
+    exclude_modules: Names | None = None
+
+    def adapt(self, rewriting: Rewriting) -> None:
+        names = resolved(rewriting, "target_modules", self.target_modules, IA3_TARGETS, self.task_type)
+        narrowed = resolved(rewriting, "feedforward_modules", self.feedforward_modules, IA3_FEED_FORWARD, None)
+        targets = self.targets(names)
+        rewriting.split_layers(lambda name: (targets.match(name), self._in_front(narrowed, name)))
+        spots = matching(rewriting, targets)
+        freeze(rewriting.root)
+        for spot in spots:
+            self._scale(rewriting, spot, in_front=self._in_front(narrowed, rewriting.full_names(spot)[0]))
+
+    def _in_front(self, names: Names, name: str) -> bool:
+        """Whether the input of a module is scaled: peft compares the ends of names, even within a part."""
+        return bool(re.fullmatch(names, name)) if isinstance(names, str) else name.endswith(tuple(names))
+
+    def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:
+        base = spot.module
+        if not isinstance(base, (Linear, Conv1D)):
+            values: dict[str, Any] = {"module": spot.path, "kind": base.kind}
+            raise InputError(Problem.of(_UNSUPPORTED, "target_modules", spot.path, **values))
+        units = base.in_features if in_front else base.out_features
+        vector = Module("ParameterDict")
+        vector.parameters = {"default": (1, units) if in_front else (units, 1)}
+        wrapper = set_places(Module("ia3.Linear", ia3_l=vector), place_in(base.place))
+        wrapper.children = {"base_layer": base, **wrapper.children}
+
+        def steps(step: Step) -> list[Step]:
+            recording = Recording(step, spot.path)
+            scaled = step.takes[0] if in_front else recording.base
+            recording.made("scaling", "multiply", (scaled,), scaled.shape, {"ia3_l.default": vector.parameters["default"]})
+            return recording.steps
+
+        rewriting.wrap(spot, wrapper, "base_layer", steps, in_front=in_front)
+
+
+@record
+@dataclass(frozen=True)
+class LNTuning(PeftChange):
+    """LayerNorm tuning: copies of the LayerNorms are trained; peft keeps the originals, so that they count twice.
+
+    The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
+    """
+
+    target_modules: Names | None = None
+    task_type: TaskType | None = None
+    modules_to_save: Collection[str] | None = None
+    exclude_modules: Names | None = None
+
+    def adapt(self, rewriting: Rewriting) -> None:
+        targets = self.targets(resolved(rewriting, "target_modules", self.target_modules, LAYER_NORMS, self.task_type))
+        rewriting.split_layers(targets.match)
+        spots = matching(rewriting, targets)
+        freeze(rewriting.root)
+        for spot in spots:
+            trained = train_all(copied(spot.module))
+            wrapper = Module("ln_tuning.LNTuningLayer", base_layer=spot.module)
+            wrapper.children["ln_tuning_layers"] = Module("ModuleDict", default=trained)
+            rewriting.wrap(spot, wrapper, "ln_tuning_layers.default")

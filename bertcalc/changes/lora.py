@@ -1,0 +1,155 @@
+"""LoRA (Hu et al. 2021, arXiv:2106.09685) and DoRA (Liu et al. 2024, arXiv:2402.09353), as peft 0.21 adds them."""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
+
+from bertcalc.changes.adapter import PeftChange, freeze, place_in, set_places, train_biases
+from bertcalc.changes.recording import Recording
+from bertcalc.changes.rewriting import Rewriting, Spot
+from bertcalc.changes.targets import Names, TaskType, matching, named_by_layer, resolved
+from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Linear, Module, Shape
+from bertcalc.model.trace import Step
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+from bertcalc.text.problem import InputError, Problem
+
+Bias = Literal["none", "all", "lora_only"]
+# peft/utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
+DEFAULT_TARGETS: Mapping[str, Names] = {
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra"), ("query", "value")),
+    "deberta-v2": ("query_proj", "value_proj"),
+    "deberta": ("in_proj",),
+    "gpt2": ("c_attn",),
+}
+_UNSUPPORTED = N_(
+    "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding modules."
+)
+_LAYERS = N_("peft takes layers_to_transform only beside a list of names: give target_modules as a list.")
+_DORA_BIAS = N_("peft does not combine lora_bias with use_dora: leave one of them out.")
+_NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the target_modules.")
+
+
+@record
+@dataclass(frozen=True)
+class Lora(PeftChange):
+    """LoRA: beside a weight of (out, in), two matrices of (r, in) and (out, r) are trained.
+
+    The arguments are those of ``peft.LoraConfig``. Without ``target_modules``, they are peft's for the family. The head
+    of ``task_type`` is trained as a whole; peft keeps the original head, too, so that it counts twice.
+
+    >>> from bertcalc import load
+    >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
+    >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).trainable_parameters
+    296450
+    """
+
+    r: int = 8
+    target_modules: Names | None = None
+    lora_alpha: int = 8
+    lora_dropout: float = 0.0
+    bias: Bias = "none"
+    task_type: TaskType | None = None
+    use_rslora: bool = False
+    use_dora: bool = False
+    lora_bias: bool = False
+    modules_to_save: Collection[str] | None = None
+    exclude_modules: Names | None = None
+    layers_to_transform: Collection[int] | int | None = None
+    layers_pattern: Names | None = None
+    rank_pattern: Mapping[str, int] = field(default_factory=dict, hash=False)
+    alpha_pattern: Mapping[str, int] = field(default_factory=dict, hash=False)
+
+    @property
+    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+        return super().by_layer or self.layers_to_transform is not None or named_by_layer(tuple(self.rank_pattern))
+
+    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
+        return replace(self, r=symbols["lora_rank"])
+
+    def adapt(self, rewriting: Rewriting) -> None:
+        names = resolved(rewriting, "target_modules", self.target_modules, DEFAULT_TARGETS, self.task_type)
+        if self.use_dora and self.lora_bias:
+            raise InputError(Problem.of(_DORA_BIAS, "lora_bias", True))
+        if self.layers_to_transform is not None and isinstance(self.target_modules, str):
+            raise InputError(Problem.of(_LAYERS, "layers_to_transform", self.layers_to_transform))
+        targets = self.targets(names)
+        rewriting.split_layers(lambda name: targets.match(name) and self.rank(name))
+        spots = matching(rewriting, targets)
+        freeze(rewriting.root)
+        if self.bias == "all":
+            train_biases(rewriting.root)
+        for spot in spots:
+            self._add(rewriting, spot)
+
+    def rank(self, name: str) -> int:
+        """The rank of the adapter of a module, by its full name."""
+        matches = (r for key, r in self.rank_pattern.items() if re.match(rf"(.*\.)?({key})$", name))
+        return next(matches, self.r)
+
+    def _add(self, rewriting: Rewriting, spot: Spot) -> None:
+        name, base = rewriting.full_names(spot)[0], spot.module
+        if self.bias == "lora_only":
+            base.frozen -= {"bias"}
+        wrapper = set_places(self._wrapper(base, self.rank(name), name), place_in(base.place))
+        wrapper.children = {"base_layer": base, **wrapper.children}
+        rewriting.wrap(spot, wrapper, "base_layer", lambda step: self._steps(wrapper, step, spot.path))
+
+    def _wrapper(self, base: Module, r: int, name: str) -> Module:
+        """The wrapper of a module with its two matrices, without the module itself."""
+        linear: dict[str, dict[str, Module]] = {"lora_A": {}, "lora_B": {}}
+        tables: dict[str, dict[str, Shape]] = {"lora_embedding_A": {}, "lora_embedding_B": {}}
+        match base:
+            case Linear() | Conv1D():
+                linear["lora_A"]["default"] = Linear(base.in_features, r, bias=False)
+                linear["lora_B"]["default"] = Linear(r, base.out_features, bias=self.lora_bias)
+                scales = base.out_features
+            case Convolution():
+                linear["lora_A"]["default"] = Convolution(base.units, base.kernel_size, out=r, bias=False)
+                linear["lora_B"]["default"] = Convolution(r, 1, out=base.units, bias=self.lora_bias)
+                scales = base.units
+            case Embedding() if self.lora_bias:
+                raise InputError(Problem.of(_NO_BIAS, "lora_bias", True, module=name))
+            case Embedding():
+                rows, width = base.parameters["weight"]
+                tables = {"lora_embedding_A": {"default": (r, rows)}, "lora_embedding_B": {"default": (width, r)}}
+                scales = width
+            case _:
+                raise InputError(Problem.of(_UNSUPPORTED, "target_modules", name, module=name, kind=base.kind))
+        magnitude = {"default": _with_tensors("lora.dora.DoraLinearLayer", {"weight": (scales,)})} if self.use_dora else {}
+        dropout = Dropout(self.lora_dropout) if self.lora_dropout else Module("Identity")
+        return Module(
+            f"lora.{base.kind if isinstance(base, (Embedding, Convolution)) else 'Linear'}",
+            lora_dropout=Module("ModuleDict", default=dropout),
+            **{part: Module("ModuleDict", **pair) for part, pair in linear.items()},
+            **{part: _with_tensors("ParameterDict", table) for part, table in tables.items()},
+            lora_magnitude_vector=Module("ModuleDict", **magnitude),
+        )
+
+    def _steps(self, wrapper: Module, step: Step, path: str) -> list[Step]:
+        """The steps after that of the module itself: result + lora_B(lora_A(dropout(x))) * scaling."""
+        recording = Recording(step, path)
+        x, (wide, narrow) = step.takes[0], (wrapper.children["lora_B"], wrapper.children["lora_A"])
+        if narrow.children:
+            if self.lora_dropout:
+                x = recording.call("lora_dropout.default", wrapper.children["lora_dropout"].children["default"], x, x.shape)
+            r = narrow.children["default"].parameters["weight"][0]
+            shape = step.gives.shape
+            inner = (*shape[:-1], r) if step.operation == "linear" else (shape[0], r, *shape[2:])
+            x = recording.call("lora_A.default", narrow.children["default"], x, inner)
+            x = recording.call("lora_B.default", wide.children["default"], x, shape)
+        else:
+            first, second = (wrapper.children[f"lora_embedding_{part}"].parameters["default"] for part in "AB")
+            x = recording.made("lora_embedding_A", "lookup", (x,), (*x.shape, first[0]), {"lora_embedding_A.default": first})
+            tensors = {"lora_embedding_B.default": second}
+            x = recording.made("lora_embedding_B", "matmul", (x,), step.gives.shape, tensors)
+        x = recording.made("scaling", "scale", (x,), step.gives.shape)
+        recording.made("add_adapter", "add", (recording.base, x), step.gives.shape)
+        return recording.steps
+
+
+def _with_tensors(kind: str, tensors: Mapping[str, Shape]) -> Module:
+    module = Module(kind)
+    module.parameters = tensors
+    return module

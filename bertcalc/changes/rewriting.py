@@ -1,0 +1,201 @@
+"""The module tree and the steps of a model while a change rewrites them."""
+
+from collections.abc import Callable, Hashable, Iterator
+from copy import copy
+from itertools import groupby, product
+from typing import NamedTuple
+
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module, ModuleList, split_layer
+from bertcalc.model.trace import Step
+
+Steps = list[Step]
+
+
+class Spot(NamedTuple):
+    """A module in a tree: its path in the folded tree, its parent, its name there."""
+
+    path: str
+    parent: Module
+    name: str
+
+    @property
+    def module(self) -> Module:
+        return self.parent.children[self.name]
+
+
+class Rewriting:
+    """The tree below ``root`` and its ``steps``, which are None if only the tree is needed."""
+
+    def __init__(self, model: Model, root: Module, steps: Steps | None) -> None:
+        self.model = model
+        self.root = root
+        self.steps = steps
+
+    def spots(self) -> Iterator[Spot]:
+        """Every module below the root, in Hugging Face's order, parents first."""
+        yield from _spots(self.root, "")
+
+    def full_names(self, spot: Spot) -> list[str]:
+        """The names of the module in all layers that it is in; in the first if their number is a symbol."""
+        return _numbered(self.root, spot.path)
+
+    def wrap(
+        self,
+        spot: Spot,
+        wrapper: Module,
+        within: str,
+        insert: Callable[[Step], Steps] | None = None,
+        *,
+        in_front: bool = False,
+    ) -> None:
+        """Put a module into a wrapper, where it has the name ``within``, such as base_layer.
+
+        The wrapper has the module already. ``insert`` gives the steps that run after the module's own, of which the
+        last one gives the value that the module gave before; with ``in_front`` they run before it, on its input.
+        """
+        before, bare = spot.path, self.model.bare(spot.path)
+        wrapper.place = spot.module.place
+        spot.parent.children[spot.name] = wrapper
+        self._rename(before, f"{before}.{within}")
+        if self.steps is None:
+            return
+        steps = self.steps[:]
+        self.steps.clear()
+        for step in steps:
+            if step.name in (bare, f"{bare}_again") or step.name.startswith(f"{bare}."):
+                inner = f"{bare}.{within}{step.name.removeprefix(bare)}"
+                more = insert(step) if insert and step.module else []
+                if in_front:
+                    self.steps += [*more, step._replace(name=inner, takes=(more[-1].gives, *step.takes[1:]))]
+                elif more:
+                    self.steps.append(step._replace(name=inner, gives=step.gives._replace(name=inner)))
+                    self.steps += [*more[:-1], more[-1]._replace(gives=step.gives)]
+                else:
+                    self.steps.append(step._replace(name=inner))
+            else:
+                self.steps.append(step)
+
+    def _rename(self, before: str, after: str) -> None:
+        """Change the names of the tensors below a module, where steps use them and ties refer to them."""
+
+        def renamed(name: str) -> str:
+            return after + name.removeprefix(before) if name.startswith(f"{before}.") else name
+
+        for _path, module, _copies in self.root.modules():
+            if module.tied:
+                module.tied = {last: renamed(owner) for last, owner in module.tied.items()}
+        for index, step in enumerate(self.steps or ()):
+            tensors = tuple(tensor._replace(name=renamed(tensor.name)) for tensor in step.tensors)
+            assert self.steps
+            self.steps[index] = step._replace(tensors=tensors)
+
+    def split_layers(self, mark: Callable[[str], Hashable]) -> None:
+        """Split groups of equal layers where a change treats them differently; ``mark`` tells how it treats a module.
+
+        Consecutive layers that are treated alike stay a group, named by their numbers: 0-5.
+        """
+        stacks = {spot.path: spot.module for spot in self.spots() if "*" not in spot.path}
+        for path, layers in stacks.items():
+            if isinstance(layers, ModuleList):
+                self._split(path, layers, mark)
+
+    def _split(self, path: str, layers: ModuleList, mark: Callable[[str], Hashable]) -> None:
+        groups: dict[str, tuple[Module, int, int]] = {}
+        renamed: dict[str, list[tuple[str, int]]] = {}
+        for name, layer in layers.children.items():
+            start, copies = layers.groups[name]
+            if not isinstance(copies, int):
+                groups[name] = layer, start, copies
+                continue
+            marks = [
+                tuple(mark(inside) for inside in _inside(layer, f"{path}.{number}"))
+                for number in range(start, start + copies)
+            ]
+            alike = [len(list(equal)) for _mark, equal in groupby(marks)]
+            for length in alike:
+                last = start + length - 1
+                part = name if len(alike) == 1 else str(start) if length == 1 else f"{start}-{last}"
+                groups[part] = layer if len(alike) == 1 else copied(layer), start, length
+                renamed.setdefault(name, []).append((part, length))
+                start += length
+        if list(groups) == list(layers.children):
+            return
+        layers.children, layers.groups = {}, {}
+        for name, (layer, start, copies) in groups.items():
+            layers.add(name, layer, start, copies)
+        for name, parts in renamed.items():
+            if self.steps is not None and len(parts) > 1:
+                self.steps[:] = _split_steps(self.steps, f"{path}.{name}", parts, self.model.prefix)
+
+
+def _spots(parent: Module, path: str) -> Iterator[Spot]:
+    for name, child, _copies in parent.named_children(folded=True):
+        inside = f"{path}.{name}" if path else name
+        yield Spot(inside, parent, name)
+        yield from _spots(child, inside)
+
+
+def _inside(layer: Module, path: str) -> Iterator[str]:
+    """The names of the modules in a layer, those of an inner list for its first layer."""
+    for inside, _module, _copies in layer.modules():
+        if inside:
+            yield f"{path}.{inside}".replace("*", "0")
+
+
+def _numbered(root: Module, path: str) -> list[str]:
+    """The names that a path stands for, with a number instead of each group of layers; one if their number is open."""
+    module, choices = root, []
+    for name in path.split("."):
+        if isinstance(module, ModuleList):
+            start, copies = module.groups[name]
+            choices.append([str(start + number) for number in range(copies if isinstance(copies, int) else 1)])
+        else:
+            choices.append([name])
+        module = module.children[name]
+    return [".".join(parts) for parts in product(*choices)]
+
+
+def copied(module: Module) -> Module:
+    """A copy of a tree that can be changed by itself."""
+    twin = copy(module)
+    if module.children:
+        twin.children = {name: copied(child) for name, child in module.children.items()}
+    if isinstance(twin, ModuleList):
+        twin.groups = dict(twin.groups)
+    return twin
+
+
+def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: str) -> Steps:
+    """The steps with those of a group of layers once for each of its parts; ``base`` is the prefix of the body."""
+    bare = group.removeprefix(base)
+    split: Steps = []
+    for inside, equal in groupby(steps, key=lambda step: split_layer(step.name)[0] == bare):
+        if not inside:
+            split += equal
+            continue
+        layer = list(equal)
+        for part, length in parts:
+            split += [_in_part(step, group, part, length, base) for step in layer]
+    last = parts[-1][0]
+    return [step if split_layer(step.name)[0] else _renamed(step, bare, last) for step in split]
+
+
+def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
+    tensors = tuple(
+        tensor._replace(name=_in_group(tensor.name, group, part), copies=length) for tensor in step.tensors
+    )
+    return _renamed(step, group.removeprefix(base), part)._replace(tensors=tensors, runs=length)
+
+
+def _renamed(step: Step, group: str, part: str) -> Step:
+    """The step with another name for the group of layers in all names, except those of its tensors."""
+    values = [value._replace(name=_in_group(value.name, group, part)) for value in (step.gives, *step.takes)]
+    frame = step.variable and (_in_group(step.variable[0], group, part), step.variable[1])
+    name = _in_group(step.name, group, part)
+    return step._replace(name=name, gives=values[0], takes=tuple(values[1:]), variable=frame)
+
+
+def _in_group(name: str, group: str, part: str) -> str:
+    inside = name.removeprefix(group)
+    return f"{group.rpartition('.')[0]}.{part}{inside}" if name != inside and inside.startswith(".") else name

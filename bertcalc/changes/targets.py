@@ -1,0 +1,117 @@
+"""The modules that an adapter targets, and those that it trains as a whole, by the rules of peft 0.21.
+
+The rules are in peft/tuners/tuners_utils.py and peft/peft_model.py, the defaults in peft/utils/constants.py.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Literal, NamedTuple
+
+from bertcalc.changes.rewriting import Rewriting, Spot
+from bertcalc.model.modules import Conv1D, Linear
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+TaskType = Literal["SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS", "CAUSAL_LM", "FEATURE_EXTRACTION"]
+Names = str | Collection[str]
+
+# The modules that peft trains as a whole, by the type of the task.
+HEADS: Mapping[str | None, tuple[str, ...]] = {
+    "SEQ_CLS": ("classifier", "score"),
+    "TOKEN_CLS": ("classifier", "score"),
+    "QUESTION_ANS": ("qa_outputs",),
+}
+ALL_LINEAR = "all-linear"
+_NO_DEFAULT = N_(
+    "peft has no default {field} for {family}: name the modules, for instance {example}."
+)
+_NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")
+
+
+class Targets(NamedTuple):
+    """The modules that an adapter targets; the arguments are those of peft's configurations."""
+
+    target_modules: Names
+    exclude_modules: Names | None = None
+    layers_to_transform: Collection[int] | int | None = None
+    layers_pattern: Names | None = None
+    saved: Collection[str] = ()  # modules that are trained as a whole: no targets
+
+    def match(self, name: str) -> bool:
+        """Whether a module is a target, by its full name."""
+        if self.exclude_modules and _matches(self.exclude_modules, name):
+            return False
+        if any(re.match(rf"(^|.*\.){saved}($|\..*)", name) for saved in self.saved):
+            return False
+        if not isinstance(self.target_modules, str) and name in self.target_modules:
+            return True
+        return _matches(self.target_modules, name) and self._in_layers(name)
+
+    def _in_layers(self, name: str) -> bool:
+        layers = self.layers_to_transform
+        if layers is None or layers == () or isinstance(self.target_modules, str):
+            return True
+        patterns = [self.layers_pattern] if isinstance(self.layers_pattern, str) else self.layers_pattern
+        starts = [rf"(?:^|.*?\.){pattern}" for pattern in patterns] if patterns else [r".*?\.[^.]*"]
+        matches = filter(None, (re.match(rf"{start}\.(\d+)\.", name) for start in starts))
+        number = next((int(match[1]) for match in matches), None)
+        return number in ([layers] if isinstance(layers, int) else layers)
+
+
+def _matches(names: Names, name: str) -> bool:
+    if isinstance(names, str):
+        return bool(re.fullmatch(names, name))
+    return name in names or any(name.endswith(f".{last}") for last in names)
+
+
+def matching(rewriting: Rewriting, targets: Targets) -> list[Spot]:
+    """The targets in the tree. Raises InputError if there is none."""
+    spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
+    if not spots:
+        raise _nothing(rewriting, targets.target_modules)
+    return spots
+
+
+def named_by_layer(names: Names | None) -> bool:
+    """Whether names or patterns have a digit, so that they may mean some layers only."""
+    texts = [names] if isinstance(names, str) else names or ()
+    return any(re.search("[0-9]", text) for text in texts)
+
+
+def resolved(
+    rewriting: Rewriting, field: str, names: Names | None, defaults: Mapping[str, Names], task_type: TaskType | None
+) -> Names:
+    """The modules that a field names: the default of the model's family, or the names of all linear modules."""
+    family = rewriting.model.family.name
+    if names is None:
+        if family not in defaults:
+            example = ", ".join(_projections(rewriting)[:2])
+            raise InputError(Problem.of(_NO_DEFAULT, field, None, field=field, family=family, example=example))
+        return defaults[family]
+    if isinstance(names, str) and names.lower() == ALL_LINEAR:
+        return frozenset(_linear(rewriting, task_type))
+    return names
+
+
+def _nothing(rewriting: Rewriting, names: Names) -> InputError:
+    """The error if no module is a target."""
+    model = rewriting.model
+    targets = names if isinstance(names, str) else ", ".join(sorted(names)[:6])
+    example = ", ".join(_projections(rewriting)[:2])
+    values = {"architecture": model.architecture, "targets": targets, "example": example}
+    return InputError(Problem.of(_NOTHING, "target_modules", None, **values))
+
+
+def _projections(rewriting: Rewriting) -> list[str]:
+    """The names of the linear modules in the layers, those of the attention first."""
+    spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D)) and "*" in spot.path]
+    return list(dict.fromkeys(spot.name for spot in spots)) or ["classifier"]
+
+
+def _linear(rewriting: Rewriting, task_type: TaskType | None) -> list[str]:
+    """The names of all linear modules but the decoder of a language model, or else the classifier's."""
+    spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D))]
+    outputs = [spot for spot in spots if spot.module.place.role == "decoder"]
+    if not outputs and task_type == "SEQ_CLS":
+        outputs = [spot for spot in spots if spot.path in ("score", "classifier")]
+    return [name for spot in spots if spot not in outputs for name in rewriting.full_names(spot)]
