@@ -7,6 +7,10 @@
 
 from bertcalc.api import Model, build, compare, infer, load, proofread, read
 from bertcalc.api.live_model import UnknownModel, of
+from bertcalc.changes.bitfit import BitFit
+from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families.albert import AlbertConfig
@@ -34,9 +38,11 @@ from bertcalc.text.problem import InputError
 
 __all__ = [
     "ARCHITECTURES",
+    "IA3",
     "AlbertConfig",
     "ArgumentError",
     "BertConfig",
+    "BitFit",
     "CamembertConfig",
     "Config",
     "ConfigError",
@@ -49,11 +55,16 @@ __all__ = [
     "GPT2Config",
     "GteConfig",
     "InputError",
+    "LNTuning",
+    "Lora",
     "MPNetConfig",
     "Model",
     "ModernBertConfig",
     "Module",
     "NomicBertConfig",
+    "PrefixTuning",
+    "PromptEncoder",
+    "PromptTuning",
     "RobertaConfig",
     "UnknownModel",
     "XLMRobertaConfig",

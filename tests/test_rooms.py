@@ -14,6 +14,7 @@ ORDER = (
     *(
         "bertcalc.transformers4",
         "bertcalc.families",
+        "bertcalc.changes",
         "bertcalc.controls",
         "bertcalc.forward",
         "bertcalc.memory",

@@ -93,8 +93,9 @@ OTHERS: dict[str, dict[str, str]] = {
 }
 _LOWEST = {
     **dict.fromkeys(
-        ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most"), 1
+        ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most", "r"), 1
     ),
+    **dict.fromkeys(("num_virtual_tokens", "encoder_hidden_size", "encoder_num_layers", "token_dim"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
 }
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
