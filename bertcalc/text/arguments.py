@@ -99,7 +99,7 @@ _LOWEST = {
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
 }
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
-_NOT_EMPTY = ("steps", "stops", "changes", "growths")
+_NOT_EMPTY = ("steps", "stops", "timeline", "growths")
 _WANTED: dict[str, str] = {
     "Model": N_("a model, such as build(BertConfig())"),
     "Module": N_("a module, such as build(BertConfig())"),

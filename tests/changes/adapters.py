@@ -43,7 +43,8 @@ class Adapter(NamedTuple):
 
 @st.composite
 def adapters(draw: st.DrawFn, model: Model) -> Adapter:
-    kind: type[Change] = draw(st.sampled_from([Lora, Lora, Lora, *KINDS]))
+    kinds: list[type[Change]] = [Lora, Lora, Lora, *KINDS]
+    kind = draw(st.sampled_from(kinds))
     task = draw(st.sampled_from([None, TASKS.get(model.cls.task, "FEATURE_EXTRACTION")]))
     arguments: dict[str, Any] = {"task_type": task}
     if kind in (Lora, IA3, LNTuning):
