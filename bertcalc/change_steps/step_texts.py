@@ -31,7 +31,7 @@ from bertcalc.storage.documented_formats import AwqConfig, GPTQConfig
 from bertcalc.storage.gguf_format import Gguf
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
 from bertcalc.storage.quantization_format import QuantizationFormat
-from bertcalc.storage.torch_dynamic_format import QuantizeDynamic
+from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnlyConfig
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_of, unknown
@@ -48,7 +48,7 @@ KINDS: dict[str, type[Step]] = {
     "bitsandbytes": BitsAndBytesConfig,
     "torchao_int8": Int8WeightOnlyConfig,
     "torchao_intx": IntxWeightOnlyConfig,
-    "torch_dynamic": QuantizeDynamic,
+    "torch_dynamic": TorchQuantizeDynamic,
     "onnx_dynamic": OnnxQuantizeDynamic,
     "gguf": Gguf,
     "gptq": GPTQConfig,
