@@ -1,12 +1,11 @@
 """Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers 4."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
-from typing import Self
+from typing import Any, Self
 
 from bertcalc.changes.resizing import Resizing, is_number
-from bertcalc.changes.rewriting import Rewriting
+from bertcalc.changes.rewriting import Rewriting, copied
 from bertcalc.config import Config
 from bertcalc.model.change import Twin
 from bertcalc.model.model import Model
@@ -93,6 +92,35 @@ class PruneHeads(Resizing):
         twins = {count: twin(PruneHeads(count)) for count in sorted(set(counts.values()))}
         rewriting = Rewriting(model, root, steps)
         rewriting.split_layers(lambda name: counts.get(_layer(name), 0))
-        for spot in list(rewriting.spots()):
-            if isinstance(spot.module, ModuleList) and "*" not in spot.path:
-                ...
+        stacks = [spot for spot in rewriting.spots() if isinstance(spot.module, ModuleList) and "*" not in spot.path]
+        for spot in stacks:
+            for name, (start, _copies) in spot.module.groups.items():
+                if count := counts.get(start):
+                    tree, pruned = twins[count]
+                    twin_layers = tree.get_submodule(spot.path)
+                    spot.module.children[name] = copied(twin_layers.get_submodule(str(start)))
+                    _take_shapes(steps, pruned, model.bare(spot.path), name)
+
+
+def _layer(name: str) -> int:
+    """The number of the layer that a module is in, by its full name."""
+    return int(split_layer(name)[0].rpartition(".")[2])
+
+
+def _take_shapes(steps: list[Step] | None, pruned: list[Step] | None, path: str, group: str) -> None:
+    """Give the steps of a group of layers the shapes of those of a program with fewer heads."""
+    if steps is None or pruned is None:
+        return
+    inside = [step for step in pruned if split_layer(step.name)[0].rpartition(".")[0] == path]
+    places = [index for index, step in enumerate(steps) if split_layer(step.name)[0] == f"{path}.{group}"]
+    for index, narrow in zip(places, inside, strict=True):
+        step = steps[index]
+        takes = tuple(_shaped(value, narrower) for value, narrower in zip(step.takes, narrow.takes, strict=True))
+        tensors = tuple(_shaped(tensor, narrower) for tensor, narrower in zip(step.tensors, narrow.tensors, strict=True))
+        gives = _shaped(step.gives, narrow.gives)
+        steps[index] = step._replace(takes=takes, gives=gives, tensors=tensors, module=narrow.module)
+
+
+def _shaped(value: Any, other: Any) -> Any:
+    """A value or tensor with the shape of another."""
+    return value._replace(shape=other.shape)
