@@ -9,6 +9,7 @@ from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in
 from bertcalc.changes.recording import Recording
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.changes.targets import Names, TaskType, matching, named_by_layer, resolved
+from bertcalc.config import Config
 from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Linear, Module, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
@@ -67,6 +68,9 @@ class Lora(PeftChange):
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return replace(self, r=symbols["lora_rank"])
+
+    def letter_values(self, config: Config) -> dict[str, Any]:
+        return {"lora_rank": self.r}
 
     def adapt(self, rewriting: Rewriting) -> None:
         names = resolved(rewriting, "target_modules", self.target_modules, DEFAULT_TARGETS, self.task_type)

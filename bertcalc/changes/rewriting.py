@@ -6,7 +6,7 @@ from itertools import groupby, product
 from typing import NamedTuple
 
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Module, ModuleList, split_layer
+from bertcalc.model.modules import Module, ModuleList, Tensor, split_layer
 from bertcalc.model.trace import Step
 
 Steps = list[Step]
@@ -75,6 +75,13 @@ class Rewriting:
                     self.steps.append(step._replace(name=inner))
             else:
                 self.steps.append(step)
+
+    def change_tensors(self, change: Callable[[Tensor], Tensor | None]) -> None:
+        """Change the tensors that the steps use; None leaves one out."""
+        for index, step in enumerate(self.steps or ()):
+            assert self.steps
+            tensors = tuple(changed for tensor in step.tensors if (changed := change(tensor)))
+            self.steps[index] = step._replace(tensors=tensors)
 
     def _rename(self, before: str, after: str) -> None:
         """Change the names of the tensors below a module, where steps use them and ties refer to them."""

@@ -154,11 +154,15 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
         with t.block("", component="encoder"):
             kinds = [_angles(t, c, x) for _kind in range(1 if c.single or c.layer_period == 1 else 2)]
             angles = (kinds[0], *kinds[1:] * (c.layer_period - 1))
-            with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
-                x = _layer(t, c, x, angles[:1], first=True)
-            x = t.variable("hidden_states", x)
-            if not c.single:
-                with t.repeat("layers", c.num_hidden_layers - 1, "ModernBertEncoderLayer", start=1):
+            later = c.num_hidden_layers
+            if not t.first_layer_dropped:
+                with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
+                    x = _layer(t, c, x, angles[:1], first=True)
+                x = t.variable("hidden_states", x)
+                later = later - 1
+            if t.first_layer_dropped or not c.single:
+                first = None if t.first_layer_dropped else 1
+                with t.repeat("layers", later, "ModernBertEncoderLayer", start=first):
                     x = _layer(t, c, x, angles)
                 x = t.variable("hidden_states", x)
             with t.block(AFTER_LAYERS):

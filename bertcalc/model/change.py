@@ -1,21 +1,36 @@
 """A change of a model, such as an adapter: it rewrites what the family's program declared."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Self
+
+from bertcalc.config import Config
 
 if TYPE_CHECKING:
     from bertcalc.model.model import Model
     from bertcalc.model.modules import Module
     from bertcalc.model.trace import Step, Trace
 
+Twin = Callable[["Change"], "tuple[Module, list[Step] | None]"]
+
 
 class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
+    ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
+    ``dropped``: the numbers of the layers that it drops.
     """
 
     by_layer = False
+    resizes = False
+    dropped: Collection[int] = ()
+
+    def configured(self, model: "Model", config: Config) -> Config:
+        """The configuration that the program sees instead of ``config``.
+
+        Raises InputError if the model cannot be changed so.
+        """
+        return config
 
     def prepare(self, trace: "Trace") -> None:
         """Set options of the trace before the program runs."""
@@ -26,6 +41,18 @@ class Change:
         Raises InputError if the model cannot be changed so.
         """
 
+    def rewrite_with(self, model: "Model", root: "Module", steps: "list[Step] | None", twin: Twin) -> None:
+        """Like ``rewrite``; ``twin`` runs the program once more for the same batch, prepared by another change."""
+        self.rewrite(model, root, steps)
+
+    def without_layers(self, dropped: Collection[int]) -> Self:
+        """The change of a model from which layers are dropped later, with their new numbers."""
+        return self
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         """The change with a symbol, by the name of its size, for each size that has a letter, such as r for a rank."""
         return self
+
+    def letter_values(self, config: Config) -> dict[str, Any]:
+        """The numbers for the letters of the change, by the names of their sizes; ``config`` is the one before it."""
+        return {}

@@ -1,7 +1,9 @@
 """A model: a configuration, a class, and the module tree that the family's program declares."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, Self
 
 from bertcalc.config import Config, ConfigError, MixedError
@@ -12,7 +14,7 @@ from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family
 from bertcalc.model.trace import Sizes, Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked, unknown
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import InputError, Problem
 
 NO_PRESET = (
     N_("There is no preset {name}: did you mean {nearest}?"),
@@ -94,6 +96,7 @@ class Model(Module):
         self.add_pooling_layer = add_pooling_layer or not kind.pooler_is_optional
         if changes:
             self.changes = changes
+            _check_order(changes)
         try:
             if problem := kind.unbuilt(config):
                 raise ConfigError(problem)
@@ -189,15 +192,29 @@ class Model(Module):
         return steps
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
-        t = Trace(root, self.prefix, sizes, steps, choices=self.cls.takes_choices)
+        config = self.config
+        changes: list[Change] = []
         for change in self.changes:
-            change.prepare(t)
-        self._run_program(t, root)
-        for change in self.changes:
-            change.rewrite(self, root, steps)
+            config = change.configured(self, config)
+            changes = [*(earlier.without_layers(change.dropped) for earlier in changes), change]
 
-    def _run_program(self, t: Trace, root: Module) -> None:
-        family, cls, config = self.family, self.cls, self.config
+        def run(root: Module, steps: list[Step] | None, prepared: Iterable[Change]) -> None:
+            t = Trace(root, self.prefix, sizes, steps, choices=self.cls.takes_choices)
+            for change in prepared:
+                change.prepare(t)
+            self._run_program(t, root, config)
+
+        def twin(other: Change) -> tuple[Module, list[Step] | None]:
+            tree, more = Module(self.kind), None if steps is None else list[Step]()
+            run(tree, more, (*changes, other))
+            return tree, more
+
+        run(root, steps, changes)
+        for change in changes:
+            change.rewrite_with(self, root, steps, twin)
+
+    def _run_program(self, t: Trace, root: Module, config: Config) -> None:
+        family, cls = self.family, self.cls
         if cls.task == "base":
             cls.head(t, config, family.body(t, config, self.pooler))
             return
@@ -206,6 +223,17 @@ class Model(Module):
         cls.head(t, config, hidden)
         if family.head_first:
             root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+_LATE = N_("{change} has to come before {adapter}: people adapt a model that has its final size.")
+
+
+def _check_order(changes: Sequence[Change]) -> None:
+    """Raise InputError if a change of the model's own sizes comes after an adapter."""
+    for before, change in pairwise(changes):
+        if change.resizes and not before.resizes:
+            values = {"change": type(change).__name__, "adapter": type(before).__name__}
+            raise InputError(Problem.of(_LATE, "changes", None, **values))
 
 
 def config_of_class(config: Config, architecture: str) -> Config:

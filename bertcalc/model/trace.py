@@ -195,6 +195,8 @@ class Trace:
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
         self.sizes = sizes
         self.steps = steps
+        self.pruned_heads = 0  # of each self-attention
+        self.first_layer_dropped = False
 
     # Modules with children: each is a context manager, within which its children are declared.
 
@@ -216,9 +218,21 @@ class Trace:
         self, name: str, kind: str, heads: int, head_size: int, *, block: str = "", order: Iterable[str] = ()
     ) -> "Trace":
         """Declare the parent of query, key and value."""
-        self._module.children[name] = module = Attention(kind, heads, head_size)
+        own_block = block or self._roles.block
+        left = heads - self.pruned_heads if own_block == "attention" else heads
+        self._module.children[name] = module = Attention(kind, left, head_size)
         module.order = order
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
+
+    def _units(self, role: str, out_features: int) -> int:
+        """The units of a matrix, less those of pruned heads in a projection to query, key or value."""
+        attention = self._module
+        if not (self.pruned_heads and isinstance(attention, Attention) and self._roles.block == "attention"):
+            return out_features
+        parts = role.split(", ")
+        if not {"query", "key", "value"}.issuperset(parts):
+            return out_features
+        return len(parts) * attention.num_attention_heads * attention.attention_head_size
 
     def repeat(
         self,
@@ -319,6 +333,7 @@ class Trace:
     ) -> Value:
         """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors in use."""
         shape = x.shape
+        out_features = self._units(role, out_features)
         module = Linear(shape[-1], out_features, tied, bias)
         if out_features is not shape[-1]:
             shape = (*shape[:-1], out_features)
@@ -327,6 +342,7 @@ class Trace:
     def conv1d(self, name: str, x: Value, out_features: int, *, role: str) -> Value:
         """y = x W + b with a weight of (in, out), as in GPT-2 (transformers.pytorch_utils.Conv1D)."""
         shape = x.shape
+        out_features = self._units(role, out_features)
         return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
 
     def convolution(self, name: str, x: Value, kernel_size: int, *, role: str) -> Value:

@@ -1,0 +1,116 @@
+"""Factorized embeddings (Lan et al. 2020, arXiv:1909.11942, section 3.1): narrow rows, projected to the hidden size."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bertcalc.changes.resizing import Resizing
+from bertcalc.changes.rewriting import Rewriting, Spot
+from bertcalc.config import Config, unchecked
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Embedding, Linear, Module, Place, Tensor
+from bertcalc.model.trace import Step, Value
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+from bertcalc.text.problem import InputError, Problem
+
+_TWICE = N_("The embeddings are factorized twice: leave one of them out.")
+_PRODUCT = N_(
+    "The head of {architecture} multiplies by the word table itself, whose rows would be narrower than its vectors: "
+    "set legacy to True, or choose another class."
+)
+
+
+@record
+@dataclass(frozen=True)
+class FactorizeEmbeddings(Resizing):
+    """The word table has rows of ``embedding_size`` units, which a linear layer projects to the hidden size.
+
+    V x H becomes V x E + E x H, as in the paper, with a bias as in ALBERT's embedding_hidden_mapping_in. In front of a
+    decoder that is tied to the table, another layer projects to E, like the dense layer of ALBERT's head. The table
+    becomes a ``Sequential`` of both modules, and so does the decoder. ALBERT and ELECTRA have a field for it: there,
+    position and token type embeddings get the same width.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(FactorizeEmbeddings(128)).num_parameters()
+    90047616
+    """
+
+    embedding_size: int
+
+    def configured(self, model: Model, config: Config) -> Config:
+        self.check("embedding_size", self.embedding_size, 1, config.hidden_size - 1)
+        if sum(isinstance(change, FactorizeEmbeddings) for change in model.changes) > 1:
+            raise InputError(Problem.of(_TWICE, "embedding_size", None))
+        return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
+
+    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
+        return type(self)(symbols["factorized_embedding_size"])
+
+    def letter_values(self, config: Config) -> dict[str, Any]:
+        return {"factorized_embedding_size": self.embedding_size}
+
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
+        if model.config.has("embedding_size"):
+            return
+        rewriting = Rewriting(model, root, steps)
+        spots = list(rewriting.spots())
+        words = next(spot for spot in spots if spot.module.is_embedding and spot.module.place.role == "word")
+        table = f"{words.path}.weight"
+        decoders = [spot for spot in spots if spot.module.tied.get("weight") == table]
+        if not decoders and "lm_predictions" in root.children:
+            raise InputError(Problem.of(_PRODUCT, "legacy", False, architecture=model.architecture))
+        self._factorize(rewriting, words)
+        for decoder in decoders:
+            self._project(rewriting, decoder)
+
+    def _factorize(self, rewriting: Rewriting, words: Spot) -> None:
+        """Put the table into a Sequential with the projection after it."""
+        table, width = words.module, self.embedding_size
+        assert isinstance(table, Embedding)
+        rows, hidden_size = table.parameters["weight"]
+        narrow, project = Embedding(rows, width, table.padding_idx), Linear(width, hidden_size)
+        narrow.place = table.place
+        project.place = place = Place("embeddings", "projection", "map")
+
+        def projected(step: Step) -> list[Step]:
+            x = Value(f"{step.name}.0", (*step.gives.shape[:-1], width))
+            return [_call(rewriting, f"{words.path}.1", project, x, step.gives.shape, place)]
+
+        rewriting.wrap(words, Module("Sequential", **{"0": narrow, "1": project}), "0", projected)
+        narrowed = f"{rewriting.model.bare(words.path)}.0"
+        for index, step in enumerate(rewriting.steps or ()):
+            if step.name == narrowed:
+                assert rewriting.steps
+                gives = step.gives._replace(shape=(*step.gives.shape[:-1], width))
+                tensors = tuple(tensor._replace(shape=(rows, width)) for tensor in step.tensors)
+                rewriting.steps[index] = step._replace(gives=gives, tensors=tensors, module=narrow)
+
+    def _project(self, rewriting: Rewriting, decoder: Spot) -> None:
+        """Put a decoder that is tied to the table into a Sequential with a projection in front of it."""
+        wide, width = decoder.module, self.embedding_size
+        assert isinstance(wide, Linear)
+        project = Linear(wide.in_features, width)
+        project.place = place = wide.place._replace(block="projection", role="map")
+        narrow = Linear(width, wide.out_features, wide.tied, wide.biased)
+        narrow.place = wide.place
+
+        def projected(step: Step) -> list[Step]:
+            x = step.takes[0]
+            return [_call(rewriting, f"{decoder.path}.0", project, x, (*x.shape[:-1], width), place)]
+
+        rewriting.wrap(decoder, Module("Sequential", **{"0": project, "1": narrow}), "1", projected, in_front=True)
+        inner = f"{rewriting.model.bare(decoder.path)}.1"
+        for index, step in enumerate(rewriting.steps or ()):
+            if step.name == inner:
+                assert rewriting.steps
+                rewriting.steps[index] = step._replace(module=narrow)
+
+
+def _call(
+    rewriting: Rewriting, path: str, module: Linear, x: Value, shape: tuple[int, ...], place: Place
+) -> Step:
+    """The step of a new linear layer."""
+    tensors = tuple(Tensor(f"{path}.{last}", sides, 1, place) for last, sides in module.parameters.items())
+    name = rewriting.model.bare(path)
+    return Step(name, "linear", (x,), Value(name, shape), tensors, 1, module, place)

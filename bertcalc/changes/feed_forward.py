@@ -1,0 +1,33 @@
+"""A narrower feed-forward in all layers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bertcalc.changes.resizing import Resizing
+from bertcalc.config import Config, unchecked
+from bertcalc.model.model import Model
+from bertcalc.text.arguments import record
+
+
+@record
+@dataclass(frozen=True)
+class NarrowFeedForward(Resizing):
+    """The feed-forward of each layer has only ``intermediate_size`` units.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(NarrowFeedForward(1536)).num_parameters()
+    81152256
+    """
+
+    intermediate_size: int
+
+    def configured(self, model: Model, config: Config) -> Config:
+        self.check("intermediate_size", self.intermediate_size, 1, config.intermediate_size)
+        return unchecked(config, intermediate_size=self.intermediate_size)
+
+    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
+        return type(self)(symbols["narrowed_intermediate_size"])
+
+    def letter_values(self, config: Config) -> dict[str, Any]:
+        return {"narrowed_intermediate_size": self.intermediate_size}

@@ -1,0 +1,126 @@
+"""Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers 4."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.changes.rewriting import Rewriting, copied
+from bertcalc.config import Config
+from bertcalc.model.change import Twin
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Module, ModuleList, split_layer
+from bertcalc.model.trace import Step, Trace
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+from bertcalc.text.problem import InputError, Problem
+
+_NO_METHOD = N_("transformers has no prune_heads for {family}: its heads stay as they are.")
+_DISTANCES = N_(
+    "transformers prunes the heads of {family}, but the pruned model cannot run: its table of distances keeps a column "
+    "for each head."
+)
+_TWICE = N_("Heads are pruned twice: put all of them into one PruneHeads.")
+_ALL = N_("All {count} heads of a layer would be pruned: at least one has to stay.")
+# Their _prune_heads in transformers 4.57 raises NotImplementedError, or there is none.
+WITHOUT = ("deberta", "deberta-v2", "modernbert", "eurobert", "nomic_bert", "gte")
+
+
+@record
+@dataclass(frozen=True)
+class PruneHeads(Resizing):
+    """Heads are pruned: ``heads`` of them in each layer, or those in the lists, by the number of the layer.
+
+    This is ``model.prune_heads({layer: [head, ...]})`` of transformers 4.57; transformers 5 has no such method. Cross
+    attention keeps its heads. ALBERT has a single layer for this, whose number is 0.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()
+    108891840
+    """
+
+    heads: int | Mapping[int, Collection[int]] = field(hash=False)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.heads, Mapping):
+            by_layer = {layer: tuple(sorted(set(heads))) for layer, heads in sorted(self.heads.items())}
+            object.__setattr__(self, "heads", by_layer)
+
+    @property
+    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+        return isinstance(self.heads, Mapping)
+
+    def configured(self, model: Model, config: Config) -> Config:
+        family = model.family.name
+        if family in WITHOUT or family == "mpnet":
+            message = _DISTANCES if family == "mpnet" else _NO_METHOD
+            raise InputError(Problem.of(message, "heads", None, family=family))
+        if sum(isinstance(change, PruneHeads) for change in model.changes) > 1:
+            raise InputError(Problem.of(_TWICE, "heads", None))
+        heads = config.num_attention_heads
+        if not isinstance(self.heads, Mapping):
+            self.check("heads", self.heads, 0, heads - 1)
+            return config
+        layers = 1 if family == "albert" else config.num_hidden_layers
+        for layer, pruned in self.heads.items():
+            self.check("layer", layer, 0, layers - 1)
+            for head in pruned:
+                self.check("heads", head, 0, heads - 1)
+            if is_number(heads) and len(pruned) == heads:
+                raise InputError(Problem.of(_ALL, "heads", pruned, count=heads))
+        return config
+
+    def without_layers(self, dropped: Collection[int]) -> Self:
+        if not isinstance(self.heads, Mapping):
+            return self
+        left = {
+            layer - sum(number < layer for number in dropped): heads
+            for layer, heads in self.heads.items()
+            if layer not in dropped
+        }
+        return replace(self, heads=left)
+
+    def prepare(self, trace: Trace) -> None:
+        if not isinstance(self.heads, Mapping):
+            trace.pruned_heads = self.heads
+
+    def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
+        """Split the layers by their number of heads, and put in those of programs with as many."""
+        if not isinstance(self.heads, Mapping):
+            return
+        counts = {layer: len(heads) for layer, heads in self.heads.items() if heads}
+        twins = {count: twin(PruneHeads(count)) for count in sorted(set(counts.values()))}
+        rewriting = Rewriting(model, root, steps)
+        rewriting.split_layers(lambda name: counts.get(_layer(name), 0))
+        stacks = [spot for spot in rewriting.spots() if isinstance(spot.module, ModuleList) and "*" not in spot.path]
+        for spot in stacks:
+            for name, (start, _copies) in spot.module.groups.items():
+                if count := counts.get(start):
+                    tree, pruned = twins[count]
+                    twin_layers = tree.get_submodule(spot.path)
+                    spot.module.children[name] = copied(twin_layers.get_submodule(str(start)))
+                    _take_shapes(steps, pruned, model.bare(spot.path), name)
+
+
+def _layer(name: str) -> int:
+    """The number of the layer that a module is in, by its full name."""
+    return int(split_layer(name)[0].rpartition(".")[2])
+
+
+def _take_shapes(steps: list[Step] | None, pruned: list[Step] | None, path: str, group: str) -> None:
+    """Give the steps of a group of layers the shapes of those of a program with fewer heads."""
+    if steps is None or pruned is None:
+        return
+    inside = [step for step in pruned if split_layer(step.name)[0].rpartition(".")[0] == path]
+    places = [index for index, step in enumerate(steps) if split_layer(step.name)[0] == f"{path}.{group}"]
+    for index, narrow in zip(places, inside, strict=True):
+        step = steps[index]
+        takes = tuple(_shaped(value, narrower) for value, narrower in zip(step.takes, narrow.takes, strict=True))
+        tensors = tuple(_shaped(tensor, narrower) for tensor, narrower in zip(step.tensors, narrow.tensors, strict=True))
+        gives = _shaped(step.gives, narrow.gives)
+        steps[index] = step._replace(takes=takes, gives=gives, tensors=tensors, module=narrow.module)
+
+
+def _shaped(value: Any, other: Any) -> Any:
+    """A value or tensor with the shape of another."""
+    return value._replace(shape=other.shape)

@@ -1,0 +1,48 @@
+"""Fewer layers: some are dropped by their numbers."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.config import Config, unchecked
+from bertcalc.model.model import Model
+from bertcalc.model.trace import Trace
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+from bertcalc.text.problem import InputError, Problem
+
+_ALL = N_("All {count} layers would be dropped: at least one has to stay.")
+
+
+@record
+@dataclass(frozen=True)
+class DropLayers(Resizing):
+    """The layers with these numbers, counted from 0, are dropped, and the others move up.
+
+    This is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the number of those that
+    stay. ALBERT's layers share their tensors: there, fewer layers run, and no parameter goes.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(DropLayers([1, 3, 5, 7, 9, 11])).num_parameters()
+    66955008
+    """
+
+    layers: Collection[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "layers", tuple(sorted(set(self.layers))))
+
+    @property
+    def dropped(self) -> Collection[int]:  # type: ignore[override]  # computed here
+        return self.layers
+
+    def configured(self, model: Model, config: Config) -> Config:
+        layers = config.num_hidden_layers
+        for number in self.layers:
+            self.check("layers", number, 0, layers - 1)
+        if is_number(layers) and len(self.layers) == layers:
+            raise InputError(Problem.of(_ALL, "layers", self.layers, count=layers))
+        return unchecked(config, num_hidden_layers=layers - len(self.layers))
+
+    def prepare(self, trace: Trace) -> None:
+        trace.first_layer_dropped = trace.first_layer_dropped or 0 in self.layers

@@ -1,0 +1,95 @@
+"""Another vocabulary: the word table and the decoder, as transformers' ``resize_token_embeddings`` resizes them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.changes.rewriting import Rewriting, Spot
+from bertcalc.config import Config, unchecked
+from bertcalc.config.fields import DIMENSIONS
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Embedding, Linear, Module
+from bertcalc.model.trace import Step
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+from bertcalc.text.problem import InputError, Problem
+
+# Their set_output_embeddings leaves the head's own bias as it is; the others' replace it by the decoder's.
+KEEPS_BIAS = ("roberta", "xlm-roberta", "camembert")
+_BROKEN = N_(
+    "transformers takes a wrong matrix of {architecture} for its decoder if legacy is False, and cannot resize its "
+    "vocabulary: set legacy to True."
+)
+_HIGHEST = DIMENSIONS["vocab_size"][1]
+
+
+@record
+@dataclass(frozen=True)
+class ResizeVocabulary(Resizing):
+    """A vocabulary of ``new_num_tokens``, rounded up to a multiple of ``pad_to_multiple_of``.
+
+    The arguments are those of transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the present
+    number is rounded up.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-multilingual-cased").adapted(ResizeVocabulary(30000)).num_parameters()
+    109081344
+    """
+
+    new_num_tokens: int | None = None
+    pad_to_multiple_of: int | None = None
+
+    def tokens(self, config: Config) -> int:
+        """The number of rows of the word table."""
+        tokens = config.vocab_size if self.new_num_tokens is None else self.new_num_tokens
+        if self.pad_to_multiple_of is None:
+            return tokens
+        return -(-tokens // self.pad_to_multiple_of) * self.pad_to_multiple_of
+
+    def configured(self, model: Model, config: Config) -> Config:
+        if model.cls.task == "masked-lm" and not getattr(config, "legacy", True):
+            raise InputError(Problem.of(_BROKEN, "legacy", False, architecture=model.architecture))
+        if self.new_num_tokens is not None:
+            self.check("new_num_tokens", self.new_num_tokens, 1, _HIGHEST)
+        if self.pad_to_multiple_of is not None:
+            self.check("pad_to_multiple_of", self.pad_to_multiple_of, 1, _HIGHEST)
+        return unchecked(config, vocab_size=self.tokens(config))
+
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
+        rewriting = Rewriting(model, root, steps)
+        for spot in list(rewriting.spots()):
+            module = spot.module
+            if isinstance(module, Embedding) and module.place.role == "word":
+                _forget_padding(module)
+            if isinstance(module, Linear) and module.place.role == "decoder" and "bias" in spot.parent.parameters:
+                self._biases(rewriting, spot)
+
+    def _biases(self, rewriting: Rewriting, decoder: Spot) -> None:
+        """What becomes of the bias that a head has beside that of its untied decoder."""
+        module, model = decoder.module, rewriting.model
+        assert isinstance(module, Linear)
+        if "bias" not in module.parameters:  # it is the same tensor, which transformers ties again
+            return
+        own = f"{decoder.path.rpartition('.')[0]}.bias"
+        before = (model.config.vocab_size,)
+        if model.family.name in KEEPS_BIAS or model.cls.task == "pretraining" and model.family.name == "albert":
+            decoder.parent.parameters = {**decoder.parent.parameters, "bias": before}
+            rewriting.change_tensors(lambda tensor: tensor._replace(shape=before) if tensor.name == own else tensor)
+        else:
+            weight = {"weight": module.parameters["weight"]}
+            module.parameters, module.tied = weight, {**module.tied, "bias": own}
+            rewriting.change_tensors(lambda tensor: None if tensor.name == f"{decoder.path}.bias" else tensor)
+
+    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
+        return type(self)(symbols["padded_vocab_size"])
+
+    def letter_values(self, config: Config) -> dict[str, Any]:
+        return {"padded_vocab_size": self.tokens(config)}
+
+
+def _forget_padding(table: Embedding) -> None:
+    """Without its row, there is no padding: transformers sets padding_idx to None."""
+    rows, padding = table.parameters["weight"][0], table.padding_idx
+    if padding is not None and is_number(rows) and padding >= rows:
+        table.padding_idx = None
