@@ -22,6 +22,7 @@ ORDER = (
     *(
         "bertcalc.memory.family_steps",
         "bertcalc.memory.peak",
+        "bertcalc.storage",
         "bertcalc.compute",
         "bertcalc.explore",
         "bertcalc.export",
