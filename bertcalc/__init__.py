@@ -33,6 +33,13 @@ from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model.modules import Module
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.storage.documented_formats import AwqConfig, GPTQConfig, Int4WeightOnlyConfig
+from bertcalc.storage.gguf_format import Gguf
+from bertcalc.storage.model_file import file_bytes, quantized
+from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
+from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
+from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnlyConfig, PerAxis, PerGroup
 from bertcalc.text.arguments import ArgumentError
 from bertcalc.text.problem import InputError
 
@@ -41,8 +48,10 @@ __all__ = [
     "IA3",
     "AlbertConfig",
     "ArgumentError",
+    "AwqConfig",
     "BertConfig",
     "BitFit",
+    "BitsAndBytesConfig",
     "CamembertConfig",
     "Config",
     "ConfigError",
@@ -53,8 +62,13 @@ __all__ = [
     "ErnieConfig",
     "EuroBertConfig",
     "GPT2Config",
+    "GPTQConfig",
+    "Gguf",
     "GteConfig",
     "InputError",
+    "Int4WeightOnlyConfig",
+    "Int8WeightOnlyConfig",
+    "IntxWeightOnlyConfig",
     "LNTuning",
     "Lora",
     "MPNetConfig",
@@ -62,22 +76,28 @@ __all__ = [
     "ModernBertConfig",
     "Module",
     "NomicBertConfig",
+    "OnnxQuantizeDynamic",
+    "PerAxis",
+    "PerGroup",
     "PrefixTuning",
     "PromptEncoder",
     "PromptTuning",
     "RobertaConfig",
+    "TorchQuantizeDynamic",
     "UnknownModel",
     "XLMRobertaConfig",
     "__version__",
     "build",
     "columns",
     "compare",
+    "file_bytes",
     "forward_flops",
     "infer",
     "inference_peak_bytes",
     "load",
     "of",
     "proofread",
+    "quantized",
     "read",
     "saved_activation_bytes",
     "training_flops",

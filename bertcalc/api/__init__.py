@@ -25,6 +25,7 @@ from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
 from bertcalc.model.change import Change
+from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.text import shorten
 from bertcalc.text.arguments import Single, check_of, checked, single_model
 from bertcalc.text.problem import Problem
@@ -69,6 +70,8 @@ class Model(core.Model):
     training_peak_bytes = training_peak_bytes
     inference_peak_bytes = inference_peak_bytes
     saved_activation_bytes = saved_activation_bytes
+    file_bytes = file_bytes
+    quantized = quantized
 
     @checked
     def formula(self, path: str = "") -> Formula:

@@ -79,7 +79,10 @@ _SAFE = "_.*-()|\\[]^$"
 def written(steps: Iterable[Step]) -> str:
     """Steps as text, which ``read_steps`` reads."""
     names = {kind: name for name, kind in KINDS.items()}
-    return ";".join(",".join((names[type(step)], *(f"{name}={text}" for name, text in argument_texts(step).items()))) for step in steps)
+    return ";".join(
+        ",".join((names[type(step)], *(f"{name}={text}" for name, text in argument_texts(step).items())))
+        for step in steps
+    )
 
 
 def arguments(step: Step) -> dict[str, Any]:

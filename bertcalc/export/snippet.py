@@ -4,7 +4,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
-_START = '''\
+_START = """\
 import torch
 from transformers import {config}, {architecture}
 
@@ -13,7 +13,7 @@ config = {config}(
 )
 with torch.device("{device}"):  # {remark}
     model = {architecture}(config{options})
-'''
+"""
 _PROGRAM = '''\
 """{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
 

@@ -92,7 +92,11 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[Effect])
     if after.base:
         st.markdown(sentence(after.base.why_not_smaller()))
         bits = fixed(after.base.bits_per_weight, 2)
-        st.caption(_("{bits} bits for each quantized weight. Source: {source}").format(bits=bits, source=after.base.format.source))
+        st.caption(
+            _("{bits} bits for each quantized weight. Source: {source}").format(
+                bits=bits, source=after.base.format.source
+            )
+        )
         if not after.base.format.is_measured:
             st.caption(_("By the documentation of the format: there is nothing to measure it with."))
     if not presenting() and (folder := CODE.unfolded()):
