@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.change_steps.effects import effects, possible
 from bertcalc.memory.plan import Plan
 from pages.ui.change import effects_view, step_controls
-from pages.ui.change.step_words import summary
+from pages.ui.change.step_words import summary, title
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.i18n import _
@@ -20,20 +20,21 @@ with end:  # the steps in the link, which decide everything above
     text = step_controls.CHANGES.show(help=_("Steps separated by semicolons: lora,r=16;bitfit"))
 with page:
     step_controls.show_recipes()
+    headline = st.container()
     steps, unreadable = step_controls.steps_in(text)
     made, impossible = possible(choice.model, steps)
     step_controls.show_steps(steps, len(made), impossible)
     if unreadable:
         show_problem(unreadable)
-    if not presenting():
-        step_controls.offer_steps(steps)
     with st.container(horizontal=True, vertical_alignment="bottom"):
+        if not presenting():
+            step_controls.offer_steps(steps)
         batch = choose_batch(choice.config)
-        plan = Plan(TRAINING_DTYPE.show(), OPTIMIZER.show())
+        plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
     figures = effects(choice.model, made, batch, plan)
-    names = [choice.architecture, *map(summary, made)]
-    effects_view.show_headline(figures)
-    effects_view.show_table(names, figures)
+    with headline:
+        effects_view.show_headline(figures)
+    effects_view.show_table([choice.architecture, *map(summary, made)], figures)
     if len(figures) > 1:
-        effects_view.show_waterfalls(names, figures)
+        effects_view.show_waterfalls([choice.architecture, *map(title, made)], figures)
         effects_view.show_details(choice.model, made, figures)

@@ -13,7 +13,6 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.model_file import file_bytes, quantized
-from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem

@@ -17,13 +17,13 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from bertcalc.changes.bitfit import BitFit
-from bertcalc.changes.ia3 import IA3, LNTuning
-from bertcalc.changes.lora import Lora
-from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.feed_forward import NarrowFeedForward
 from bertcalc.changes.heads import PruneHeads
+from bertcalc.changes.ia3 import IA3, LNTuning
 from bertcalc.changes.layers import DropLayers
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.model.change import Change
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig

@@ -73,7 +73,7 @@ class ResizeVocabulary(Resizing):
             return
         own = f"{decoder.path.rpartition('.')[0]}.bias"
         before = (model.config.vocab_size,)
-        if model.family.name in KEEPS_BIAS or model.cls.task == "pretraining" and model.family.name == "albert":
+        if model.family.name in KEEPS_BIAS or (model.cls.task == "pretraining" and model.family.name == "albert"):
             decoder.parent.parameters = {**decoder.parent.parameters, "bias": before}
             rewriting.change_tensors(lambda tensor: tensor._replace(shape=before) if tensor.name == own else tensor)
         else:

@@ -36,8 +36,11 @@ CALL_LETTERS: dict[str, str] = {
     "num_choices": "N",
 }
 _MORE_LETTERS = {
-    **{"masked_positions": "M", "padded_vocab_size": "V'", "lora_rank": "r"},
-    **{"narrowed_intermediate_size": "I'", "factorized_embedding_size": "E'"},
+    "masked_positions": "M",
+    "padded_vocab_size": "V'",
+    "lora_rank": "r",
+    "narrowed_intermediate_size": "I'",
+    "factorized_embedding_size": "E'",
 }
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
@@ -233,7 +236,7 @@ def trained_formula(model: Model) -> Formula:
     >>> trained_formula(Model(BertConfig(), changes=(Lora(r=8),)))
     4HLr
     """
-    return write(sympy.expand(sum(exact(tensor.num_parameters()) for tensor in model.tensors() if not tensor.frozen)))
+    return write(sum(exact(tensor.num_parameters()) for tensor in model.tensors() if not tensor.frozen))
 
 
 _NUMBER = re.compile("[0-9]")

@@ -471,14 +471,17 @@ def _as_they_come(name: str, values: Iterable[Any], check: Check | None) -> Iter
 
 
 def _either(hints: Sequence[Any]) -> Check:
-    checks = [check_of(hint) for hint in hints if hint is not type(None)]
+    checks = {hint: check_of(hint) for hint in hints if hint is not type(None)}
     optional = len(checks) < len(hints)
 
     def check(name: str, value: Any) -> Any:
         if value is None and optional:
             return None
         kinds = []
-        for check_kind in checks:
+        for hint, check_kind in checks.items():
+            if hint is int and len(checks) > 1 and isinstance(value, (str, Mapping, list, tuple, set, frozenset)):
+                kinds.append(_WHOLE)
+                continue
             try:
                 return check_kind(name, value)
             except ArgumentError as error:

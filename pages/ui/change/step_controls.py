@@ -13,7 +13,7 @@ from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
-from pages.ui.change.step_words import FIRST, TITLES, kind_of
+from pages.ui.change.step_words import FIRST, TITLES, kind_of, title
 from pages.ui.session import present_model
 from pages.ui.shell.controls import Reason, Text, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -66,7 +66,7 @@ def show_steps(steps: Sequence[Step], made: int, impossible: Problem | None) -> 
     for number, step in enumerate(steps):
         with st.container(border=True, key=f"step-{number}"):
             with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(f"**{number + 1}. {_(TITLES[kind_of(step)])}**", width="stretch")
+                st.markdown(f"**{number + 1}. {title(step)}**", width="stretch")
                 _move_buttons(steps, number)
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 for part in fields(step):  # type: ignore[arg-type]  # all steps are dataclasses
@@ -84,7 +84,7 @@ def _move_buttons(steps: Sequence[Step], number: int) -> None:
         order.insert(number + by, order.pop(number))
         return order
 
-    up, remove = _(":material/arrow_upward:"), _(":material/delete:")
+    up, remove = ":material/arrow_upward:", ":material/delete:"
     if number:
         st.button(up, key=f"up {number}", on_click=put, args=(moved(-1),), help=_("Move the step up"), type="tertiary")
     rest = [*steps[:number], *steps[number + 1 :]]
@@ -107,9 +107,10 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
         choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
         st.session_state[key] = value or choices[0]
         st.selectbox(part.name, choices, width=210, format_func=lambda option: option or "–", **look)
-    elif hint is int:
+    elif hint in (int, int | None):
         st.session_state[key] = value
-        st.number_input(part.name, step=1, width=120, **look)
+        empty = {"value": None} if value is None else {}
+        st.number_input(part.name, step=1, width=130, **empty, **look)
     else:
         st.session_state[key] = argument_texts(step).get(part.name, "")
         st.text_input(part.name, width=230, **look)
@@ -117,7 +118,7 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
 
 def _change_argument(steps: Sequence[Step], number: int, name: str, key: str) -> None:
     value: Any = st.session_state[key]
-    text = str(value).lower() if isinstance(value, bool) else str(value).strip()
+    text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts
 from bertcalc.text import N_
-from pages.ui.shell.i18n import _
+from pages.ui.shell.i18n import _, with_colon
 
 TITLES: Mapping[str, str] = {
     "lora": "LoRA",
@@ -49,7 +49,12 @@ def kind_of(step: Step) -> str:
     return next(name for name, kind in KINDS.items() if type(step) is kind)
 
 
+def title(step: Step) -> str:
+    """What a step is, in the language of the session."""
+    return _(TITLES[kind_of(step)])
+
+
 def summary(step: Step) -> str:
     """A step in a line: its title and the arguments that differ from their defaults."""
     texts = (f"{name}={text}" for name, text in argument_texts(step).items())
-    return " ".join((_(TITLES[kind_of(step)]), ", ".join(texts))).rstrip()
+    return with_colon(title(step), ", ".join(texts)) if argument_texts(step) else title(step)

@@ -1,0 +1,64 @@
+"""The figures before and after each step, and the program that makes the steps with the real libraries."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bertcalc
+from bertcalc import BitsAndBytesConfig, Gguf, InputError, Lora
+from bertcalc.change_steps.effects import effects, possible
+from bertcalc.change_steps.recipes import RECIPES
+from bertcalc.change_steps.step_code import code
+from bertcalc.change_steps.step_texts import read_steps
+from bertcalc.memory.plan import Plan
+from bertcalc.model.steps import Batch
+
+BATCH, PLAN = Batch(2, 64), Plan()
+
+
+def test_each_step_has_the_figures_of_the_changed_model() -> None:
+    bert = bertcalc.load("bert-base-uncased", "BertForSequenceClassification")
+    vocabulary, lora = steps = read_steps("vocabulary,new_num_tokens=20000;lora,r=16,task_type=SEQ_CLS")
+    before, smaller, adapted = effects(bert, steps, BATCH, PLAN)
+    assert before.parameters == 109_483_778
+    assert before.parameters - smaller.parameters == (30_522 - 20_000) * 768
+    assert adapted.parameters - smaller.parameters == adapted.trained == 2 * 294_912 + 1_538
+    assert abs(before.file_bytes - smaller.file_bytes - 4 * (30_522 - 20_000) * 768) < 100  # the header's offsets
+    assert adapted.file_bytes == smaller.file_bytes  # peft saves adapters apart
+    assert adapted.memory_bytes == 4 * adapted.parameters
+    changed = bert.adapted(vocabulary).adapted(lora)  # type: ignore[arg-type]  # both are changes
+    assert adapted.flops == bertcalc.forward_flops(changed, *BATCH)
+    assert adapted.peak == bertcalc.training_peak_bytes(changed, *BATCH, keep_outputs=False)
+
+
+def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
+    bert = bertcalc.load("bert-base-uncased")
+    nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+    _before, quantized, adapted = effects(bert, [nf4, Lora(r=8)], BATCH, PLAN)
+    assert adapted.memory_bytes - quantized.memory_bytes == 4 * 294_912
+
+
+def test_steps_in_a_wrong_order_are_refused_where_they_stand() -> None:
+    bert = bertcalc.load("bert-base-uncased")
+    steps, problem = possible(bert, [Lora(), Gguf()])
+    assert steps == [Lora()]
+    assert "put the quantization in front of the adapter" in str(problem)
+    with pytest.raises(InputError, match="A model is quantized once"):
+        effects(bert, [Gguf(), Gguf()], BATCH, PLAN)
+
+
+RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabulary", "layers"))]
+
+
+@pytest.mark.parametrize("recipe", RUN, ids=lambda recipe: recipe.title)
+def test_the_program_makes_the_steps_and_agrees(recipe: object, tmp_path: Path) -> None:
+    preset, architecture, steps = recipe.preset, recipe.architecture, recipe.steps  # type: ignore[attr-defined]
+    program = tmp_path / "program.py"
+    program.write_text(code(bertcalc.load(preset, architecture), read_steps(steps)), encoding="utf-8")
+    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    wrong = program.read_text("utf-8").replace("assert trained == ", "assert trained == 1 + ")
+    program.write_text(wrong, encoding="utf-8")
+    assert subprocess.run([sys.executable, program], capture_output=True, check=False).returncode != 0
