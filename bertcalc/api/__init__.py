@@ -162,6 +162,15 @@ class Model(core.Model):
         kind: Any = type(adapter)
         return self.changed(changes=(*self.changes, check_of(kind)("adapter", adapter)))
 
+    @checked
+    def trainable_formula(self) -> Formula:
+        """The number of parameters that are trained, as a formula. Needs SymPy."""
+        if not find_spec("sympy"):
+            raise ImportError(NO_FORMULAS)
+        from bertcalc.model.formula import trained_formula
+
+        return trained_formula(self)
+
     @property
     def trainable_parameters(self) -> int:
         """The number of parameters that are trained: all, unless an adapter froze some."""
