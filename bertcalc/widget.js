@@ -6,6 +6,8 @@ export default {
       model.set("sizes", sizes);
       model.save_changes();
     });
+    // Otherwise JupyterLab takes the arrow keys as its own shortcuts.
+    for (const { input } of view.sliders) input.dataset.lmSuppressShortcuts = "true";
     const follow = () => view.show(model.get("sizes")); // another cell shows the same widget, or Python changes it
     follow();
     model.on("change:sizes", follow);

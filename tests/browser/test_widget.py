@@ -53,6 +53,7 @@ def test_a_slider_changes_both_cells_and_the_model_in_python(page: Page, name: s
     first, second = (page.locator(f"#{cell}") for cell in ("first", "second"))
     expect(first.locator("output")).to_have_text(f"{real(config, name):,}")
     slider = first.get_by_role("slider", name="Layer count")
+    expect(slider).to_have_attribute("data-lm-suppress-shortcuts", "true")  # JupyterLab leaves it its arrow keys
     slider.press("ArrowLeft")
     slider.press("ArrowLeft")
     count = real(replace(config, num_hidden_layers=config.num_hidden_layers - 2), name)
