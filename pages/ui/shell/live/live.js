@@ -35,12 +35,16 @@ function show() {
 function listen() {
   page.listening = true;
   // At sizes with other formulas everything waits for the server.
-  window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike } }) => {
+  window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike, drag } }) => {
+    document.body.classList.toggle("bertcalc-drag", drag); // after anything else charts glide
     if (alike) page.ahead = sizes;
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });
   window.addEventListener("bertcalc-settled", () => page.ahead && show()); // the server has caught up
+  for (const end of ["pointerup", "pointercancel", "keyup"]) {
+    window.addEventListener(end, () => document.body.classList.remove("bertcalc-drag"), true);
+  }
   // React writes the server's text again when it draws a part anew: not while a hand is ahead of the server.
   const isReacts = ({ target }) => !(target.parentElement ?? target).closest(".stVegaLiteChart, .panel");
   page.observer = new MutationObserver((changes) => {
