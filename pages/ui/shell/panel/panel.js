@@ -192,9 +192,7 @@ class Panel {
   }
 }
 
-function isRunning() {
-  return document.querySelector(".stApp")?.dataset.testScriptState === "running";
-}
+const isRunning = () => document.querySelector(".stApp")?.dataset.testScriptState === "running";
 
 class Field {
   constructor(panel, name) {
