@@ -97,9 +97,9 @@ def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
     return box
 
 
-def older(name: str) -> Any:
+def older(name: str, **look: Any) -> Any:
     """A container for what no size moves: it is marked as older while the sliders are ahead of the server."""
-    return st.container(key=f"older-{name}")
+    return st.container(key=f"older-{name}", **look)
 
 
 def markdown(text: str, **look: Any) -> None:
