@@ -37,7 +37,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_, shorten
-from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.problem import wrong
 from bertcalc.text.suggestions import nearest
 
 _CONFIG = "config-"
@@ -147,14 +147,6 @@ def figure(measure: str, case: Case | DiscoveredCase) -> int:
     if measure not in _READINGS:
         raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.model.architecture)
     return _READINGS[measure](case)
-
-
-def figure_or_none(measure: str, case: Case | DiscoveredCase) -> int | None:
-    """Return a quantity of a built-in or discovered model; None if it is not known."""
-    try:
-        return figure(measure, case)
-    except InputError:
-        return None
 
 
 def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:

@@ -102,13 +102,12 @@ function writeTexts() {
     const { element } = place;
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : (node ?? 0));
+    if (element && text !== null && role !== "group") writeText(element, text, node);
   }
   page.observer.takeRecords(); // these changes are ours
 }
 
-const elementOf = ({ key, role, at }) =>
-  document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
+const elementOf = ({ key, role, at }) => document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
 
 // The text node number ``at`` of an element, of those that have more than spaces.
 function writeText(element, text, at) {
