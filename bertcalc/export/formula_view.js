@@ -77,8 +77,8 @@ class FormulaView {
     }
     const limit = Number(program.value(content.limit));
     for (const { figure, label, before, fill, ghost, text } of this.bars) {
-      fill.style.width = `${(70 * Number(program.value(figure))) / limit}%`;
-      ghost.style.width = `${(70 * before) / limit}%`;
+      fill.style.setProperty("--part", Number(program.value(figure)) / limit);
+      ghost.style.setProperty("--part", before / limit);
       text.textContent = program.value(label);
     }
   }

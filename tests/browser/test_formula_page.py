@@ -46,7 +46,14 @@ def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) 
     page.emulate_media(color_scheme="dark")
     page.goto(file.as_uri())
     expect(page.locator("output")).to_have_text("109,482,240")
+    page.get_by_role("slider", name="Hidden").press("End")  # long labels
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    model = build(moved(CLASSES["BertModel"].config.default(), "hidden_size", 2048))
+    counts = [bar.parameters for bar in breakdown(model)]
+    page.wait_for_timeout(250)  # until they have glided
+    widths = page.locator(".fill").evaluate_all("bars => bars.map((bar) => bar.getBoundingClientRect().width)")
+    for width, count in zip(widths, counts, strict=True):
+        assert abs(width / max(widths) - count / max(counts)) < 0.01
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 23)"
 
 
