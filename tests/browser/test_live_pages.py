@@ -92,6 +92,14 @@ def test_a_step_of_the_walk(look: Look) -> None:
         expect(rows.get_by_text(f"Transformer-1 ... Transformer-{layers - 1}")).to_be_visible()
 
 
+def test_the_answer_of_a_question(look: Look) -> None:
+    page = opened(look, "layers?step=embeddings.LayerNorm")
+    with held(page, "hidden_size", 0.7) as hidden:
+        box = page.get_by_test_id("stAlert")
+        expect(box).to_contain_text(f"each of the {hidden:,} units")
+        expect(box).to_contain_text(f"So there are {hidden:,} + {hidden:,} = {2 * hidden:,}, however")
+
+
 def test_a_drag_sends_one_message_at_its_end(page: Page, visit: Open) -> None:
     sent: list[int] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
