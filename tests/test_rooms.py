@@ -38,7 +38,7 @@ ORDER = (
         "bertcalc.discover.results",
     ),
     *("bertcalc.discover.search", "bertcalc.discover", "bertcalc.hub", "bertcalc.proof", "bertcalc.charts"),
-    *("bertcalc.completeness", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
+    *("bertcalc.completeness", "bertcalc.widget", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
     *("pages.ui.session", "pages.ui.shell", "pages.ui.widgets", "pages.ui.any_model", "pages.ui.diagnosis"),
     *(
         "pages.ui.compare",
