@@ -12,6 +12,7 @@ from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.model.trace import Sizes
+from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
@@ -53,17 +54,15 @@ class ChangedModel(NamedTuple):
 
     @property
     def file_bytes(self) -> int:
-        """The size of the file: model.safetensors, or what the library writes for quantized weights.
-
-        Adapters are in a file of their own: see ``adapter_file_bytes``.
-        """
-        return self.base.file_bytes if self.base else file_bytes(self.without_adapters)
+        """The size of the files: model.safetensors, or what the library writes for quantized weights, and the adapter's."""
+        whole = self.base.file_bytes if self.base else file_bytes(self.without_adapters)
+        return whole + adapter_file_bytes(self.model)
 
     @property
     def without_adapters(self) -> Model:
         """The model as it is on the disk: peft saves adapters apart."""
         kept = tuple(change for change in self.model.changes if not isinstance(change, PeftChange))
-        return self.model.changed(changes=kept)
+        return self.model if kept == self.model.changes else self.model.changed(changes=kept)
 
 
 class Effect(NamedTuple):

@@ -19,7 +19,7 @@ _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give
 
 
 @dataclass(frozen=True)
-class _Prompts(PeftChange):
+class Prompts(PeftChange):
     """What the three have in common: an encoder of virtual tokens beside the frozen model."""
 
     num_virtual_tokens: int = 20
@@ -50,7 +50,7 @@ class _Prompts(PeftChange):
 
 @record
 @dataclass(frozen=True)
-class PromptTuning(_Prompts):
+class PromptTuning(Prompts):
     """Prompt tuning: vectors in front of the embeddings are trained. The arguments are those of ``PromptTuningConfig``.
 
     >>> from bertcalc import load
@@ -64,7 +64,7 @@ class PromptTuning(_Prompts):
 
 @record
 @dataclass(frozen=True)
-class PrefixTuning(_Prompts):
+class PrefixTuning(Prompts):
     """Prefix tuning: keys and values of virtual tokens are trained, in each layer.
 
     The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network makes them.
@@ -89,7 +89,7 @@ class PrefixTuning(_Prompts):
 
 @record
 @dataclass(frozen=True)
-class PromptEncoder(_Prompts):
+class PromptEncoder(Prompts):
     """P-tuning: a network makes the virtual tokens. The arguments are those of ``peft.PromptEncoderConfig``.
 
     >>> from bertcalc import load
