@@ -43,6 +43,8 @@ with page:
         batch = controls.choose_common_batch(models, choice.model, view)
         if view == "differences" and len(models) > 1:
             controls.choose_explained(models)
+        if view == "differences":
+            controls.offer_preset(items, choice)
     comparison = controls.Comparison(view, models, batch, measure, order)
     present = f"{stem_of(choice)} ({choice.architecture})"
     note_models([in_caption(model.name, model.item, present) for model in models])

@@ -21,6 +21,7 @@ ROOMS = {
     "bertcalc.discover": {"huggingface_hub", "sympy", "torch", "transformers"},
     "bertcalc.hub": {"huggingface_hub", "httpx2"},
     "bertcalc.charts": {"altair", "pandas", "pyarrow", "vl_convert"},
+    "bertcalc.widget": {"anywidget", "traitlets"},
 }
 # The public face, whose functions import what they need from any room.
 FACE = "bertcalc.api"
@@ -58,8 +59,8 @@ def look(module):
 look("bertcalc")
 """
 
-# What Altair imports itself is its own.
-IMPORTED = [module for module in MODULES if room_of(module) != "bertcalc.charts"]
+# What Altair and anywidget import themselves is their own.
+IMPORTED = [module for module in MODULES if room_of(module) not in ("bertcalc.charts", "bertcalc.widget")]
 SERVER = {"google", "h11", "starlette", "streamlit", "uvicorn", "vl_convert", "websockets"}
 
 

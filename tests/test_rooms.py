@@ -35,7 +35,7 @@ ORDER = (
         "bertcalc.discover.results",
     ),
     *("bertcalc.discover.search", "bertcalc.discover", "bertcalc.hub", "bertcalc.proof", "bertcalc.charts"),
-    *("bertcalc.completeness", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
+    *("bertcalc.completeness", "bertcalc.widget", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
     *("pages.ui.session", "pages.ui.shell", "pages.ui.widgets", "pages.ui.any_model", "pages.ui.diagnosis"),
     *("pages.ui.compare", "pages.ui.parameters", "pages.ui.compute", "pages.ui.memory", "pages.ui.sweep"),
     *("pages.ui.design", "pages.ui.tools", "pages.ui.walk", "pages.ui.exercises", "pages.ui.checkpoints"),

@@ -36,11 +36,14 @@ if TYPE_CHECKING:
     from bertcalc.model.formula import Formula
     from bertcalc.proofreading.claims import Proofread
     from bertcalc.reading.text_reading import Kind, TextReading
+    from bertcalc.widget import FormulaWidget
 else:  # ``checked`` evaluates annotations, and must not import these for it
     Explanation = Discovered = Formula = Kind = Meanings = ModelComparison = Proofread = TextReading = Any
+    FormulaWidget = Any
 
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
+_NO_WIDGET = "A widget needs anywidget and SymPy, which are not both installed: pip install anywidget sympy."
 _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
     "pip install torch transformers."
@@ -143,6 +146,18 @@ class Model(core.Model):
         from bertcalc.export.formula_page import interactive_page
 
         return interactive_page(self, COLORS["light"], url=url)
+
+    @checked
+    def widget(self) -> FormulaWidget:
+        """The interactive page as a widget of a notebook; its ``model`` is the one that the sliders show.
+
+        Needs anywidget and SymPy (the extra "widget").
+        """
+        if not (find_spec("anywidget") and find_spec("sympy")):
+            raise ImportError(_NO_WIDGET)
+        from bertcalc.widget import FormulaWidget
+
+        return FormulaWidget(self)
 
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")

@@ -30,7 +30,6 @@ _MANY = 9  # more bars than this are drawn closer together, so that the chart st
 _ROOM = 280  # pixels to the right of the axis, for the label of a bar as long as the axis
 _GAP = 7
 _AXIS = 24  # height of the axis in pixels
-_LEGEND = 40  # pixels
 _LINE = 34  # letters of a name per line
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
 _WIDTH = 600  # the width of bars and labels in pixels for which the room of labels is set; narrower ones need more
@@ -178,8 +177,8 @@ def pieces_frame(bars: Sequence[PieceBar], step: int) -> Columns:
 
 
 @lru_cache
-def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], ...]) -> Spec:
-    """``count`` bars from top to bottom; on a phone, the name of each is before its label, above the bar."""
+def piece_bars(look: str, step: int, named: tuple[tuple[str, str], ...]) -> Spec:
+    """Bars from top to bottom, each ``step`` pixels high; on a phone, the name of each is above the bar."""
     paper, ink, font = BACKGROUND[look], INK[look], FONT if step >= _TWO_LINES else SMALL
     axis = names_axis(look, font, "split(datum.label, '\\n')", labelLimit=330, labelBaseline="middle", domain=False)
     legend = None
@@ -220,4 +219,4 @@ def piece_bars(look: str, step: int, count: int, named: tuple[tuple[str, str], .
     room = ends.transform_calculate(room=more_room).mark_bar(opacity=0)
     room = room.encode(x=alt.X("room:Q", axis=None, stack=None))
     layers = alt.layer(room, filled, outlined, inside, labels).encode(y=in_order("name", axis))
-    return spec_of(layers, step * count + (_LEGEND if named else 0))
+    return spec_of(layers, alt.Step(step))

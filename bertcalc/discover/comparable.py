@@ -37,7 +37,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_, shorten
-from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.problem import wrong
 from bertcalc.text.suggestions import nearest
 
 _CONFIG = "config-"
@@ -149,14 +149,6 @@ def figure(measure: str, case: Case | DiscoveredCase) -> int:
     return _READINGS[measure](case)
 
 
-def figure_or_none(measure: str, case: Case | DiscoveredCase) -> int | None:
-    """Return a quantity of a built-in or discovered model; None if it is not known."""
-    try:
-        return figure(measure, case)
-    except InputError:
-        return None
-
-
 def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
     """Parameters by component."""
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
@@ -178,12 +170,22 @@ def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure
         path = _path(first.model, second.model)
         return attributed(before, ((changes, figure(measure, first._replace(model=model))) for changes, model in path))
     if measure != "parameters":
-        return attributed(before, [((PartChange("", before, after),), after)])
-    first_parts, second_parts = components_of(first), components_of(second)
-    counts, total = [], before
+        return explain_whole(before, after)
+    return explain_components(components_of(first), components_of(second))
+
+
+def explain_whole(before: int, after: int) -> Explanation:
+    """The difference of two figures as one part."""
+    return attributed(before, [((PartChange("", before, after),), after)])
+
+
+def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Explanation:
+    """The difference of two models as a sum over their components; live if one of them is."""
+    before = total = sum(first.values())
+    counts = []
     for name in COMPONENTS:
-        if name in first_parts or name in second_parts:
-            change = PartChange(name, first_parts.get(name, 0), second_parts.get(name, 0))
+        if name in first or name in second:
+            change = PartChange(name, first.get(name, 0), second.get(name, 0))
             total += change.after - change.before
             counts.append(((change,), total))
     return attributed(before, counts)

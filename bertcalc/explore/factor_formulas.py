@@ -3,8 +3,8 @@
 >>> from dataclasses import replace
 >>> from bertcalc import BertConfig
 >>> base, wide = Model(BertConfig()), Model(BertConfig(hidden_size=1536))
->>> for piece, grown in zip(breakdown(wide), piece_factors(base, wide), strict=True):
-...     print(piece.name, grown and f"{grown.ratio} {grown.text()}")
+>>> for piece, growth in zip(breakdown(wide), piece_growths(base, wide), strict=True):
+...     print(piece.name, growth.factor and f"{growth.factor.ratio} {growth.factor.text()}")
 word 2 H
 position 2 H
 token type 2 H
@@ -25,12 +25,11 @@ import sympy
 
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.live.live_formulas import live_size, number_of, with_formula
-from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, exact, symbolic_model
-from bertcalc.model.formula_printers import superscript
+from bertcalc.model.formula import FIELD_OF_SYMBOL, SYMBOLS, exact, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
-from bertcalc.text.digits import multiple
+from bertcalc.text.digits import multiple, superscript
 from bertcalc.text.live_numbers import mirrored
 
 WHOLE = "whole"
@@ -40,7 +39,6 @@ _NEAR = Fraction(1, 20)  # tolerance for biases beside matrices: doubling H make
 # Sizes that users expect to follow another size: BERT's feed-forward size is 4 H.
 _FOLLOWS = {"intermediate_size": "hidden_size"}
 FOLLOWS = tuple(_FOLLOWS.items())
-_FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 
 
 class Factor(NamedTuple):
@@ -163,7 +161,7 @@ def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> 
     earlier, later = map(_expanded, formulas)
     if earlier != later:
         return FigureGrowth(figure_before, figure_after)
-    fields = {symbol: _FIELDS.get(symbol, symbol.name) for symbol in later.free_symbols}
+    fields = {symbol: FIELD_OF_SYMBOL.get(symbol, symbol.name) for symbol in later.free_symbols}
     if any(field not in values for field in fields.values() for values in (before.values, after.values)):
         return FigureGrowth(figure_before, figure_after)
     terms = tuple(_term(term, fields, before.values, after.values) for term in sympy.Add.make_args(later))
@@ -190,11 +188,6 @@ def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureG
     return tuple(growths(_pieces(start, path), _pieces(goal, path)).values())
 
 
-def piece_factors(start: Model, goal: Model, *, path: str = "") -> tuple[Factor | None, ...]:
-    """The factor of each piece of ``breakdown`` from one model to another."""
-    return tuple(growth.factor for growth in piece_growths(start, goal, path=path))
-
-
 def _pieces(model: Model, path: str) -> Side:
     try:
         pieces, letters = (breakdown(root, path) for root in (model, symbolic_model(model)))
@@ -212,11 +205,6 @@ def total_growth(start: Model, goal: Model) -> FigureGrowth:
         for model in (start, goal)
     )
     return growths(before, after)[WHOLE]
-
-
-def total_factor(start: Model, goal: Model) -> Factor | None:
-    """The factor of the number of parameters."""
-    return total_growth(start, goal).factor
 
 
 @lru_cache(maxsize=1024)

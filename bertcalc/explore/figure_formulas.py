@@ -8,7 +8,7 @@
 (22348431360, 44695683072)
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
@@ -110,7 +110,10 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 
 
 def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """The models of the path, and where a size can begin to differ, the same model once more."""
+    """The models of the path, and where a size can begin to differ, the same model once more.
+
+    What is one state stays one at every stop of the sliders.
+    """
     steps: list[tuple[Changes, Model]] = [*path(first.case.model, second.case.model)]
     differing = {change.field for changes, _model in steps for change in changes}
     both = [side.case.model.config for side in (first, second)]
@@ -121,6 +124,7 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
         and field not in differing
         and all(config.has(field) for config in both)
     ]
+    pair = _PAIR if _needs_both(first, second) else ()
     model, taken = first.case.model, set[str]()
 
     def state(changes: Changes) -> _State:
@@ -129,17 +133,40 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
         follows = second.follows & (taken | new) | first.follows - taken - new
         return _State(changes, LiveCase(first.case._replace(model=model), follows))
 
-    for changes, after in steps:
+    def waited(fields: Collection[str]) -> Changes:
+        these = [field for field in waiting if field in fields]
+        waiting[:] = [field for field in waiting if field not in these]
+        return tuple(FieldChange(field, getattr(both[0], field), getattr(both[0], field)) for field in these)
+
+    for changes, after in _joined(steps, pair):
+        if differing.intersection(pair, _fields(changes)):
+            changes = tuple(sorted((*changes, *waited(pair)), key=lambda change: FIELDS.index(change.field)))
         place = _place(changes)
-        for field in [field for field in waiting if FIELDS.index(field) < place]:
-            waiting.remove(field)
-            value = getattr(both[0], field)
-            yield state((FieldChange(field, value, value),))
+        while waiting and FIELDS.index(waiting[0]) < place:
+            yield state(waited(pair if waiting[0] in pair else waiting[:1]))
         model = after
         yield state(changes)
-    for field in waiting:
-        value = getattr(both[0], field)
-        yield state((FieldChange(field, value, value),))
+    while waiting:
+        yield state(waited(pair if waiting[0] in pair else waiting[:1]))
+
+
+_PAIR = ("num_attention_heads", "hidden_size")
+
+
+def _needs_both(first: LiveCase, second: LiveCase) -> bool:
+    """Whether at some stops heads can change only together with hidden_size, whose divisor they are."""
+    heads, step = second.case.model.config.num_attention_heads, SLIDERS["hidden_size"][2]
+    return "num_attention_heads" in second.follows or ("hidden_size" in first.follows and step % heads > 0)
+
+
+def _joined(steps: Iterable[tuple[Changes, Model]], pair: Collection[str]) -> list[tuple[Changes, Model]]:
+    """The steps, with all that change a field of the pair as one."""
+    joined: list[tuple[Changes, Model]] = []
+    for changes, model in steps:
+        if joined and all(set(pair).intersection(_fields(others)) for others in (changes, joined[-1][0])):
+            changes = (*joined.pop()[0], *changes)
+        joined.append((changes, model))
+    return joined
 
 
 def _place(changes: Collection[Any]) -> int:

@@ -7,7 +7,7 @@
 194536704
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, cast
 
@@ -22,7 +22,7 @@ from bertcalc.memory.held_formulas import held, staying_sizes
 from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.steps import BATCH
-from bertcalc.text.live_numbers import FigureBound, LiveNode, evaluated, live, node_of, within
+from bertcalc.text.live_numbers import FigureBound, LiveNode, evaluated, live, node_of, substituted, within
 
 
 def live_quantity(name: str, case: Case) -> int:
@@ -54,8 +54,7 @@ def live_doubled(name: str, sweep: Sweep) -> int:
         if value != 2 * present:
             return held(int(figure), sweep.case.model)
         nodes[moved] = value if moved in BATCH else LiveNode("*", (2, LiveNode("field", (moved,))))
-    seen: dict[int, tuple[Any, Any]] = {}
-    at_double = live(int(figure), _substituted(node_of(figure), {**sizes, **nodes}, seen))
+    at_double = live(int(figure), substituted(node_of(figure), {**sizes, **nodes}))
     return cast(int, within(at_double, tuple(_is_possible(sweep, field))))
 
 
@@ -75,20 +74,6 @@ def _is_possible(sweep: Sweep, field: str) -> Iterator[FigureBound]:
         whole = LiveNode("floor", (LiveNode("/", (node_of(hidden), unit)),))
         rest = LiveNode("-", (node_of(hidden), LiveNode("*", (unit, whole))))
         yield FigureBound(live(config.hidden_size % (twice * config.heads_of), rest), 0, 0)
-
-
-def _substituted(node: Any, nodes: Mapping[str, Any], seen: dict[int, tuple[Any, Any]]) -> Any:
-    """A node with other nodes or numbers in the place of fields."""
-    if type(node) is tuple:
-        return tuple(_substituted(part, nodes, seen) for part in node)
-    if not isinstance(node, LiveNode):
-        return node
-    if node.operation == "field":
-        return nodes.get(node.arguments[0], node)
-    if id(node) not in seen:
-        arguments = tuple(_substituted(part, nodes, seen) for part in node.arguments)
-        seen[id(node)] = node, LiveNode(node.operation, arguments)
-    return seen[id(node)][1]
 
 
 def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from bertcalc.export.table import Cell, Code, Math, Part, Table
-from bertcalc.text.digits import MINUS
+from bertcalc.text.live_numbers import MINUS
 
 # The Markdown that the pages use: code, formulas, escaped characters, icons, colors and sizes, emphasis, line breaks.
 _MARKS = re.compile(

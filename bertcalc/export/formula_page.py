@@ -32,7 +32,8 @@ from bertcalc.text.live_choices import largest
 from bertcalc.text.live_numbers import between, fill, grouped, joined
 
 _TITLE = N_("Parameters in {architecture}")
-_FOOTER = N_("Made with {link}. The marks show the model at which the sliders began.")
+_FOOTER = N_("Made with {link}.")
+_REMARK = N_("The marks show the model at which the sliders began.")
 
 
 def interactive_page(
@@ -46,21 +47,21 @@ def interactive_page(
         url: The address of the model in the app, for the link back; "" for none.
         language: The language of ``_``, which translates the page's texts.
     """
-    data = json.dumps(_page_data(model, colors, _)).replace("</", "<\\/")
-    script = f"\n{_runtime()}\nconst PAGE = {data};\n{_script()}\n"
+    data = json.dumps(view_content(model, colors, _)).replace("</", "<\\/")
+    script = f'\n{view_script()}\nnew FormulaView(document.querySelector("main"), {data});\n'
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
     return _template().substitute(
         language=language,
         title=escape(_(_TITLE).format(architecture=model.architecture)),
-        parts=escape(_("Parts")),
+        style=view_style(),
         footer=escape(_(_FOOTER)).format(link=link),
         hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
         script=script,
     )
 
 
-def _page_data(model: Model, colors: Mapping[Component, str], _: Translate) -> dict[str, Any]:
-    """The page's program, and the arguments of what it shows."""
+def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
+    """What ``FormulaView`` (formula_view.js) draws: a program, and the arguments of what is shown."""
     program = LiveProgram()
     total = live_reading(Model.num_parameters, model)
     bars = live_reading(breakdown, model)
@@ -85,6 +86,8 @@ def _page_data(model: Model, colors: Mapping[Component, str], _: Translate) -> d
             }
             for bar in bars
         ],
+        "parts": _("Parts"),
+        "remark": _(_REMARK),
         "operations": program.operations,
     }
 
@@ -119,15 +122,22 @@ def _label(count: int, total: int, _: Translate) -> str:
 
 
 @cache
-def _runtime() -> str:
-    return Path(bertcalc.live.__file__).with_name("runtime.js").read_text(encoding="utf-8")
+def view_script() -> str:
+    """The script of ``FormulaView``, with the runtime that computes its program."""
+    runtime = Path(bertcalc.live.__file__).with_name("runtime.js")
+    return "\n".join(path.read_text(encoding="utf-8") for path in (runtime, _beside("formula_view.js")))
 
 
 @cache
-def _script() -> str:
-    return Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
+def view_style() -> str:
+    """The style of ``FormulaView``."""
+    return _beside("formula_view.css").read_text(encoding="utf-8")
+
+
+def _beside(name: str) -> Path:
+    return Path(__file__).with_name(name)
 
 
 @cache
 def _template() -> Template:
-    return Template(Path(__file__).with_suffix(".html").read_text(encoding="utf-8"))
+    return Template(_beside("formula_page.html").read_text(encoding="utf-8"))

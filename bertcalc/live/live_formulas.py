@@ -17,13 +17,12 @@ import sympy
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.model.formula import ALL_SYMBOLS, symbolic_model
+from bertcalc.model.formula import FIELD_OF_SYMBOL, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import LiveNode, evaluated, live
 
 Parameters = ParamSpec("Parameters")
 Reading = TypeVar("Reading")
-_FIELDS = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 
 
 def live_reading(
@@ -81,7 +80,7 @@ def node_of_formula(expression: Any) -> Any:
     if expression.is_Rational:
         return number_of(expression)
     if expression.is_Symbol:
-        return LiveNode("field", (_FIELDS.get(expression, expression.name),))
+        return LiveNode("field", (FIELD_OF_SYMBOL.get(expression, expression.name),))
     return LiveNode(_OPERATIONS[type(expression)], tuple(map(node_of_formula, expression.args)))
 
 

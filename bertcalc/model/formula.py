@@ -49,6 +49,7 @@ def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
 SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
 ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(_MORE_LETTERS)}
+FIELD_OF_SYMBOL = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 # Symbols for total counts. They differ from those of CALL_LETTERS, whose N is the number of choices.
 COUNT_SYMBOLS = {
     "parameters": sympy.Symbol("N", positive=True),
@@ -288,8 +289,7 @@ def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
     >>> in_numbers(4 * SYMBOLS["hidden_size"] ** 2, {"hidden_size": 768})
     '4 · 768²'
     """
-    fields = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
-    used = {fields[symbol]: symbol.name for symbol in sympy.sympify(expression).free_symbols}
+    used = {FIELD_OF_SYMBOL[symbol]: symbol.name for symbol in sympy.sympify(expression).free_symbols}
     names = {letter: f"{{{field}:,}}" for field, letter in used.items()}
     text = printers.text(expression, names, times=" · ", minus="−")
     return fill(text, **{field: values[field] for field in used})

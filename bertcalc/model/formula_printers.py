@@ -13,7 +13,7 @@ import sympy
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
-from bertcalc.text.digits import superscript as superscript
+from bertcalc.text.digits import superscript
 
 # Stand-ins for the signs in names, while those of the expression are replaced.
 _HELD = str.maketrans("*-", "\ue000\ue001")

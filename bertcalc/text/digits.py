@@ -17,8 +17,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from bertcalc.text.live_choices import distance, with_sign
-from bertcalc.text.live_numbers import MINUS as MINUS
-from bertcalc.text.live_numbers import grouped, mirrored
+from bertcalc.text.live_numbers import MINUS, grouped, mirrored
 
 _PREFIXES = ("", "k", "M", "G", "T", "P", "E", "Z", "Y")
 _MOST_PLACES = 12  # a number that needs more decimals is written with a power of ten

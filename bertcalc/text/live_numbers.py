@@ -292,20 +292,24 @@ def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
     """
     if not isinstance(value, Live):
         return value
-    known: dict[int, Any] = {}
+    plain_kinds = {live_kind: kind for kind, live_kind in _KINDS.items()}
+    return live(plain_kinds[type(value)](value), substituted(value.node, sizes))
 
-    def held(node: Any) -> Any:
+
+def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
+    """A node with other nodes or constants in the place of fields."""
+    replaced: dict[int, Any] = {}
+
+    def inside(node: Any) -> Any:
         if not isinstance(node, LiveNode):
-            return _mapped(held, node) if isinstance(node, tuple) else node
+            return _mapped(inside, node) if isinstance(node, tuple) else node
         if node.operation == "field":
-            return sizes.get(node.arguments[0], node)
-        if id(node) not in known:
-            known[id(node)] = LiveNode(node.operation, tuple(map(held, node.arguments)))
-        return known[id(node)]
+            return replacements.get(node.arguments[0], node)
+        if id(node) not in replaced:
+            replaced[id(node)] = LiveNode(node.operation, tuple(map(inside, node.arguments)))
+        return replaced[id(node)]
 
-    return live(
-        {LiveInt: int, LiveText: str, LiveFraction: Fraction, LiveFloat: float}[type(value)](value), held(value.node)
-    )
+    return inside(node)
 
 
 class _Evaluation:

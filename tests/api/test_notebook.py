@@ -7,7 +7,9 @@ from typing import Any
 
 import nbformat
 import pytest
+import torch
 from nbclient import NotebookClient
+from transformers import BertConfig, BertModel
 
 import bertcalc
 from bertcalc.api.notebook import TreeRow, tree_html, tree_rows, tree_text
@@ -20,22 +22,30 @@ CELLS = (
     'bert.compare(bertcalc.load("bert-large-uncased"))',
     "bertcalc.load(bertcalc.columns(bert.config, num_hidden_layers=[1, 2]))",
     'print(bert.formula("pooler"))',
+    "widget = bert.widget()\nwidget.sizes = {**widget.sizes, 'num_hidden_layers': 24}\nwidget",
+    "widget.model.num_parameters()",
 )
 
 
 @pytest.fixture(scope="module")
-def shown() -> list[dict[str, str]]:
-    """The outputs of the cells of a notebook that a kernel of its own has executed, by media type."""
+def executed() -> Any:
+    """A notebook whose cells a kernel has executed."""
     v4: Any = nbformat.v4  # without types
     notebook = v4.new_notebook(cells=[v4.new_code_cell(cell) for cell in CELLS])
     resources = {"metadata": {"path": str(Path(__file__).parents[2])}}
     NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
     nbformat.validate(notebook)
-    return [dict(output.get("data") or output) for cell in notebook.cells for output in cell.outputs]
+    return notebook
 
 
-def test_a_notebook_shows_a_tree_latex_and_a_table_with_text_beside_each(shown: list[dict[str, str]]) -> None:
-    tree, formula, table, columns, text = shown
+@pytest.fixture(scope="module")
+def shown(executed: Any) -> list[dict[str, Any]]:
+    """The outputs of its cells, by media type."""
+    return [dict(output.get("data") or output) for cell in executed.cells for output in cell.outputs]
+
+
+def test_a_notebook_shows_a_tree_latex_and_a_table_with_text_beside_each(shown: list[dict[str, Any]]) -> None:
+    tree, formula, table, columns, text, *_widget = shown
     assert tree["text/html"].count("<details") == tree["text/html"].count("</details>") == 10
     assert tree["text/plain"].splitlines()[0].split() == ["BertModel", "109,482,240", "100.0", "%"]
     assert formula == {"text/plain": "4H² + 2HI + 9H + I", "text/latex": "$4 H^{2} + 2 H I + 9 H + I$"}
@@ -43,6 +53,26 @@ def test_a_notebook_shows_a_tree_latex_and_a_table_with_text_beside_each(shown: 
     assert table["text/plain"].splitlines()[-1].split() == ["BertModel", "335,141,888", "+225,659,648"]
     assert columns == {"text/plain": "<BertModel>"}
     assert text["text"] == "H² + H\n"
+
+
+def test_a_notebook_stores_a_widget_that_works_when_it_is_opened_again(
+    executed: Any, shown: list[dict[str, Any]]
+) -> None:
+    *_others, widget, count = shown
+    states = executed.metadata.widgets["application/vnd.jupyter.widget-state+json"]["state"]
+    stored = states[widget["application/vnd.jupyter.widget-view+json"]["model_id"]]
+    assert stored["model_module"] == "anywidget"
+    assert "class FormulaView" in stored["state"]["_esm"]
+    assert stored["state"]["sizes"]["num_hidden_layers"] == 24
+    with torch.device("meta"):
+        real = BertModel(BertConfig(num_hidden_layers=24))
+    assert count["text/plain"] == str(sum(tensor.numel() for tensor in real.parameters()))
+
+
+def test_without_anywidget_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bertcalc.api, "find_spec", lambda name: None if name == "anywidget" else object())
+    with pytest.raises(ImportError, match=r"pip install anywidget sympy\.$"):
+        bertcalc.load("bert-base-uncased").widget()
 
 
 class _Texts(HTMLParser):

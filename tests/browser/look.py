@@ -56,7 +56,8 @@ _STILL = """async () => {
     const places = () => [...document.querySelectorAll('[data-testid=stElementContainer]')]
         .map(element => element.getBoundingClientRect())
         .map(({x, y, width, height}) => [x, y, width, height]).join();
-    for (let before = null, now = places(); now !== before; ) {
+    const glides = () => document.getAnimations().some(({ id }) => id === "glide");
+    for (let before = null, now = places(); now !== before || glides(); ) {
         await new Promise(later => setTimeout(later, 150));
         [before, now] = [now, places()];
     }

@@ -4,11 +4,12 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, build, forward_flops
+from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families.presets import PRESETS
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, boxes, expect_query, hold, number, overflow, query, settled
+from tests.browser.look import bottom, boxes, expect_query, held, hold, number, overflow, query, settled
 from tests.examples import sampled
 
 TIED = "models=bert-base-uncased~architecture-BertForMaskedLM+bert-base-uncased~architecture-BertForMaskedLM~"
@@ -185,6 +186,50 @@ def test_a_difference_follows_the_hand(look: Look) -> None:
     expect(page.get_by_role("cell", name=f"num_hidden_layers 24 → {layers}")).to_be_attached()
     assert "num_hidden_layers" not in query(page)
     page.mouse.up()
+
+
+def test_a_row_that_a_drag_adds_has_room_and_stays_when_the_hand_lets_go(look: Look) -> None:
+    page = look("compare?models=bert-base-uncased+present")
+    shows(page, "0")
+    chart, table = page.get_by_test_id("stVegaLiteChart"), page.get_by_test_id("stTable").first
+    names = chart.locator(".role-axis-label text")
+
+    def rows() -> list[tuple[int, str]]:
+        named = zip(boxes(names), names.all_text_contents(), strict=True)
+        return sorted((round(box["y"]), name) for box, name in named)
+
+    expect(names).to_have_count(1)
+    with held(page, "hidden_size", 0.6) as hidden:
+        more = f"{(hidden - 768) // 64} more heads, {hidden - 768:,} more hidden units"
+        in_hand = rows()
+        assert len(in_hand) == 2
+        assert in_hand[1][0] - in_hand[0][0] > 30
+        assert table.evaluate(
+            "table => Number(getComputedStyle(table).opacity) < 1 || !!table.closest('.without-value')"
+        )
+    assert rows() == in_hand
+    expect(page.get_by_test_id("stTable").get_by_role("cell", name=more)).to_be_visible()
+
+
+def test_a_difference_from_a_discovered_model_follows_the_hand(look: Look) -> None:
+    page = look("compare?models=present+bloom.BloomForCausalLM")
+    formula = shipped("bloom", "BloomForCausalLM")
+    assert formula
+    shows(page, f"{formula.parameters - build(BertConfig()).num_parameters():+,}".replace("-", "−"))
+    with held(page, "num_hidden_layers", 0.6) as layers:
+        amount = formula.parameters - build(BertConfig(num_hidden_layers=layers)).num_parameters()
+        expect(page.get_by_test_id("stMetricValue").first).to_have_text(f"{amount:+,}".replace("-", "−"))
+
+
+def test_the_scatter_plot_is_older_while_the_hand_moves(look: Look) -> None:
+    page = look("compare?compare=scatter")
+    chart = page.get_by_test_id("stVegaLiteChart")
+    expect(chart.locator("svg")).to_be_visible()
+    opacity = "chart => Number(getComputedStyle(chart.closest('[class*=st-key-older]')).opacity)"
+    assert chart.evaluate(opacity) == 1
+    with held(page, "num_hidden_layers", 0.6):
+        assert chart.evaluate(opacity) < 1
+    assert chart.evaluate(opacity) == 1
 
 
 def test_the_table_follows_the_hand(look: Look) -> None:

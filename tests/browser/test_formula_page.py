@@ -32,8 +32,8 @@ def test_its_numbers_are_those_of_the_model_at_every_stop(page: Page, tmp_path: 
         shown = slider.get_attribute("aria-valuetext") or ""
         config = moved(config, field, int(shown.replace(",", "")))
         model = build(config, name)
-        expect(page.locator("#total")).to_have_text(f"{model.num_parameters():,}")
-        expect(page.locator("#formula > div").last).to_have_text(f"= {model.num_parameters():,}")
+        expect(page.locator("output")).to_have_text(f"{model.num_parameters():,}")
+        expect(page.locator(".formula > div").last).to_have_text(f"= {model.num_parameters():,}")
         for bar, text in zip(breakdown(model), page.locator(".text").all(), strict=True):
             expect(text).to_contain_text(f"{bar.parameters:,}")
     assert asked == [file.as_uri()]
@@ -45,6 +45,39 @@ def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) 
     page.set_viewport_size({"width": 390, "height": 844})
     page.emulate_media(color_scheme="dark")
     page.goto(file.as_uri())
-    expect(page.locator("#total")).to_have_text("109,482,240")
+    expect(page.locator("output")).to_have_text("109,482,240")
+    page.get_by_role("slider", name="Hidden").press("End")  # long labels
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    model = build(moved(CLASSES["BertModel"].config.default(), "hidden_size", 2048))
+    counts = [bar.parameters for bar in breakdown(model)]
+    page.wait_for_timeout(250)  # until they have glided
+    widths = page.locator(".fill").evaluate_all("bars => bars.map((bar) => bar.getBoundingClientRect().width)")
+    for width, count in zip(widths, counts, strict=True):
+        assert abs(width / max(widths) - count / max(counts)) < 0.01
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 23)"
+
+
+def test_bars_glide_after_a_key_and_not_in_a_drag(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(interactive_page(build(CLASSES["BertModel"].config.default()), COLORS["light"]), encoding="utf-8")
+
+    def duration() -> str:
+        return str(page.locator(".fill").first.evaluate("bar => getComputedStyle(bar).transitionDuration"))
+
+    page.goto(file.as_uri())
+    slider = page.get_by_role("slider", name="Layer count")
+    slider.press("ArrowRight")
+    assert duration() == "0.2s"
+    expect(page.locator("output")).to_have_text("116,570,112", timeout=100)  # the number does not wait for the bars
+    box = slider.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    assert duration() == "0.2s"
+    page.mouse.move(box["x"] + box["width"] / 2 + 40, box["y"] + box["height"] / 2, steps=3)
+    assert duration() == "0s"
+    page.mouse.up()
+    page.emulate_media(reduced_motion="reduce")
+    slider.press("ArrowRight")
+    assert duration() == "0s"
+    page.emulate_media(reduced_motion="no-preference")

@@ -92,6 +92,14 @@ def test_a_step_of_the_walk(look: Look) -> None:
         expect(rows.get_by_text(f"Transformer-1 ... Transformer-{layers - 1}")).to_be_visible()
 
 
+def test_the_answer_of_a_question(look: Look) -> None:
+    page = opened(look, "layers?step=embeddings.LayerNorm")
+    with held(page, "hidden_size", 0.7) as hidden:
+        box = page.get_by_test_id("stAlert")
+        expect(box).to_contain_text(f"each of the {hidden:,} units")
+        expect(box).to_contain_text(f"So there are {hidden:,} + {hidden:,} = {2 * hidden:,}, however")
+
+
 def test_a_drag_sends_one_message_at_its_end(page: Page, visit: Open) -> None:
     sent: list[int] = []
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(len(frame))))
@@ -112,3 +120,62 @@ def test_a_drag_sends_one_message_at_its_end(page: Page, visit: Open) -> None:
     settled(page)
     assert len(sent) == before + 1
     expect(total(page)).to_have_text(f"{build(BertConfig(num_hidden_layers=layers)).num_parameters():,}")
+
+
+def count(layers: int) -> str:
+    return f"{build(BertConfig(num_hidden_layers=layers)).num_parameters():,}"
+
+
+def drag(page: Page, part: float) -> int:
+    """Drag the layers from where they are to a part of their way, let go at once, and return them."""
+    (box,) = slider(page, "num_hidden_layers").evaluate_all(
+        "all => all.map(one => one.getBoundingClientRect()).map(({ x, y, width, height }) => ({ x, y, width, height }))"
+    )
+    present = int(slider(page, "num_hidden_layers").input_value())
+    middle, room = box["y"] + box["height"] / 2, box["width"] - 18
+    page.mouse.move(box["x"] + 9 + (present - 1) / 47 * room, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 9 + part * room, middle, steps=4)
+    layers = int(slider(page, "num_hidden_layers").input_value())
+    assert layers != present
+    expect(total(page)).to_have_text(count(layers), timeout=1_000)
+    page.mouse.up()
+    return layers
+
+
+def test_quick_drags_back_and_forth_can_be_undone_and_redone(page: Page, visit: Open) -> None:
+    visit()
+    ready(page)
+    reached = [12, *(drag(page, part) for part in (0.8, 0.1, 0.6, 0.3))]
+    for key, steps in (("Control+z", reached[-2::-1]), ("Control+Shift+z", reached[1:])):
+        for layers in steps:
+            page.keyboard.press(key)
+            expect(total(page)).to_have_text(count(layers))
+            expect(slider(page, "num_hidden_layers")).to_have_js_property("value", f"{layers}")
+    page.wait_for_url(f"**num_hidden_layers={reached[-1]}*")
+    settled(page)
+    expect(page.get_by_role("button", name="Redo", exact=True)).to_be_disabled()
+
+
+def test_two_tabs_have_a_model_each_and_a_drag_moves_only_its_own(page: Page, visit: Open) -> None:
+    visit("?num_hidden_layers=6")
+    other = page.context.new_page()
+    other.goto(page.url.replace("=6", "=24"))
+    for tab in (page, other):
+        ready(tab)
+    layers = hold(page, "num_hidden_layers", 0.7)
+    expect(total(page)).to_have_text(count(layers))
+    expect(page.locator("body")).to_have_class("bertcalc-older bertcalc-drag")
+    shown = total(other).inner_text(), other.locator("body").get_attribute("class"), other.url
+    page.mouse.up()
+    page.wait_for_url(f"**num_hidden_layers={layers}*")
+    settled(page)
+    settled(other)
+    assert (total(other).inner_text(), other.locator("body").get_attribute("class"), other.url) == shown
+    assert shown[0] == count(24)
+    slider(other, "num_hidden_layers").press("ArrowLeft")
+    expect(total(other)).to_have_text(count(23))
+    other.wait_for_url("**num_hidden_layers=23*")
+    page.keyboard.press("Control+z")
+    expect(total(page)).to_have_text(count(6))
+    expect(total(other)).to_have_text(count(23))

@@ -12,7 +12,7 @@ from playwright.sync_api import Frame, Page, Request, expect
 
 from bertcalc.hub.hub_workers import PLACES
 from tests.browser.launch import running_server
-from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
+from tests.browser.look import expect_query, hold, number, open_page, query, ready, settled, slider, total
 from tests.browser.test_bring import nothing_is_cut, shown
 from tests.hub.conftest import models
 from tests.hub.hub_server import Server, serving, slow_headers
@@ -123,7 +123,7 @@ def test_who_closes_the_page_makes_room_for_others(page: Page, own: tuple[str, i
 
 
 def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple[str, int], tmp_path: Path) -> None:
-    """Whether it is pressed when the server is there again, or while it is away."""
+    """Whether it is pressed when the server is there again, or while it is away; a drag goes on meanwhile."""
     url, process = own
 
     def shows(window: Page, layers: int, count: str) -> None:
@@ -134,15 +134,28 @@ def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple
     def press(window: Page) -> None:
         slider(window, "num_hidden_layers").press("ArrowRight")
 
-    away = page.context.new_page()
-    for window in (page, away):
+    def drag(window: Page, part: float) -> tuple[int, str]:
+        layers = hold(window, "num_hidden_layers", part)
+        count = f"{109_355_520 + (layers - 13) * 7_087_872:,}"
+        expect(total(window)).to_have_text(count, timeout=1_000)
+        return layers, count
+
+    away, dragged = page.context.new_page(), page.context.new_page()
+    for window in (page, away, dragged):
         window.goto(f"{url}/?vocab_size=21128")
         ready(window)
         press(window)
         shows(window, 13, "109,355,520")
+    drag(dragged, 0.5)
     os.kill(process, signal.SIGKILL)
     press(away)
+    expect(dragged.get_by_test_id("stApp")).not_to_have_attribute("data-test-connection-state", "CONNECTED")
+    reached = drag(dragged, 0.8)
+    dragged.mouse.up()
     with running_server(tmp_path / "second", port=urlsplit(url).port or 0):
+        shows(dragged, *reached)
+        dragged.keyboard.press("Control+z")
+        shows(dragged, 13, "109,355,520")
         shows(away, 14, "116,443,392")
         press(away)
         shows(away, 15, "123,531,264")
@@ -153,4 +166,5 @@ def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple
         press(page)
         shows(page, 15, "123,531,264")
         away.close()
+        dragged.close()
         page.goto("about:blank")

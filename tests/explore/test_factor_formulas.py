@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig
-from bertcalc.explore.factor_formulas import Factor, piece_factors, total_factor
+from bertcalc.explore.factor_formulas import Factor, piece_growths, total_growth
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from tests.examples import examples
@@ -22,7 +22,8 @@ BASE = BertConfig(vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attent
 def factors(**changes: Any) -> dict[str, Factor | None]:
     here, there = Model(BASE), Model(replace(BASE, **changes))
     pieces = breakdown(there)
-    return dict(zip([piece.name for piece in pieces], piece_factors(here, there), strict=True))
+    growths = piece_growths(here, there)
+    return {piece.name: growth.factor for piece, growth in zip(pieces, growths, strict=True)}
 
 
 def reason(factor: Factor | None) -> str:
@@ -39,10 +40,10 @@ def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
 def test_a_total_that_grows_otherwise_than_its_largest_term_says_mostly() -> None:
     base = Model(BertConfig())
     for config, said in ((BertConfig(hidden_size=1536), "mostly H²"), (BertConfig(num_hidden_layers=18), "mostly L")):
-        assert reason(total_factor(base, Model(config))) == said
+        assert reason(total_growth(base, Model(config)).factor) == said
     wide = base.changed(config=replace(base.config, hidden_size=1536))
-    pieces = dict(zip((piece.name for piece in breakdown(wide)), piece_factors(base, wide), strict=True))
-    assert [reason(pieces[name]) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "I stays"]
+    pieces = dict(zip((piece.name for piece in breakdown(wide)), piece_growths(base, wide), strict=True))
+    assert [reason(pieces[name].factor) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "I stays"]
 
 
 def test_what_has_not_moved_has_no_reason() -> None:
@@ -50,7 +51,7 @@ def test_what_has_not_moved_has_no_reason() -> None:
     assert reason(deeper["attention"]) == "L"
     assert deeper["attention"] == Factor(Fraction(2), {"num_hidden_layers": 1})
     assert deeper["word"] is None
-    assert total_factor(Model(BASE), Model(BASE)) is None
+    assert total_growth(Model(BASE), Model(BASE)).factor is None
 
 
 @examples(6)
@@ -60,7 +61,7 @@ def test_what_has_not_moved_has_no_reason() -> None:
 )
 def test_the_ratio_is_that_of_the_real_models(here: Model, field: str) -> None:
     there = here.changed(config=replace(here.config, **{field: 2 * getattr(here.config, field)}))
-    grown = total_factor(here, there)
+    grown = total_growth(here, there).factor
     if grown:
         real = [sum(tensor.numel() for tensor in Case.of(model).real().parameters()) for model in (here, there)]
         assert grown.ratio == Fraction(real[1], real[0])
@@ -70,4 +71,4 @@ def test_the_ratio_is_that_of_the_real_models(here: Model, field: str) -> None:
 def test_between_classes_of_different_structure_the_factor_has_no_reason() -> None:
     here, there = Model(BASE), Model(BASE, "BertForMaskedLM")
     real = [sum(tensor.numel() for tensor in Case.of(model).real().parameters()) for model in (here, there)]
-    assert total_factor(here, there) == Factor(Fraction(real[1], real[0]), {})
+    assert total_growth(here, there).factor == Factor(Fraction(real[1], real[0]), {})

@@ -51,7 +51,7 @@ def test_the_link_back_is_escaped_and_so_is_what_could_end_the_script() -> None:
 @pytest.mark.parametrize("name", ["BertModel", "ModernBertModel", "ElectraModel", "AlbertModel", "EuroBertModel"])
 def test_every_slider_has_stops_with_the_same_formula(name: str) -> None:
     model = build(CLASSES[name].config.default(), name)
-    match = re.search(r"const PAGE = (.*);\n", interactive_page(model, COLORS["light"]))
+    match = re.search(r'querySelector\("main"\), (.*)\);\n', interactive_page(model, COLORS["light"]))
     assert match
     page = json.loads(match[1])
     assert {slider["field"] for slider in page["sliders"]} <= set(page["sizes"])

@@ -8,7 +8,8 @@ import sympy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc.model.formula_printers import latex, python, superscript, text
+from bertcalc.model.formula_printers import latex, python, text
+from bertcalc.text.digits import superscript
 
 _SYMBOLS = sympy.symbols("a b c", integer=True, positive=True)
 _NUMBERS = {"a": 12, "b": 768, "c": 5}

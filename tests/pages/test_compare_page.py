@@ -90,14 +90,19 @@ def test_every_line_of_the_sum_can_be_checked(measure: str) -> None:
     assert sum(differences[1:-1]) == differences[-1] == number(str(app.metric[0].value))
 
 
-def test_it_begins_with_the_preset_that_the_model_comes_from() -> None:
-    app = open_app("compare.py", preset="bert-base-chinese", num_hidden_layers="10")
-    assert app.multiselect[0].value == ["bert-base-chinese", "present"]
+def test_the_first_comparison_stays_when_a_size_changes_and_a_press_compares_with_the_preset() -> None:
+    app = open_app("compare.py", preset="bert-base-chinese")
+    assert app.multiselect[0].value == ["present", "bert-large-uncased"]
+    move(app, num_hidden_layers=10)
+    assert app.multiselect[0].value == ["present", "bert-large-uncased"]
     config = PRESETS["bert-base-chinese"].config
-    assert number(app.metric[0].value) == real(replace(config, num_hidden_layers=10)) - real(config)
+    present = replace(config, num_hidden_layers=10)
+    assert number(app.metric[0].value) == real(PRESETS["bert-large-uncased"].config) - real(present)
     assert models(app) == ""  # it follows the model, and is in no link
-    unchanged = open_app("compare.py", preset="bert-large-uncased")
-    assert unchanged.multiselect[0].value == ["present", "bert-base-uncased"]
+    press(app, "Compare with the preset")
+    assert models(app) == "bert-base-chinese present"
+    assert number(app.metric[0].value) == real(present) - real(config)
+    assert open_app("compare.py", preset="bert-large-uncased").multiselect[0].value == ["present", "bert-base-uncased"]
 
 
 def test_the_present_model_follows_the_sidebar() -> None:

@@ -52,6 +52,7 @@ class LivePeak(NamedTuple):
     bounds: tuple[FigureBound, ...]
 
 
+@lru_cache(maxsize=32)
 def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
     """The peak of a step of which batch and plan stay."""
     present = peak(model, how, batch_size, sequence_length)

@@ -8,7 +8,7 @@ from bertcalc.discover.search.config_input import read_config
 from bertcalc.families.hf_json import LARGEST
 from bertcalc.hub import hub_workers, reader
 from bertcalc.text import N_
-from bertcalc.text.digits import MINUS
+from bertcalc.text.live_numbers import MINUS
 from bertcalc.text.problem import InputError
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.session import kept

@@ -15,6 +15,8 @@ from bertcalc.discover.comparable import (
     DiscoveredRef,
     components_of,
     explain,
+    explain_components,
+    explain_whole,
     figure,
     read,
 )
@@ -93,13 +95,12 @@ class Comparison(NamedTuple):
     def figure_of(self, model: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
         with suppress(InputError):
-            side = self.side(model)
-            return (
-                live_figure(measure or self.measure, side)
-                if side
-                else figure(measure or self.measure, self.case(model))
-            )
+            return self._known_figure(model, measure or self.measure)
         return None
+
+    def _known_figure(self, model: Compared, measure: str) -> int:
+        side = self.side(model)
+        return live_figure(measure, side) if side else figure(measure, self.case(model))
 
     def side(self, model: Compared) -> LiveCase | None:
         """A model that can follow the sliders, with its batch; None for one that was discovered."""
@@ -122,7 +123,7 @@ class Comparison(NamedTuple):
         reasons.pop("", None)
         return reasons
 
-    def components(self, model: Compared) -> dict[str, int]:
+    def components(self, model: Compared) -> dict[Any, int]:
         side = self.side(model)
         return live_components(side) if side else dict(components_of(self.case(model)).items())
 
@@ -141,10 +142,16 @@ class Comparison(NamedTuple):
 
     def explain(self, model: Compared) -> Explanation:
         """The explained difference of a model from the first. Raises InputError if one of the figures is not known."""
-        sides = [self.side(side) for side in (self.models[0], model)]
+        first = self.models[0]
+        sides = [self.side(side) for side in (first, model)]
         if sides[0] and sides[1]:
             return live_explanation(sides[0], sides[1], self.measure)
-        return explain(self.case(self.models[0]), self.case(model), self.measure)
+        if not any(sides):
+            return explain(self.case(first), self.case(model), self.measure)
+        before, after = (self._known_figure(side, self.measure) for side in (first, model))
+        if self.measure != "parameters":
+            return explain_whole(before, after)
+        return explain_components(self.components(first), self.components(model))
 
 
 def models_of_link(choice: Choice) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
@@ -154,14 +161,11 @@ def models_of_link(choice: Choice) -> tuple[list[ModelRef | DiscoveredRef], list
 
 
 def begin(choice: Choice) -> list[ModelRef]:
-    """The default comparison: the present model with its preset.
+    """The default comparison: the present model with bert-large-uncased, and that preset with bert-base-uncased.
 
-    An unchanged preset is compared with bert-large-uncased instead, which is compared with bert-base-uncased.
+    It does not depend on sizes, so that a drag ends with the comparison that it shows.
     """
-    present = ModelRef(PRESENT)
-    if item_of(choice.model, choice.preset).changes:
-        return [ModelRef(choice.preset), present]
-    return [present, ModelRef(_BASE if choice.preset == _LARGE else _LARGE)]
+    return [ModelRef(PRESENT), ModelRef(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
 def choose_measure(view: str) -> str:
@@ -320,6 +324,13 @@ def choose_explained(models: Sequence[Compared]) -> None:
     turned = write([other.item, *(model.item for model in models if model is not other)])
     help_text = filled(_("Compare all others with {model}."), model=other.name)
     st.button(_("Use as baseline"), on_click=change, args=({"models": turned},), help=help_text)
+
+
+def offer_preset(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> None:
+    """Draw the button that compares the present model with its preset."""
+    models = write([ModelRef(choice.preset), ModelRef(PRESENT)])
+    label = _("Compare with the preset")
+    st.button(label, on_click=change, args=({"models": models},), disabled=write(items) == models)
 
 
 def discovered_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel]:

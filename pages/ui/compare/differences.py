@@ -10,10 +10,11 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Explanation, FieldChange, PartChange, counted_words
 from bertcalc.text.digits import scaled, size
 from bertcalc.text.live_choices import differ, distance, either, if_negative
-from bertcalc.text.live_numbers import between, fill, grouped, is_live, joined
+from bertcalc.text.live_numbers import between, fill, grouped, is_live, joined, staying
 from bertcalc.text.problem import InputError
 from pages.ui.compare.compare_words import relative, signed, value_text
 from pages.ui.compare.comparison import Comparison, explained
+from pages.ui.shell import live
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
@@ -51,7 +52,7 @@ def show_parts(comparison: Comparison, explanation: Explanation, *, changing: bo
 
     With ``changing`` they are left out in any case.
     """
-    changing = changing or sum(map(bool, map(_is_change, explanation.parts))) > _MANY
+    changing = changing or len(explanation.parts) > _MANY
     shown = [(part, _is_shown(part, changing)) for part in explanation.parts]
     shown = [(part, now) for part, now in shown if now or is_live(now)]
     parts = [part for part, _now in shown]
@@ -94,7 +95,10 @@ def _is_change(part: Attribution) -> int:
 
 
 def show_steps(comparison: Comparison, explanation: Explanation) -> None:
-    """Show the sum as a table, with the fields to change in the sidebar to check each line."""
+    """Show the sum as a table, with the fields to change in the sidebar to check each line.
+
+    A table gets no rows while a slider moves: it is marked as older where a field begins or ceases to differ.
+    """
     first, other = comparison.models[0], explained(comparison.models)
     steps = [
         (phrase(part), _assignments(part), grouped(part.total), signed(part.difference))
@@ -106,7 +110,8 @@ def show_steps(comparison: Comparison, explanation: Explanation) -> None:
     end = (f"**{other.name}**", "", after, difference)
     titles = (_("Step"), _("Changed"), _("Running total"), _("Difference"))
     rows = [(first.name, "", grouped(explanation.before), ""), *steps, end]
-    show_rows(titles, rows, _("The difference, step by step"))
+    with live.container_within(tuple(map(staying, map(_is_change, explanation.parts)))):
+        show_rows(titles, rows, _("The difference, step by step"))
 
 
 def show_all(comparison: Comparison, chosen_explanation: Explanation) -> None:

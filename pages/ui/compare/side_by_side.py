@@ -25,6 +25,7 @@ from bertcalc.text.digits import figure, multiple, scaled
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.compare.compare_words import relative, signed, value_text
 from pages.ui.compare.comparison import FIGURES, Compared, Comparison
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.theme import appearance
@@ -183,12 +184,14 @@ def show_scatter(comparison: Comparison) -> None:
     compared = [ModelPoint(name, count, other, True) for name, count, other in figures if count and other]
     titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
     presets = _presets(comparison.batch, measure)
-    draw_chart(
-        points_frame([*compared, *presets]),
-        scatter(appearance(), *titles, projector=presenting()),
-        numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
-        alt=_("Parameters and FLOPs of every preset"),
-    )
+    moves = any(model.follows for model in comparison.models)
+    with live.older("scatter") if moves else st.container():  # the names are placed by the server
+        draw_chart(
+            points_frame([*compared, *presets]),
+            scatter(appearance(), *titles, projector=presenting()),
+            numbers={"name": _("Model"), **dict(zip(("parameters", "flops"), titles, strict=True))},
+            alt=_("Parameters and FLOPs of every preset"),
+        )
     st.caption(
         _(
             "Every preset without a head; diamonds are the models of the comparison. If a point has no "

@@ -23,7 +23,7 @@ from bertcalc.config import Problem, check_whole_number
 from bertcalc.config.fields import FIELDS, OWN_FIELDS
 from bertcalc.controls.chosen_model import NAMES
 from bertcalc.text import N_, literal, written
-from bertcalc.text.digits import MINUS
+from bertcalc.text.live_numbers import MINUS
 from bertcalc.text.suggestions import nearest
 from pages.ui.session import address, kept, present_model
 from pages.ui.shell.i18n import _, filled, with_colon

@@ -76,17 +76,22 @@ def show_present(swept: Swept, drawn: Map, figure: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         title = with_colon(_(swept.quantity.meaning), "**{figure}**")
         live.markdown(fill(title, figure=swept.number(figure)), width="content")
-        present = {field: sweep.present(field) for field in sweep.dimensions}
-        for field, values, signs in zip(sweep.dimensions, drawn.steps, ("←→", "↓↑"), strict=True):
-            possible = [value for value in values if sweep.exists(**{**present, field: value})]
-            for sign, value in zip(signs, around(possible, present[field]), strict=True):
-                st.button(
-                    f"{sign} {LETTER_OF[field]} = {value:,}" if value else sign,
-                    key=f"{CHART} {sign}",
-                    disabled=value is None,
-                    on_click=change,
-                    args=(sweep.fields(**{field: value}) if value else {},),
-                )
+        with live.older("neighbors", horizontal=True, vertical_alignment="center", width="content"):
+            _show_neighbors(sweep, drawn)
+
+
+def _show_neighbors(sweep: Sweep, drawn: Map) -> None:
+    present = {field: sweep.present(field) for field in sweep.dimensions}
+    for field, values, signs in zip(sweep.dimensions, drawn.steps, ("←→", "↓↑"), strict=True):
+        possible = [value for value in values if sweep.exists(**{**present, field: value})]
+        for sign, value in zip(signs, around(possible, present[field]), strict=True):
+            st.button(
+                f"{sign} {LETTER_OF[field]} = {value:,}" if value else sign,
+                key=f"{CHART} {sign}",
+                disabled=value is None,
+                on_click=change,
+                args=(sweep.fields(**{field: value}) if value else {},),
+            )
 
 
 def along(sweep: Sweep) -> str:

@@ -1,7 +1,6 @@
 """The walk on the page Step by step: the choice of a stop, its lesson, its shapes, its formula, the heads."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from difflib import get_close_matches
 from functools import reduce
 from math import prod
@@ -134,9 +133,7 @@ def show_question(question: Question, values: Mapping[str, str]) -> None:
     if presenting():
         st.markdown(asked, help=answer)
     else:
-        # A box of Streamlit's cannot hold live text.
-        with live.older(f"question-{question.keys[0]}") if is_live(answer) else nullcontext():
-            st.info(f"{asked}  \n{answer}")
+        live.info(fill("{asked}  \n{answer}", asked=asked, answer=answer))
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:

@@ -266,5 +266,5 @@ def draw_pieces(
     legend: Mapping[str, str] | None = None,
 ) -> None:
     """Draw the bars, each ``step`` pixels high; ``legend`` names the kinds of pieces."""
-    named, count = tuple((legend or {}).items()), sum(bool(bar.shown) for bar in bars)
-    draw_chart(pieces_frame(bars, step), piece_bars(appearance(), step, count, named), numbers=numbers, alt=alt)
+    spec = piece_bars(appearance(), step, tuple((legend or {}).items()))
+    draw_chart(pieces_frame(bars, step), spec, numbers=numbers, alt=alt)

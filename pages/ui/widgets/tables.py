@@ -29,7 +29,7 @@ from bertcalc.proof.real_model import RealRun
 from bertcalc.proof.tensor_proof import Check, Difference
 from bertcalc.text import N_, written
 from bertcalc.text.digits import fixed, signed_count, size
-from bertcalc.text.live_numbers import LiveText, between, fill, grouped, is_live
+from bertcalc.text.live_numbers import between, fill, grouped, is_live
 from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, Switch
 from pages.ui.shell.i18n import _, in_a_row, with_colon
@@ -279,21 +279,7 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
             ("title", column, title),
             *(("cell", row * len(columns) + column, text) for row, text in enumerate(texts)),
         ):
-            for node, part in enumerate(_text_nodes(text)):
-                live.put(key, role, at, part, node)
-
-
-def _text_nodes(text: str) -> list[str]:
-    """The pieces of a live text that have one look, as a browser shows them: bold, code, or neither."""
-    nodes: list[list[str]] = [[]]
-    for part in text.parts if isinstance(text, LiveText) else ():
-        if isinstance(part, LiveText):
-            nodes[-1].append(part)
-            continue
-        first, *rest = re.split(r"\*\*|`|  \n", part)
-        nodes[-1].append(first)
-        nodes += [[piece] for piece in rest]
-    return [between("", pieces) for pieces in nodes if "".join(pieces).strip() or any(map(is_live, pieces))]
+            live.put_pieces(key, role, at, text)
 
 
 _SHORT = 22  # digits and letters that take half of a phone

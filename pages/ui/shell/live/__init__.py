@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.text.live_numbers import FigureBound, Live, LiveText, fill, within
+from bertcalc.text.live_numbers import FigureBound, Live, LiveText, between, is_live, within
 from pages.server.limited_log import LimitedLog
 from pages.ui.session.component import component
 
@@ -97,9 +97,9 @@ def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
     return box
 
 
-def older(name: str) -> Any:
+def older(name: str, **look: Any) -> Any:
     """A container for what no size moves: it is marked as older while the sliders are ahead of the server."""
-    return st.container(key=f"older-{name}")
+    return st.container(key=f"older-{name}", **look)
 
 
 def markdown(text: str, **look: Any) -> None:
@@ -122,20 +122,29 @@ def error(text: str, **look: Any) -> None:
     _show_plain(st.error, text, look)
 
 
+def info(text: str, **look: Any) -> None:
+    """Show a live text in a box."""
+    _show_plain(st.info, text, look)
+
+
 def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
-    """Show a text where no HTML is possible: its pieces between bold type and line breaks are what moves."""
+    """Show a text where no HTML is possible: its pieces of one look are what moves."""
     place = key()
     with st.container(key=place):
         draw(text, **look)
+    put_pieces(place, "node", 0, text)
+
+
+def put_pieces(key: str, role: str, at: int, text: str) -> None:
+    """Record the pieces of a text that have one look, as a browser shows them: bold, code, or neither."""
     pieces: list[list[str]] = [[]]
-    for part in text.parts if isinstance(text, LiveText) else (text,):
-        first, *others = (part,) if isinstance(part, LiveText) else re.split(r"\*\*|  \n", part)
+    for part in text.parts if isinstance(text, LiveText) else ():
+        first, *others = (part,) if isinstance(part, LiveText) else re.split(r"\*\*|`|  \n", part)
         pieces[-1].append(first)
         pieces += [[piece] for piece in others]
-    written = [piece for piece in pieces if "".join(piece).strip()]
-    for at, piece in enumerate(written):
-        names = {f"part{number}": part for number, part in enumerate(piece)}
-        put(place, "node", at, fill("".join(f"{{{name}}}" for name in names), **names))
+    nodes = [piece for piece in pieces if "".join(piece).strip() or any(map(is_live, piece))]
+    for node, piece in enumerate(nodes):
+        put(key, role, at, between("", piece), node)
 
 
 def _show(draw: Any, text: str, look: Mapping[str, Any]) -> None:

@@ -35,12 +35,16 @@ function show() {
 function listen() {
   page.listening = true;
   // At sizes with other formulas everything waits for the server.
-  window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike } }) => {
+  window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike, drag } }) => {
+    document.body.classList.toggle("bertcalc-drag", drag); // after anything else charts glide
     if (alike) page.ahead = sizes;
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });
   window.addEventListener("bertcalc-settled", () => page.ahead && show()); // the server has caught up
+  for (const end of ["pointerup", "pointercancel", "keyup"]) {
+    window.addEventListener(end, () => document.body.classList.remove("bertcalc-drag"), true);
+  }
   // React writes the server's text again when it draws a part anew: not while a hand is ahead of the server.
   const isReacts = ({ target }) => !(target.parentElement ?? target).closest(".stVegaLiteChart, .panel");
   page.observer = new MutationObserver((changes) => {
@@ -98,13 +102,12 @@ function writeTexts() {
     const { element } = place;
     const text = page.program.value(value);
     element?.classList.toggle("without-value", text === null); // outside of the sizes of its formula it is older
-    if (element && text !== null && role !== "group") writeText(element, text, role === "node" ? at : (node ?? 0));
+    if (element && text !== null && role !== "group") writeText(element, text, node);
   }
   page.observer.takeRecords(); // these changes are ours
 }
 
-const elementOf = ({ key, role, at }) =>
-  document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[role === "node" ? 0 : at];
+const elementOf = ({ key, role, at }) => document.querySelectorAll(`.st-key-${key} ${ROLES[role]}`)[at];
 
 // The text node number ``at`` of an element, of those that have more than spaces.
 function writeText(element, text, at) {

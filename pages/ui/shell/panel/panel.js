@@ -110,10 +110,11 @@ class Panel {
   }
 
   // A slider is at another stop: the page is computed for it, and the fields that follow it show their values.
-  move(name, value, followers, alike) {
-    const sizes = { ...this.sizes(), [name]: value, ...followers };
-    for (const [other, size] of Object.entries(followers)) this.fields.get(other)?.show(size);
-    window.dispatchEvent(new CustomEvent("bertcalc-sizes", { detail: { sizes, alike } }));
+  move({ name, stops, content: { followers, alike } }, value, drag) {
+    const at = stops.indexOf(value);
+    const sizes = { ...this.sizes(), [name]: value, ...followers[at] };
+    for (const [other, size] of Object.entries(followers[at] ?? {})) this.fields.get(other)?.show(size);
+    window.dispatchEvent(new CustomEvent("bertcalc-sizes", { detail: { sizes, alike: alike[at] ?? false, drag } }));
   }
 
   sizes() {
@@ -191,9 +192,7 @@ class Panel {
   }
 }
 
-function isRunning() {
-  return document.querySelector(".stApp")?.dataset.testScriptState === "running";
-}
+const isRunning = () => document.querySelector(".stApp")?.dataset.testScriptState === "running";
 
 class Field {
   constructor(panel, name) {
@@ -212,14 +211,14 @@ class Field {
     this.now = element("span");
     this.tab = element("button", { type: "button", children: [this.letter, " ", this.now] });
     this.tab.onclick = () => panel.choose(name);
-    this.held = false; // by a pointer or a key
+    [this.held, this.moves] = [false, 0]; // by a pointer or a key, and how often since the pointer came
     this.listen();
   }
 
   listen() {
     const { range, exact } = this;
     range.addEventListener("pointerdown", () => {
-      this.held = true;
+      [this.held, this.moves] = [true, 0];
       this.before = this.value;
     });
     range.addEventListener("pointerup", () => {
@@ -231,7 +230,7 @@ class Field {
       this.moved = this.held = false;
       this.panel.settle();
     });
-    range.addEventListener("input", () => this.move(this.nearest(Number(range.value))));
+    range.addEventListener("input", () => this.move(this.nearest(Number(range.value)), (this.moves += 1) > 1));
     range.addEventListener("change", () => this.letGo());
     range.addEventListener("keydown", (event) => {
       const to = this.step(event.key, this.value);
@@ -246,7 +245,7 @@ class Field {
       event.preventDefault();
       event.stopPropagation();
       this.held = true;
-      this.move(to);
+      this.move(to, event.repeat);
     });
     for (const end of ["keyup", "blur"]) range.addEventListener(end, () => this.letGo());
     exact.addEventListener("keydown", (event) => {
@@ -288,13 +287,13 @@ class Field {
     return this.stops.reduce((best, stop) => (Math.abs(stop - value) < Math.abs(best - value) ? stop : best));
   }
 
-  move(value) {
+  // A drag is one of several moves of a hand, not a jump such as a click.
+  move(value, drag = false) {
     if (value === this.value) return this.show(value); // at its stop, not between two
     this.moved = true;
     this.wrong(null);
     this.show(value);
-    const at = this.stops.indexOf(value);
-    this.panel.move(this.name, value, this.content.followers[at] ?? {}, this.content.alike[at] ?? false);
+    this.panel.move(this, value, drag);
   }
 
   letGo() {

@@ -16,7 +16,8 @@ from pages.ui.shell.theme import appearance
 
 _CHART = component(
     "bertcalc_chart",
-    *("widgets/live_chart/chart.css", "session/dom.js", "shell/live/parts.js", "widgets/live_chart/chart.js"),
+    *("widgets/live_chart/chart.css", "session/dom.js", "shell/live/parts.js"),
+    *("widgets/live_chart/glide.js", "widgets/live_chart/chart.js"),
     isolate_styles=False,  # the tooltip is outside of the component
 )
 

@@ -46,6 +46,7 @@ class Chart {
     const embed = await loaded(this.data.vega);
     if (spec !== this.spec) return; // a newer one is under way
     const datasets = { ...this.data.spec.datasets, [ROWS]: this.rows };
+    const before = looksIn(this.root);
     const whole = { ...this.data.spec, description: this.data.alt, data: { name: ROWS }, datasets };
     const made = await embed(this.root, whole, {
       ast: true,
@@ -61,7 +62,7 @@ class Chart {
     for (const name of this.data.params) {
       made.view.addSignalListener(name, (_name, { vlPoint }) => vlPoint && this.choose({ [name]: vlPoint.or }));
     }
-    this.redraw();
+    this.redraw(before);
   }
 
   draw(value) {
@@ -78,8 +79,9 @@ class Chart {
     this.redraw();
   }
 
-  redraw() {
-    this.made?.view.data(ROWS, this.rows).resize().runAsync(); // names beside bars can get longer
+  async redraw(before = looksIn(this.root)) {
+    await this.made?.view.data(ROWS, this.rows).resize().runAsync(); // names beside bars can get longer
+    glideFrom(before, this.root);
   }
 
   close() {

@@ -1,0 +1,51 @@
+"""A model in a notebook: sliders, formula and bars as in the interactive page. Needs anywidget.
+
+>>> import bertcalc
+>>> widget = FormulaWidget(bertcalc.load("bert-base-uncased"))
+>>> widget.sizes = {**widget.sizes, "num_hidden_layers": 24}  # or by hand
+>>> widget.model
+<BertModel: 194,536,704 parameters>
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+from bertcalc.charts.colors import COLORS
+from bertcalc.controls.stops import moved
+from bertcalc.export.formula_page import view_content, view_script, view_style
+from bertcalc.model.model import Model
+
+
+def _script() -> str:
+    return f"{view_script()}\n{Path(__file__).with_suffix('.js').read_text(encoding='utf-8')}"
+
+
+def _style() -> str:
+    return f"{view_style()}\n{Path(__file__).with_suffix('.css').read_text(encoding='utf-8')}"
+
+
+class FormulaWidget(anywidget.AnyWidget):
+    """A model whose sizes a notebook's reader can change: ``sizes`` by their shared names, and ``model``."""
+
+    _esm = _script()
+    _css = _style()
+    content = traitlets.Dict(read_only=True).tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, start: Model) -> None:
+        content = view_content(start, COLORS["light"])
+        super().__init__(sizes=content["sizes"])
+        self.set_trait("content", content)
+        self._start = start
+
+    @property
+    def model(self) -> Any:
+        """The model at the present sizes. Raises ConfigError if sizes that Python has set fit no model."""
+        sizes = {**self.sizes}
+        vocabulary = sizes.pop("vocab_size")
+        config = replace(self._start.config, **sizes)
+        return self._start.changed(moved(config, "vocab_size", vocabulary))  # with its padding token
