@@ -89,6 +89,11 @@ app = App(
     "pages/main.py",
     routes=[scripts.route()],
     on_script_error=say_sorry,
-    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about, scripts.preloaded), Middleware(Assets)],
+    middleware=[
+        Middleware(SecurityHeaders),
+        Middleware(Gate),
+        Middleware(Preview, about, scripts.preloaded),
+        Middleware(Assets),
+    ],
     lifespan=lifespan,
 )

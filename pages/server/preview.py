@@ -66,7 +66,9 @@ class Preview:
 
 
 @lru_cache(maxsize=128)
-def _page(html: bytes, language: str, heading: str, description: str, preloaded: tuple[str, ...], zipped: bool) -> bytes:
+def _page(
+    html: bytes, language: str, heading: str, description: str, preloaded: tuple[str, ...], zipped: bool
+) -> bytes:
     title = f"{heading} · bertcalc"
     tags = [
         f"<title>{escape(title)}</title>",
