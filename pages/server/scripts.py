@@ -41,8 +41,9 @@ def script(address: str) -> str | None:
 
 
 def preloaded() -> tuple[str, ...]:
-    """The tags of a page by which a browser loads these scripts before the page needs them."""
-    return tuple(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in [*_TEXTS])
+    """The tags of a page by which a browser loads small scripts before it needs them; Vega would delay Streamlit's."""
+    small = [address for address in [*_TEXTS] if address not in _MAKERS]
+    return tuple(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small)
 
 
 def _serve(request: Request) -> Response:
