@@ -18,7 +18,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.starlette import App  # even Streamlit 1.54 detects an app by this import, and runs it at its start
 
-from pages.server import vega
+from pages.server import scripts
 from pages.server.assets import Assets
 from pages.server.connections import guard
 from pages.server.downloads import take_turns
@@ -67,7 +67,7 @@ def warm_up() -> None:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [model.num_parameters()]})
-    vega.script()
+    scripts.script(scripts.VEGA)
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()
@@ -87,8 +87,13 @@ hold_first_message()
 take_turns(translator_of)
 app = App(
     "pages/main.py",
-    routes=[vega.route()],
+    routes=[scripts.route()],
     on_script_error=say_sorry,
-    middleware=[Middleware(SecurityHeaders), Middleware(Gate), Middleware(Preview, about), Middleware(Assets)],
+    middleware=[
+        Middleware(SecurityHeaders),
+        Middleware(Gate),
+        Middleware(Preview, about, scripts.preloaded),
+        Middleware(Assets),
+    ],
     lifespan=lifespan,
 )

@@ -82,7 +82,9 @@ class Session:
         self._widgets: dict[str, WidgetState] = {}
         self._slider = ""  # of the floor
         self._panel = ""  # of ours
+        self._program = ""  # of the page's live numbers, which a browser says that it has
         self._events = 0
+        self.received = 0  # bytes of the last answer
         self._first_page = ""
 
     @property
@@ -119,7 +121,8 @@ class Session:
             await self._run()
             return
         self._events += 1
-        value = {"do": "move", "field": self.model.field, "value": place, "number": self._events}
+        value = {"do": "move", "field": self.model.field, "value": place}
+        value |= {"number": self._events, "program": self._program}
         event = WidgetState(id=f"$$STREAMLIT_INTERNAL_KEY_{self._panel}__events")
         event.json_trigger_value = json.dumps([{"event": "events", "value": [value]}])
         self._widgets[event.id] = event
@@ -149,8 +152,10 @@ class Session:
     async def _answer(self) -> list[bytes]:
         """The messages of a run until the script has finished."""
         answer: list[bytes] = []
+        self.received = 0
         while True:
             payload = await self._socket.recv(decode=False)
+            self.received += len(payload)
             answer.append(payload)
             message = ForwardMsg.FromString(payload)
             match message.WhichOneof("type"):
@@ -185,6 +190,8 @@ class Session:
                 for field in json.loads(element.bidi_component.json)["fields"]:
                     wanted = self.model.size(field["name"])
                     assert wanted in (field["value"], None), (field["name"], field["value"], self.model.link())
+            case "bidi_component" if element.bidi_component.component_name == "bertcalc_live":
+                self._program = json.loads(element.bidi_component.json)["program"]
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))
@@ -235,12 +242,16 @@ class Server:
 
 
 class Load(NamedTuple):
-    """The measurements of a number of sessions on a page: times in milliseconds, and the client's share of a core."""
+    """The measurements of a number of sessions on a page: times in milliseconds, and the client's share of a core.
+
+    ``sent`` is the kB that the WebSocket brings for a visit and for a move; files come on top.
+    """
 
     reruns_per_second: float
     latencies: list[float]
     cpu_per_rerun: float
     client_share: float
+    sent: tuple[float, float]
 
     def latency(self, percent: int) -> float:
         """A percentile of the latencies."""
@@ -309,6 +320,7 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
     # A few sessions move more often: otherwise there would be too little to measure.
     pause = min(MEAN_PAUSE, max(LEAST_PAUSE, len(sessions) / 10))
     latencies: list[float] = []
+    visit = sessions[-1].received
     began, cpu, own_cpu = time.perf_counter(), server.cpu(), time.process_time()
 
     async def use(session: Session) -> None:
@@ -321,12 +333,18 @@ async def _moves(server: Server, sessions: Sequence[Session], seconds: float, dr
                 await session.move()
                 latencies.append(1000 * (time.perf_counter() - due))
             due += session.random.expovariate(1 / pause)
+            if not drag and due < began + seconds < time.perf_counter():  # nobody would wait for it any more
+                latencies.append(1000 * (time.perf_counter() - due))
+                return
+            if time.perf_counter() > began + seconds:
+                return
 
     await asyncio.gather(*map(use, sessions))
     passed = time.perf_counter() - began
     count = max(1, len(latencies))
     spent = 1000 * (server.cpu() - cpu) / count
-    return Load(len(latencies) / passed, latencies or [0.0], spent, (time.process_time() - own_cpu) / passed)
+    sent = (visit / 1000, sessions[-1].received / 1000)
+    return Load(len(latencies) / passed, latencies or [0.0], spent, (time.process_time() - own_cpu) / passed, sent)
 
 
 def row(*cells: str) -> str:
@@ -358,6 +376,9 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
     def rate(load: Load, _count: int) -> str:
         return f"{load.reruns_per_second:.1f} ({load.client_share:.0%})"
 
+    def sent(load: Load, _count: int) -> str:
+        return " / ".join(f"{kilobytes:,.0f}" for kilobytes in load.sent)
+
     amounts = [row(when, f"{amount:,.0f}") for when, amount in memory.items()]
     return "\n\n".join(
         [
@@ -367,6 +388,8 @@ def report(counts: Sequence[int], floor: Loads, rows: dict[str, Loads], memory: 
             _table(counts, rows, cpu, opened=False),
             "Reruns per second, and how much of one core the load generator took.",
             _table(counts, rows, rate, opened=False),
+            "Kilobytes over the WebSocket for a visit / a move.",
+            _table(counts, rows, sent, opened=False),
             "\n".join([row("memory of the server", "MB"), "|---|---|", *amounts]),
         ]
     )
@@ -394,25 +417,31 @@ async def cold(app: Server, page: str, count: int) -> str:
     return row(page or "parameters", first, await come(app, page, count))
 
 
-async def measure(app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], drag: float) -> str:
-    """Load every page in turn, Verify and all pages at once last; return the report."""
+async def measure(
+    app: Server, floor: Server, names: Sequence[str], seconds: Mapping[int, float], *, drag: float, left: bool
+) -> str:
+    """Load every page in turn, Verify and all pages at once last; return the report.
+
+    ``left``: whether also the memory is measured once all have left, which takes some minutes.
+    """
     await app.ready()
     memory = {"when it is ready": app.memory()}
     rows: dict[str, Loads] = {}
     least = await load(floor, "", seconds, ours=False, drag=drag)
     for name in sorted(names, key=lambda name: name in ("verify", "mixed")):
         if name == "verify":
-            await _left(app, memory, "without Verify", rows)
+            await _left(app, memory, "without Verify", rows, waits=left)
         rows[name or "parameters"] = await load(app, name, seconds, drag=drag)
-    await _left(app, memory, "with Verify" if "verify" in names else "without Verify", rows)
+    await _left(app, memory, "with Verify" if "verify" in names else "without Verify", rows, waits=left)
     return report(sorted(seconds), least, rows, memory)
 
 
-async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads]) -> None:
+async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads], *, waits: bool) -> None:
     """Record the memory once the server has discarded the sessions that left, which it does when a reader arrives."""
     if rows:
         most = max(rows.values(), key=lambda loads: loads.memory)
         memory[f"{when}, most with {max(most.loads)} sessions"] = most.memory
+    if rows and waits:
         await asyncio.sleep(FORGOTTEN)
         await load(app, "", {2 * len(app.streams): 0})
         memory[f"{when}, after all have left"] = app.memory()
@@ -425,6 +454,7 @@ def main() -> None:
     parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES] + ["mixed"])
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"for each number; {LONGER} x for the most")
     parser.add_argument("--drag", type=float, default=0.0, help="make each move a drag of so many seconds")
+    parser.add_argument("--left", action="store_true", help="measure the memory after all have left, too")
     parser.add_argument("--processes", type=int, default=1, help="servers of the app, among which sessions are spread")
     parser.add_argument(
         "--cold", action="store_true", help="only measure the waits of readers who arrive while a server starts"
@@ -444,7 +474,7 @@ def main() -> None:
             return
         app = [stack.enter_context(running_server(path / f"app{number}")) for number in range(options.processes)]
         floor = stack.enter_context(running_server(path / "floor", FLOOR))
-        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds, options.drag)))
+        print(asyncio.run(measure(Server(*app), Server(floor), names, seconds, drag=options.drag, left=options.left)))
 
 
 if __name__ == "__main__":

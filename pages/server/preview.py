@@ -1,4 +1,4 @@
-"""Title and description in the served HTML, for programs that show previews of links."""
+"""Title and description in the served HTML, for programs that show previews of links, and what is loaded early."""
 
 import gzip
 import posixpath
@@ -20,11 +20,16 @@ class Preview:
     """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
 
     ``about`` returns the language, title and description of a page, by its address and the language in a link; None if
-    there is no such page.
+    there is no such page. ``preloaded`` returns the tags of scripts that a page will need.
     """
 
-    def __init__(self, app: ASGIApp, about: Callable[[str, str], tuple[str, str, str] | None]) -> None:
-        self._app, self._about = app, about
+    def __init__(
+        self,
+        app: ASGIApp,
+        about: Callable[[str, str], tuple[str, str, str] | None],
+        preloaded: Callable[[], tuple[str, ...]],
+    ) -> None:
+        self._app, self._about, self._preloaded = app, about, preloaded
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page; leave all others to Streamlit."""
@@ -50,7 +55,7 @@ class Preview:
         answer = MutableHeaders(scope=start)
         if start["status"] == 200:
             zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
-            body = _page(body, *entry, zipped)
+            body = _page(body, *entry, self._preloaded(), zipped)
             answer["content-length"] = f"{len(body)}"
             answer.add_vary_header("Accept-Encoding")
             if zipped:
@@ -61,7 +66,9 @@ class Preview:
 
 
 @lru_cache(maxsize=128)
-def _page(html: bytes, language: str, heading: str, description: str, zipped: bool) -> bytes:
+def _page(
+    html: bytes, language: str, heading: str, description: str, preloaded: tuple[str, ...], zipped: bool
+) -> bytes:
     title = f"{heading} · bertcalc"
     tags = [
         f"<title>{escape(title)}</title>",
@@ -71,6 +78,7 @@ def _page(html: bytes, language: str, heading: str, description: str, zipped: bo
         '<meta property="og:type" content="website" />',
         '<meta property="og:site_name" content="bertcalc" />',
         '<meta name="twitter:card" content="summary" />',
+        *preloaded,
     ]
     page = with_head(html, language, "\n    ".join(tags))
     return gzip.compress(page) if zipped else page

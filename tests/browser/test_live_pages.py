@@ -1,9 +1,14 @@
 """Pages while a slider is held: their numbers are those of the model under the hand, before the server is asked."""
 
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from time import monotonic
+from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from bertcalc import BertConfig, build
 from bertcalc.compute.flops import forward_flops, training_flops
@@ -13,9 +18,10 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, held, hold, ready, settled, slider, total
+from tests.browser.look import boxes, held, hold, number, ready, settled, slider, total
 
 BASE = BertConfig()
+WALK = ("layers", "ArrowRight", None)  # a held key walks on from step to step
 
 
 def metrics(page: Page) -> list[str]:
@@ -179,3 +185,49 @@ def test_two_tabs_have_a_model_each_and_a_drag_moves_only_its_own(page: Page, vi
     page.keyboard.press("Control+z")
     expect(total(page)).to_have_text(count(6))
     expect(total(other)).to_have_text(count(23))
+
+
+def _operations(frame: bytes | str) -> Iterator[Any]:
+    """The program of a page in a message of the server: None for one that it does not send again."""
+    message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
+    component = message.delta.new_element.bidi_component
+    if component.component_name.endswith("bertcalc_live"):
+        yield json.loads(component.json or component.mixed.json)["operations"]
+
+
+def test_a_program_is_sent_once_and_again_when_it_is_asked_for(page: Page, visit: Open) -> None:
+    programs: list[Any] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: programs.extend(_operations(frame))))
+    visit()
+    ready(page)
+    assert programs[0]
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    page.wait_for_url("**num_hidden_layers=13*")
+    settled(page)
+    assert programs[1:] == [None]
+    page.evaluate("bertcalcLive.programs.clear()")
+    slider(page, "num_hidden_layers").press("ArrowRight")
+    page.wait_for_url("**num_hidden_layers=14*")
+    page.wait_for_function("() => bertcalcLive.programs.size === 1")
+    assert programs[2:] == [None, programs[0]]
+    with held(page, "num_hidden_layers", 0.7) as layers:
+        expect(total(page)).to_have_text(f"{build(BertConfig(num_hidden_layers=layers)).num_parameters():,}")
+
+
+@pytest.mark.parametrize(("link", "key", "role"), [("", "ArrowRight", slider), ("", "ArrowUp", number), WALK])
+def test_a_held_key_sends_at_most_two_messages_a_second(
+    page: Page, visit: Open, link: str, key: str, role: Callable[[Page, str], Locator] | None
+) -> None:
+    sent: list[float] = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda _frame: sent.append(monotonic())))
+    visit(link)
+    settled(page)
+    if role:
+        role(page, "num_hidden_layers").focus()
+    before, began = len(sent), monotonic()
+    while monotonic() - began < 3:
+        page.keyboard.down(key)  # again and again, as a keyboard does
+        page.wait_for_timeout(30)
+    page.keyboard.up(key)
+    settled(page)
+    assert 1 <= len(sent) - before <= 1 + 2 * (monotonic() - began)

@@ -55,7 +55,7 @@ def test_a_deep_link_is_the_first_request_of_a_server_and_no_telemetry_leaves(pa
     page.on("framenavigated", follow)
     with page.expect_console_message(lambda message: "violates the following Content Security" in message.text):
         page.goto(f"{url}/compute?vocab_size=21128&hidden_size=1024&num_attention_heads=16&lang=zh")
-    expect(page).to_have_title(re.compile("^计算量 · "))
+    expect(page).to_have_title(re.compile("^计算量 · "), timeout=60_000)  # a fresh server imports first
     expect(page.get_by_test_id("stMetricValue")).to_have_count(3)
     settled(page)
     expect(page.get_by_role("dialog")).to_have_count(0)
@@ -127,7 +127,7 @@ def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple
     url, process = own
 
     def shows(window: Page, layers: int, count: str) -> None:
-        expect(total(window)).to_have_text(count)
+        expect(total(window)).to_have_text(count, timeout=60_000)  # a fresh server imports first
         expect(number(window, "num_hidden_layers")).to_have_value(f"{layers}")
         expect_query(window, {"vocab_size": "21128", "num_hidden_layers": f"{layers}"})
 
@@ -143,6 +143,7 @@ def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple
     away, dragged = page.context.new_page(), page.context.new_page()
     for window in (page, away, dragged):
         window.goto(f"{url}/?vocab_size=21128")
+        expect(total(window)).to_be_visible(timeout=60_000)
         ready(window)
         press(window)
         shows(window, 13, "109,355,520")
@@ -153,6 +154,10 @@ def test_after_the_server_has_died_the_next_key_counts_on(page: Page, own: tuple
     reached = drag(dragged, 0.8)
     dragged.mouse.up()
     with running_server(tmp_path / "second", port=urlsplit(url).port or 0):
+        for window in (dragged, away):
+            expect(window.get_by_test_id("stApp")).to_have_attribute(
+                "data-test-connection-state", "CONNECTED", timeout=60_000
+            )
         shows(dragged, *reached)
         dragged.keyboard.press("Control+z")
         shows(dragged, 13, "109,355,520")

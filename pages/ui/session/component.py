@@ -5,13 +5,27 @@ from typing import Any
 
 import streamlit as st
 
+from pages.server import scripts
+
 _HERE = Path(__file__).parents[1]
+# Streamlit makes a blob of this script, in which a relative address means nothing. If new data come while a script is
+# being loaded, Streamlit 1.67 ends what the old data drew, which is the component itself: it is still there.
+_IMPORT = """const {{ default: draw }} = await import(new URL("{address}", document.baseURI));
+export default (component) => {{
+  const leave = draw(component);
+  return () => component.parentElement.isConnected || leave?.();
+}};
+"""
 
 
 def component(name: str, *files: str, **options: Any) -> Any:
-    """Make a component from style sheets and scripts in pages/ui; files of the same kind are joined in order."""
+    """Make a component from style sheets and scripts in pages/ui; files of the same kind are joined in order.
+
+    Its scripts are a file of the server: browsers keep it, and no run sends it.
+    """
     css, js = (
         "".join((_HERE / file).read_text(encoding="utf-8") for file in files if file.endswith(kind))
         for kind in (".css", ".js")
     )
-    return st.components.v2.component(name, css=css or None, js=js, **options)
+    script = _IMPORT.format(address=scripts.offer(name, js))
+    return st.components.v2.component(name, css=css or None, js=script, **options)

@@ -6,6 +6,7 @@ live.js computes it again in every frame of a drag. After a run it compares what
 
 import re
 from collections.abc import Mapping
+from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -173,13 +174,26 @@ def marked(text: LiveText) -> str:
     )
 
 
+def note_browser_has(program: str) -> None:
+    """Record the program that a browser said it has, so that this run does not send it again."""
+    st.session_state["browser's program"] = program
+
+
 def show(sizes: Mapping[str, int]) -> None:
-    """Send the program, and the sizes that this run shows."""
+    """Send the program, unless the browser has it, and the sizes that this run shows."""
     page = _page()
-    expected = [[at, text] for at, text in page.expected.items()]
-    data = {"operations": page.program.operations, "places": page.places, "expected": expected}
-    sizes = {**page.sizes, **sizes}
-    _LIVE(key="live", data={"run": run_number(), "sizes": sizes, **data}, on_mismatch_change=_log_mismatch)
+    program = sha256(repr(page.program.operations).encode()).hexdigest()[:16]
+    known = st.session_state.pop("browser's program", None) == program
+    data = {
+        "run": run_number(),
+        "program": program,
+        "operations": None if known else page.program.operations,
+        "places": page.places,
+        "expected": [[at, text] for at, text in page.expected.items()],
+        "sizes": {**page.sizes, **sizes},
+    }
+    # A browser that lost its program asks for it: that is a run in which it has said nothing.
+    _LIVE(key="live", data=data, on_mismatch_change=_log_mismatch, on_lost_change=lambda: None)
     del st.session_state["live page"]
 
 

@@ -1,9 +1,11 @@
 // Computes the page's live numbers in every frame in which a slider moves, and writes them where they stand.
 
-const page = (window.bertcalcLive ??= { ahead: null });
+const KEPT = 8; // programs, of the pages and kinds of models that a reader comes back to
+const page = (window.bertcalcLive ??= { ahead: null, programs: new Map() });
 
 export default function ({ data, setTriggerValue }) {
   page.report = (mismatch) => setTriggerValue("mismatch", mismatch);
+  page.ask = () => setTriggerValue("lost", true);
   update(data);
 }
 
@@ -11,15 +13,21 @@ function update(data) {
   if (!page.listening) listen();
   page.data = data;
   try {
-    page.program = new Program(data.operations);
+    if (data.operations) keep(data.program, new Program(data.operations));
   } catch (error) {
-    page.program = null;
     console.error(`bertcalc: ${error.message}`);
-    return;
   }
+  page.program = page.programs.get(data.program) ?? null;
+  if (!page.program && !data.operations) page.ask(); // the server thought that it is here
+  if (!page.program) return;
   for (const element of document.querySelectorAll(".without-value")) element.classList.remove("without-value");
   if (page.ahead) write();
   else show();
+}
+
+function keep(name, program) {
+  page.programs.set(name, program);
+  if (page.programs.size > KEPT) page.programs.delete(page.programs.keys().next().value);
 }
 
 // Show what the server shows.

@@ -22,13 +22,13 @@ from bertcalc.text.digits import brief
 from bertcalc.transformers4.version import version_of
 from pages.ui.session import address, present_model
 from pages.ui.session.component import component
-from pages.ui.shell import stepping
+from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed, with_colon
 
 _PANEL = component(
     "bertcalc_panel",
-    *("shell/panel/panel.css", "session/dom.js", "shell/panel/panel.js", "shell/panel/menu.js"),
+    *("shell/panel/panel.css", "session/dom.js", "shell/panel/panel.js", "shell/panel/field.js", "shell/panel/menu.js"),
     isolate_styles=False,  # in a shadow root, letters typed into it would trigger the page's shortcuts
 )
 _DRAWN = st.components.v2.component(
@@ -69,7 +69,7 @@ def draw(
 ) -> None:
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
     # With another page, the browser checks the address again.
-    data: dict[str, Any] = {"names": NAMES, "page": page, "menu": _menu(), "link": present_model.link()}
+    data: dict[str, Any] = {"names": [*NAMES, "lang"], "page": page, "menu": _menu(), "link": _link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
@@ -77,12 +77,18 @@ def draw(
 def say_drawn(page: str) -> None:
     """Tell the panel, at the end of a run, which of its events the page has answered, and the parameters of the link.
 
-    On a page that was just opened these are all parameters, otherwise only the model's.
+    On a page that was just opened these are all parameters, otherwise those that every page has.
     """
     whole = address.is_opened()
-    link = {**(st.query_params.to_dict() if whole else {}), **present_model.link()}
+    link = {**(st.query_params.to_dict() if whole else {}), **_link()}
     answered = st.session_state.get("last event", 0)
     _DRAWN(key="drawn", data={"event": answered, "page": page, "link": link, "whole": whole})
+
+
+def _link() -> dict[str, str]:
+    """The parameters that every page has: the model's and the language."""
+    language = {name: text for name, text in st.query_params.items() if name == "lang"}
+    return language | present_model.link()
 
 
 def _menu() -> dict[str, Any]:
@@ -162,6 +168,9 @@ def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
     # Streamlit forgets the component if a run is interrupted before it is drawn; the events come again.
     events = st.session_state.get("panel", {}).get("events")
     for event in events[-_MOST:] if isinstance(events, list) else []:
+        match event:
+            case {"program": str(program)}:
+                live.note_browser_has(program)
         match event:
             case {"number": int(number)} if number > st.session_state.get("last event", 0):
                 st.session_state["last event"] = number

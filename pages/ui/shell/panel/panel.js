@@ -1,9 +1,12 @@
-// The sliders of the model. While one is moved, the browser computes the page (live.js); the server is told when it is
-// let go. An event is sent at once if none awaits an answer, otherwise when the page is drawn.
+// The panel of the model's sliders (field.js): what is sent to the server, undo, redo and reset, and the link. A drag or
+// a held key sends one event, at its end. An event is sent at once if none awaits an answer, otherwise when the page is
+// drawn.
 
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
-const TRIES = 5; // how often an event is sent again if a connection or an interrupted run lost it
+const TRIES = 5; // how often events are sent again: Streamlit drops what is sent while it has no connection
+const PACE = 500; // ms between two events of a held key
 const PRESS = 500; // ms within which a run that a button requested has begun
+const STATE = "data-test-script-state";
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
 const panels = new WeakMap();
 let sent = 0; // the number of the last event of this browser window
@@ -27,52 +30,59 @@ class Panel {
     parent.append(this.root);
     this.fields = new Map();
     this.queue = [];
-    this.awaited = null; // the number of the last event that was sent, until the page that answers it is drawn
-    this.open = []; // events without an answer: sent again with the next, as Streamlit may drop an older message
+    this.open = []; // events without an answer
+    this.at = -Infinity; // when events were sent last
     this.pressed = -Infinity; // when a button was pressed last
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
-    this.clicked = ({ target }) => target.closest?.("button, a") && (this.pressed = performance.now());
-    this.keys = (event) => this.shortcut(event);
-    this.drawn = ({ detail }) => this.answered(detail.event, detail.link, detail.whole);
-    this.asked = ({ detail }) => this.ask(detail);
-    document.addEventListener("keydown", this.keys);
-    document.addEventListener("click", this.clicked, true);
-    window.addEventListener("bertcalc-drawn", this.drawn);
-    window.addEventListener("bertcalc-ask", this.asked); // from another component of the page
+    this.listen();
+  }
+
+  listen() {
+    this.ended = new AbortController();
+    const on = (target, name, does, capture = false) =>
+      target.addEventListener(name, does, { signal: this.ended.signal, capture });
+    on(document, "keydown", (event) => this.shortcut(event));
+    on(document, "click", ({ target }) => target.closest?.("button, a") && (this.pressed = performance.now()), true);
+    on(window, "bertcalc-drawn", ({ detail }) => this.answered(detail.event, detail));
+    on(window, "bertcalc-ask", ({ detail }) => this.ask(detail)); // from another component of the page
+    on(window, "popstate", () => (this.drawn = null)); // the address is that of another page
+    this.runs = new MutationObserver(() => this.mendLink());
+    this.runs.observe(document.querySelector(".stApp"), { attributeFilter: [STATE] });
   }
 
   close() {
-    document.removeEventListener("keydown", this.keys);
-    document.removeEventListener("click", this.clicked, true);
-    window.removeEventListener("bertcalc-drawn", this.drawn);
-    window.removeEventListener("bertcalc-ask", this.asked);
+    this.ended.abort();
+    this.runs.disconnect();
     clearTimeout(this.timer);
   }
 
-  // A released slider is a step, as repairs and locks are.
   ask(event) {
     const last = this.queue.at(-1);
     // Steps in one direction are added up; steps back and forth are not, as each stops at its end.
-    if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) last.by += event.by;
-    else this.queue.push({ ...event });
+    if (event.do === "go" && last?.do === "go" && last.by * event.by > 0) {
+      last.by += event.by;
+      last.held &&= event.held;
+    } else this.queue.push({ ...event });
     this.next();
   }
 
   next() {
-    if (this.awaited !== null || !this.queue.length) return;
-    this.mendLink(false); // an event goes out with the address
-    this.open.push(...this.queue.map((event) => ({ ...event, number: (sent += 1) })));
+    if (this.open.length || !this.queue.length) return;
+    const early = this.at + PACE - performance.now();
+    if (early > 0 && this.queue.every(({ held }) => held)) return void setTimeout(() => this.next(), early);
+    this.writeLink(); // an event goes out with the address
+    const program = window.bertcalcLive?.data?.program; // need not be sent again
+    this.open = this.queue.map((event) => ({ ...event, number: (sent += 1), program }));
     this.queue = [];
-    this.awaited = sent;
+    this.at = performance.now();
     this.send(this.open);
     this.wait(TRIES);
   }
 
-  // Send events without an answer again: Streamlit drops messages while it has no connection.
   wait(tries) {
+    clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      const { testConnectionState, testScriptState } = document.querySelector(".stApp")?.dataset ?? {};
-      const busy = testConnectionState !== "CONNECTED" || testScriptState === "running";
+      const busy = isRunning() || document.querySelector(".stApp")?.dataset.testConnectionState !== "CONNECTED";
       if (!tries) return this.answered(Infinity);
       if (!busy) this.send([...this.open]);
       this.wait(busy ? tries : tries - 1);
@@ -80,14 +90,13 @@ class Panel {
   }
 
   // The page that answers an event is drawn: the server sends the event's number at the end of the page.
-  answered(number, link = this.link, whole = this.whole) {
-    [this.link, this.whole] = [link, whole];
-    // Now, and once Streamlit has removed the last page's bound parameters, which it does after the end of the page.
-    for (const later of [0, 500]) setTimeout(() => this.mendLink(later > 0), later);
-    if (number !== Infinity) this.open = this.open.filter((event) => event.number > number);
-    if (this.awaited === null || number < this.awaited) return;
+  answered(number, drawn = this.drawn) {
+    if (drawn) [this.drawn, this.link] = [drawn, drawn.link];
+    this.mendLink();
+    const waited = this.open.length;
+    this.open = this.open.filter((event) => event.number > number);
+    if (!waited || this.open.length) return;
     clearTimeout(this.timer);
-    this.awaited = null;
     this.next();
     this.fields.forEach((field) => field.catchUp());
     this.settle();
@@ -96,16 +105,20 @@ class Panel {
   // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
   settle() {
     const moving = [...this.fields.values()].some(({ moved }) => moved);
-    if (this.awaited === null && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
+    if (!this.open.length && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
 
-  // Not while the next event or Back is under way: the address may be theirs already, before the panel shows them.
-  mendLink(idle) {
-    const running = document.querySelector(".stApp")?.dataset.testScriptState !== "notRunning";
-    if (this.awaited !== null || (idle && running)) return;
-    // The whole address only now: half a second later the reader may have changed another control.
-    const names = this.whole && !idle ? null : this.data.names;
-    const ours = Object.entries(this.link).filter(([name]) => names === null || names.includes(name));
+  // Once for each page, when it is drawn and its run has ended: then Streamlit has removed the last page's parameters.
+  mendLink() {
+    if (!this.drawn || this.open.length || isRunning()) return;
+    this.writeLink();
+    this.drawn = null;
+  }
+
+  // All parameters of a page that was just opened, otherwise the model's: the reader may have changed another control.
+  writeLink() {
+    const names = this.drawn?.whole ? null : this.data.names;
+    const ours = Object.entries(this.link).filter(([name]) => !names || names.includes(name));
     writeLink(names, Object.fromEntries(ours));
   }
 
@@ -122,8 +135,7 @@ class Panel {
   }
 
   waits(name) {
-    const under = this.awaited === null ? [] : this.open;
-    return [...under, ...this.queue].some((event) => event.field === name);
+    return [...this.open, ...this.queue].some((event) => event.field === name);
   }
 
   update(data) {
@@ -180,7 +192,7 @@ class Panel {
     if (!action) return;
     event.preventDefault();
     // The event under way may be the one to undo; a button of Streamlit's is not an event of the panel.
-    if (!action.disabled || this.awaited !== null) this.ask(action.event);
+    if (!action.disabled || this.open.length) this.ask({ ...action.event, held: event.repeat });
     else if (performance.now() - this.pressed < PRESS || isRunning()) this.wanted = action.event.do;
   }
 
@@ -192,197 +204,8 @@ class Panel {
   }
 }
 
-const isRunning = () => document.querySelector(".stApp")?.dataset.testScriptState === "running";
-
-class Field {
-  constructor(panel, name) {
-    this.panel = panel;
-    this.name = name;
-    this.title = element("span", { class: "panel-title" });
-    this.exact = element("input", { type: "text", inputmode: "numeric", autocomplete: "off", role: "spinbutton" });
-    this.range = element("input", { type: "range", step: "any" });
-    this.lock = element("button", { type: "button", class: "panel-lock" });
-    this.note = element("p", { class: "panel-note" });
-    this.problem = element("div", { class: "panel-problem", role: "alert" });
-    const head = element("div", { class: "panel-head", children: [this.title, this.exact] });
-    const children = [head, this.range, this.lock, this.note, this.problem];
-    this.root = element("div", { class: `panel-field st-key-${name}_slider`, children });
-    this.letter = element("i");
-    this.now = element("span");
-    this.tab = element("button", { type: "button", children: [this.letter, " ", this.now] });
-    this.tab.onclick = () => panel.choose(name);
-    [this.held, this.moves] = [false, 0]; // by a pointer or a key, and how often since the pointer came
-    this.listen();
-  }
-
-  listen() {
-    const { range, exact } = this;
-    range.addEventListener("pointerdown", () => {
-      [this.held, this.moves] = [true, 0];
-      this.before = this.value;
-    });
-    range.addEventListener("pointerup", () => {
-      this.letGo();
-      if (this.panel.data.lecture) range.blur(); // so that the arrow keys lead through the lecture again
-    });
-    range.addEventListener("pointercancel", () => {
-      this.move(this.before); // a finger that moved up or down scrolls the page
-      this.moved = this.held = false;
-      this.panel.settle();
-    });
-    range.addEventListener("input", () => this.move(this.nearest(Number(range.value)), (this.moves += 1) > 1));
-    range.addEventListener("change", () => this.letGo());
-    range.addEventListener("keydown", (event) => {
-      const to = this.step(event.key, this.value);
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (/^[a-z]$/i.test(event.key)) {
-        // A letter is a shortcut of the page; Streamlit ignores shortcuts in a field, which a slider is to it.
-        const { key, code, keyCode, which } = event;
-        range.blur();
-        document.body.dispatchEvent(new KeyboardEvent("keydown", { key, code, keyCode, which, bubbles: true }));
-      }
-      if (to === undefined) return;
-      event.preventDefault();
-      event.stopPropagation();
-      this.held = true;
-      this.move(to, event.repeat);
-    });
-    for (const end of ["keyup", "blur"]) range.addEventListener(end, () => this.letGo());
-    exact.addEventListener("keydown", (event) => {
-      event.stopPropagation(); // a letter is no shortcut here
-      if (event.key === "Enter") this.type();
-      if (event.key === "Escape") this.restore();
-      if (event.key === "ArrowUp" || event.key === "ArrowDown") {
-        event.preventDefault();
-        this.move(this.step(event.key, this.value));
-        this.letGo();
-      }
-    });
-    exact.addEventListener("input", () => (this.typing = true));
-    exact.addEventListener("blur", () => this.type()); // there is no "change" if the same text is typed again
-    exact.addEventListener("focus", () => exact.select());
-  }
-
-  // The stop that a key leads to from a value, which may not be a stop itself.
-  step(key, value) {
-    const { stops } = this;
-    const far = Math.max(1, Math.round(stops.length / 10));
-    const above = stops.findIndex((stop) => stop > value);
-    const up = (by) => (above < 0 ? stops.length - 1 : Math.min(above + by - 1, stops.length - 1));
-    const below = stops.findLastIndex((stop) => stop < value);
-    const down = (by) => Math.max(below - by + 1, 0);
-    const to = {
-      ArrowRight: up(1),
-      ArrowUp: up(1),
-      ArrowLeft: down(1),
-      ArrowDown: down(1),
-      Home: 0,
-      End: stops.length - 1,
-      ...(this.panel.data.lecture ? {} : { PageUp: up(far), PageDown: down(far) }),
-    }[key];
-    return stops[to];
-  }
-
-  nearest(value) {
-    return this.stops.reduce((best, stop) => (Math.abs(stop - value) < Math.abs(best - value) ? stop : best));
-  }
-
-  // A drag is one of several moves of a hand, not a jump such as a click.
-  move(value, drag = false) {
-    if (value === this.value) return this.show(value); // at its stop, not between two
-    this.moved = true;
-    this.wrong(null);
-    this.show(value);
-    this.panel.move(this, value, drag);
-  }
-
-  letGo() {
-    this.held = false;
-    if (this.moved) this.ask();
-    this.moved = false;
-  }
-
-  ask() {
-    this.panel.ask({ do: "move", field: this.name, value: this.value });
-  }
-
-  type() {
-    if (!this.typing) return;
-    this.typing = false;
-    const text = this.exact.value;
-    if (text === this.shown) return this.catchUp();
-    this.shown = text;
-    this.panel.ask({ do: "type", field: this.name, text });
-  }
-
-  restore() {
-    this.typing = false;
-    this.show(this.value);
-    if (this.content.problem !== null) this.ask();
-  }
-
-  show(value) {
-    this.value = value;
-    this.write(value.toLocaleString("en-US"));
-    this.now.textContent = value.toLocaleString("en-US");
-    const [low, high] = [this.stops[0], this.stops.at(-1)];
-    const at = Math.min(Math.max(value, low), high);
-    this.range.value = at;
-    this.range.style.setProperty("--part", high > low ? (at - low) / (high - low) : 0);
-    this.range.setAttribute("aria-valuetext", value.toLocaleString("en-US"));
-  }
-
-  write(text) {
-    if (this.typing) return;
-    this.shown = text;
-    this.exact.value = text;
-    this.exact.setAttribute("aria-valuenow", text.replaceAll(",", ""));
-  }
-
-  update(content) {
-    this.content = content;
-    this.title.replaceChildren(element("span", { text: content.label }), element("i", { text: content.letter }));
-    this.letter.textContent = content.letter;
-    this.tab.title = content.label;
-    this.title.title = content.help; // not of the whole field, where it would cover the value
-    this.range.setAttribute("aria-label", content.slider);
-    this.exact.setAttribute("aria-label", content.exact);
-    this.catchUp();
-  }
-
-  // Show the server's values, unless the slider is held or one of its events has no answer yet.
-  catchUp() {
-    const { content } = this;
-    if (this.held || this.panel.waits(this.name)) return;
-    this.stops = content.stops;
-    [this.range.min, this.range.max] = [content.stops[0], content.stops.at(-1)];
-    this.exact.setAttribute("aria-valuemin", 1);
-    this.show(content.value);
-    if (content.typed !== null) this.write(content.typed);
-    this.lock.hidden = !content.lock;
-    if (content.lock) {
-      this.lock.textContent = content.lock.label;
-      this.lock.title = content.lock.title;
-      this.lock.setAttribute("aria-pressed", content.lock.closed);
-      this.lock.onclick = () => this.panel.ask({ do: "lock", name: content.lock.name, closed: !content.lock.closed });
-    }
-    this.note.hidden = !content.note;
-    this.note.textContent = content.note ?? "";
-    this.wrong(content.problem);
-  }
-
-  wrong(problem) {
-    this.root.classList.toggle("panel-wrong", problem !== null);
-    this.exact.setAttribute("aria-invalid", problem !== null);
-    this.problem.replaceChildren();
-    if (problem === null) return;
-    const repairs = problem.repairs.map((label, number) => {
-      const made = element("button", { type: "button", text: label });
-      made.onclick = () => this.panel.ask({ do: "repair", field: this.name, repair: number });
-      return made;
-    });
-    this.problem.append(element("p", { text: problem.text }), ...repairs);
-  }
+function isRunning() {
+  return document.querySelector(".stApp")?.getAttribute(STATE) === "running";
 }
 
 // Write the model's parameters into the address, because Streamlit removes them when it opens another page: those in

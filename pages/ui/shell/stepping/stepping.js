@@ -17,7 +17,7 @@ export default function ({ data, parentElement }) {
     const other = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey;
     if (!by || other || event.target.closest?.(TYPING)) return;
     event.preventDefault();
-    window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by } }));
+    window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by, held: event.repeat } }));
   };
   heard.set(parentElement, keydown);
   document.addEventListener("keydown", keydown);

@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.charts.blocks import config_of
 from bertcalc.charts.columns import Columns
 from bertcalc.text.live_numbers import is_live
-from pages.server.vega import ADDRESS
+from pages.server.scripts import VEGA
 from pages.ui.session.component import component
 from pages.ui.shell import live
 from pages.ui.shell.theme import appearance
@@ -32,7 +32,7 @@ def draw_live_chart(
     data = {
         "key": key,
         "run": live.run_number(),
-        "vega": ADDRESS,
+        "vega": VEGA,
         "spec": drawn,
         "alt": alt,
         "columns": {name: [_cell(cell) for cell in cells] for name, cells in columns.items()},

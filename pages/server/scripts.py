@@ -1,0 +1,60 @@
+"""Scripts as files of this server: one copy for all readers, which browsers keep and load before a page needs it."""
+
+from collections.abc import Callable
+from hashlib import sha256
+from importlib.metadata import version
+from typing import Any
+
+import streamlit as st
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+_FOLDER = "_bertcalc"
+_TEXTS: dict[str, str] = {}  # by address
+
+
+def vega_script() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, which takes vl-convert a second and a half to make."""
+    import vl_convert  # 65 MB
+
+    bundle: Any = vl_convert.javascript_bundle  # its stub demands an argument that has a default
+    return str(bundle())
+
+
+VEGA = f"{_FOLDER}/vega-{version('vl-convert-python')}.js"
+_MAKERS: dict[str, Callable[[], str]] = {VEGA: vega_script}
+
+
+def offer(name: str, text: str) -> str:
+    """Serve a script; return its address, which has the hash of its text."""
+    address = f"{_FOLDER}/{name}-{sha256(text.encode()).hexdigest()[:12]}.js"
+    _TEXTS[address] = text
+    return address
+
+
+def script(address: str) -> str | None:
+    """The script with an address, which is made if it is not there yet; None if there is none."""
+    if address not in _TEXTS and address in _MAKERS:
+        _TEXTS[address] = _MAKERS[address]()
+    return _TEXTS.get(address)
+
+
+def preloaded() -> tuple[str, ...]:
+    """The tags of a page by which a browser loads small scripts before it needs them; Vega would delay Streamlit's."""
+    small = [address for address in [*_TEXTS] if address not in _MAKERS]
+    return tuple(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small)
+
+
+def _serve(request: Request) -> Response:
+    text = script(f"{_FOLDER}/{request.path_params['file']}")
+    if text is None:
+        return Response(status_code=404)
+    headers = {"Cache-Control": "public, max-age=31536000, immutable"}
+    return Response(text, media_type="text/javascript", headers=headers)
+
+
+def route() -> Route:
+    """The route of the scripts, below the server's base path if it has one."""
+    base = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    return Route("/" + "/".join(filter(None, (base, _FOLDER, "{file}"))), _serve)

@@ -1,0 +1,41 @@
+"""Scripts as files of the server: one file for all readers, which browsers keep."""
+
+import gzip
+import time
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+
+from pages.server import scripts
+
+
+def test_vega_is_served_compressed_and_kept(running: tuple[str, int]) -> None:
+    request = Request(f"{running[0]}/{scripts.VEGA}", headers={"Accept-Encoding": "gzip"})
+    for _time in range(2):  # the second answer is from memory
+        with urlopen(request, timeout=60) as answer:
+            body = gzip.decompress(answer.read())
+        assert "immutable" in answer.headers["Cache-Control"]
+        assert answer.headers["Content-Type"].startswith("text/javascript")
+        assert b"window.vegaEmbed" in body
+
+
+def test_a_page_names_the_scripts_that_it_needs_later(running: tuple[str, int]) -> None:
+    page, until = "", time.monotonic() + 60
+    while "modulepreload" not in page and time.monotonic() < until:  # a fresh server imports first
+        time.sleep(0.2)
+        with urlopen(running[0], timeout=60) as answer:
+            page = answer.read().decode()
+    assert 'rel="modulepreload" fetchpriority="low" href="_bertcalc/bertcalc_' in page
+    assert scripts.VEGA not in page
+
+
+def test_there_is_no_other_script(running: tuple[str, int]) -> None:
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(f"{running[0]}/_bertcalc/none.js", timeout=60)
+
+
+@pytest.mark.parametrize(("base", "path"), [("", "/_bertcalc/{file}"), ("course/", "/course/_bertcalc/{file}")])
+def test_scripts_are_below_the_base_path(monkeypatch: pytest.MonkeyPatch, base: str, path: str) -> None:
+    monkeypatch.setattr("streamlit.get_option", {"server.baseUrlPath": base}.get)
+    assert scripts.route().path == path
