@@ -35,9 +35,21 @@ def _tensors(model: Model) -> list[StoredTensor]:
         for tensor in model.tensors(folded=False)
         if not tensor.frozen and not tensor.name.startswith(_ENCODER)
     ]
+    if any(getattr(change, "bias", "none") == "all" for change in model.changes):
+        trained += _second_biases(model)
     if prompts:
         trained.append(StoredTensor("prompt_embeddings", "F32", _vectors(model, prompts)))
     return trained
+
+
+def _second_biases(model: Model) -> list[StoredTensor]:
+    """The biases in modules_to_save, which peft saves a second time, and those of the originals."""
+    names = {
+        tensor.name.replace("modules_to_save.default", "modules_to_save"): tensor.shape
+        for tensor in model.tensors(folded=False)
+        if re.search(r"\.(original_module|modules_to_save)\..*bias$", tensor.name)
+    }
+    return [StoredTensor(f"base_model.model.{name}", "F32", shape) for name, shape in names.items()]
 
 
 def _saved_name(name: str) -> str:
