@@ -44,12 +44,11 @@ def _tensors(model: Model) -> list[StoredTensor]:
 
 def _second_biases(model: Model) -> list[StoredTensor]:
     """The biases in modules_to_save, which peft saves a second time, and those of the originals."""
-    names = {
-        tensor.name.replace("modules_to_save.default", "modules_to_save"): tensor.shape
+    return [
+        StoredTensor(f"base_model.model.{tensor.name}", "F32", tensor.shape)
         for tensor in model.tensors(folded=False)
         if re.search(r"\.(original_module|modules_to_save)\..*bias$", tensor.name)
-    }
-    return [StoredTensor(f"base_model.model.{name}", "F32", shape) for name, shape in names.items()]
+    ]
 
 
 def _saved_name(name: str) -> str:
