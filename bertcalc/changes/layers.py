@@ -20,7 +20,8 @@ class DropLayers(Resizing):
     """The layers with these numbers, counted from 0, are dropped, and the others move up.
 
     This is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the number of those that
-    stay. ALBERT's layers share their tensors: there, fewer layers run, and no parameter goes.
+    stay; a decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers share their tensors:
+    there, fewer layers run, and no parameter goes.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(DropLayers([1, 3, 5, 7, 9, 11])).num_parameters()
@@ -45,4 +46,4 @@ class DropLayers(Resizing):
         return unchecked(config, num_hidden_layers=layers - len(self.layers))
 
     def prepare(self, trace: Trace) -> None:
-        trace.first_layer_dropped = trace.first_layer_dropped or 0 in self.layers
+        trace.drops.append(self.layers)
