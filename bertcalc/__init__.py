@@ -7,6 +7,10 @@
 
 from bertcalc.api import Model, build, compare, infer, load, proofread, read
 from bertcalc.api.live_model import UnknownModel, of
+from bertcalc.changes.bitfit import BitFit
+from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families.albert import AlbertConfig
@@ -29,14 +33,25 @@ from bertcalc.families.xlm_roberta import XLMRobertaConfig
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model.modules import Module
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.storage.documented_formats import AwqConfig, GPTQConfig, Int4WeightOnlyConfig
+from bertcalc.storage.gguf_format import Gguf
+from bertcalc.storage.model_file import file_bytes, quantized
+from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
+from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
+from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnlyConfig, PerAxis, PerGroup
 from bertcalc.text.arguments import ArgumentError
 from bertcalc.text.problem import InputError
 
 __all__ = [
     "ARCHITECTURES",
+    "IA3",
     "AlbertConfig",
     "ArgumentError",
+    "AwqConfig",
     "BertConfig",
+    "BitFit",
+    "BitsAndBytesConfig",
     "CamembertConfig",
     "Config",
     "ConfigError",
@@ -47,26 +62,42 @@ __all__ = [
     "ErnieConfig",
     "EuroBertConfig",
     "GPT2Config",
+    "GPTQConfig",
+    "Gguf",
     "GteConfig",
     "InputError",
+    "Int4WeightOnlyConfig",
+    "Int8WeightOnlyConfig",
+    "IntxWeightOnlyConfig",
+    "LNTuning",
+    "Lora",
     "MPNetConfig",
     "Model",
     "ModernBertConfig",
     "Module",
     "NomicBertConfig",
+    "OnnxQuantizeDynamic",
+    "PerAxis",
+    "PerGroup",
+    "PrefixTuning",
+    "PromptEncoder",
+    "PromptTuning",
     "RobertaConfig",
+    "TorchQuantizeDynamic",
     "UnknownModel",
     "XLMRobertaConfig",
     "__version__",
     "build",
     "columns",
     "compare",
+    "file_bytes",
     "forward_flops",
     "infer",
     "inference_peak_bytes",
     "load",
     "of",
     "proofread",
+    "quantized",
     "read",
     "saved_activation_bytes",
     "training_flops",

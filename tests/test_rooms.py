@@ -14,6 +14,7 @@ ORDER = (
     *(
         "bertcalc.transformers4",
         "bertcalc.families",
+        "bertcalc.changes",
         "bertcalc.controls",
         "bertcalc.forward",
         "bertcalc.memory",
@@ -22,9 +23,11 @@ ORDER = (
     *(
         "bertcalc.memory.family_steps",
         "bertcalc.memory.peak",
+        "bertcalc.storage",
         "bertcalc.compute",
         "bertcalc.explore",
         "bertcalc.export",
+        "bertcalc.change_steps",
     ),
     *(
         "bertcalc.diagnosis",
@@ -37,7 +40,14 @@ ORDER = (
     *("bertcalc.discover.search", "bertcalc.discover", "bertcalc.hub", "bertcalc.proof", "bertcalc.charts"),
     *("bertcalc.completeness", "bertcalc.api", "bertcalc", "bertcalc.__main__", "pages.server"),
     *("pages.ui.session", "pages.ui.shell", "pages.ui.widgets", "pages.ui.any_model", "pages.ui.diagnosis"),
-    *("pages.ui.compare", "pages.ui.parameters", "pages.ui.compute", "pages.ui.memory", "pages.ui.sweep"),
+    *(
+        "pages.ui.compare",
+        "pages.ui.parameters",
+        "pages.ui.compute",
+        "pages.ui.memory",
+        "pages.ui.change",
+        "pages.ui.sweep",
+    ),
     *("pages.ui.design", "pages.ui.tools", "pages.ui.walk", "pages.ui.exercises", "pages.ui.checkpoints"),
     *("pages.ui.bring", "pages.ui.lecture", "pages", "app"),
 )

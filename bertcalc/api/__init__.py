@@ -19,18 +19,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, overload
 
 from bertcalc import families
-from bertcalc.changes.bitfit import BitFit
-from bertcalc.changes.ia3 import IA3, LNTuning
-from bertcalc.changes.lora import Lora
-from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
 from bertcalc.model.change import Change
+from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.text import shorten
-from bertcalc.text.arguments import Single, checked, single_model
+from bertcalc.text.arguments import Single, check_of, checked, single_model
 from bertcalc.text.problem import Problem
 
 if TYPE_CHECKING:
@@ -73,6 +70,8 @@ class Model(core.Model):
     training_peak_bytes = training_peak_bytes
     inference_peak_bytes = inference_peak_bytes
     saved_activation_bytes = saved_activation_bytes
+    file_bytes = file_bytes
+    quantized = quantized
 
     @checked
     def formula(self, path: str = "") -> Formula:
@@ -155,11 +154,13 @@ class Model(core.Model):
 
         Raises InputError if peft cannot add the adapter to the model.
 
+        >>> from bertcalc import Lora
         >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
         >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).all_parameters
         109780228
         """
-        return self.changed(changes=(*self.changes, adapter))
+        kind: Any = type(adapter)
+        return self.changed(changes=(*self.changes, check_of(kind)("adapter", adapter)))
 
     @property
     def trainable_parameters(self) -> int:

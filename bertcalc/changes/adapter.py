@@ -7,13 +7,14 @@ from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Module, Place
+from bertcalc.model.modules import Module, Place, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
+from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.problem import InputError, Problem
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
-_ADAPTED = N_("{module} has an adapter already: peft does not train it as a whole, too. Leave it out of target_modules.")
+_ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
 
@@ -43,8 +44,8 @@ class PeftChange(Change):
     def targets(self, names: Names) -> Targets:
         """The modules that the adapter targets, which are none of those that are trained as a whole."""
         heads = HEADS["SEQ_CLS"] if self._task() == "SEQ_CLS" else ()  # peft adds the others later
-        layers = (getattr(self, name, None) for name in ("exclude_modules", "layers_to_transform", "layers_pattern"))
-        return Targets(names, *layers, (*self._saved(), *heads))
+        parts = ("exclude_modules", "layers_to_transform", "layers_pattern")
+        return Targets(names, **{part: getattr(self, part, None) for part in parts}, saved=(*self._saved(), *heads))
 
     def _saved(self) -> Collection[str]:
         return getattr(self, "modules_to_save", None) or ()
@@ -96,6 +97,20 @@ def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:
         raise InputError(
             Problem.of(message, "modules_to_save", spot.name, module=spot.name, names=", ".join(sorted(set(names))))
         )
+
+
+class ParameterDict(Module):
+    """torch.nn.ParameterDict: tensors by name."""
+
+    kind = "ParameterDict"
+
+    def __init__(self, **tensors: Shape) -> None:
+        self.parameters = tensors
+
+    def extra_repr(self) -> str:
+        sides = {name: [fill("{side}", side=side) for side in shape] for name, shape in self.parameters.items()}
+        message = "  ({name}): Parameter containing: [torch.FloatTensor of size {shape}]"
+        return between("", (fill(message, name=name, shape=between("x", texts)) for name, texts in sides.items()))
 
 
 def place_in(place: Place) -> Place:

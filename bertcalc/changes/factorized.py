@@ -107,9 +107,7 @@ class FactorizeEmbeddings(Resizing):
                 rewriting.steps[index] = step._replace(module=narrow)
 
 
-def _call(
-    rewriting: Rewriting, path: str, module: Linear, x: Value, shape: tuple[int, ...], place: Place
-) -> Step:
+def _call(rewriting: Rewriting, path: str, module: Linear, x: Value, shape: tuple[int, ...], place: Place) -> Step:
     """The step of a new linear layer."""
     tensors = tuple(Tensor(f"{path}.{last}", sides, 1, place) for last, sides in module.parameters.items())
     name = rewriting.model.bare(path)

@@ -116,7 +116,9 @@ def _take_shapes(steps: list[Step] | None, pruned: list[Step] | None, path: str,
     for index, narrow in zip(places, inside, strict=True):
         step = steps[index]
         takes = tuple(_shaped(value, narrower) for value, narrower in zip(step.takes, narrow.takes, strict=True))
-        tensors = tuple(_shaped(tensor, narrower) for tensor, narrower in zip(step.tensors, narrow.tensors, strict=True))
+        tensors = tuple(
+            _shaped(tensor, narrower) for tensor, narrower in zip(step.tensors, narrow.tensors, strict=True)
+        )
         gives = _shaped(step.gives, narrow.gives)
         steps[index] = step._replace(takes=takes, gives=gives, tensors=tensors, module=narrow.module)
 

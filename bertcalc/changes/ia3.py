@@ -1,15 +1,18 @@
-"""IA3 (Liu et al. 2022, arXiv:2205.05638) and LayerNorm tuning (Zhao et al. 2023, arXiv:2312.11420), as in peft 0.21."""
+"""IA3 and LayerNorm tuning, as peft 0.21 adds them.
+
+Liu et al. 2022, arXiv:2205.05638; Zhao et al. 2023, arXiv:2312.11420.
+"""
 
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bertcalc.changes.adapter import PeftChange, freeze, place_in, set_places, train_all
+from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_all
 from bertcalc.changes.recording import Recording
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import Names, TaskType, matching, resolved
-from bertcalc.model.modules import Conv1D, Linear, Module
+from bertcalc.model.modules import Conv1D, Linear, Module, Norm
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.arguments import record
@@ -29,6 +32,7 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
 }
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
 _UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
+_NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must be LayerNorms.")
 
 
 @record
@@ -69,15 +73,15 @@ class IA3(PeftChange):
             values: dict[str, Any] = {"module": spot.path, "kind": base.kind}
             raise InputError(Problem.of(_UNSUPPORTED, "target_modules", spot.path, **values))
         units = base.in_features if in_front else base.out_features
-        vector = Module("ParameterDict")
-        vector.parameters = {"default": (1, units) if in_front else (units, 1)}
-        wrapper = set_places(Module("ia3.Linear", ia3_l=vector), place_in(base.place))
+        vector = ParameterDict(default=(1, units) if in_front else (units, 1))
+        wrapper = set_places(Module("Linear", ia3_l=vector), place_in(base.place))
         wrapper.children = {"base_layer": base, **wrapper.children}
 
         def steps(step: Step) -> list[Step]:
             recording = Recording(step, spot.path)
             scaled = step.takes[0] if in_front else recording.base
-            recording.made("scaling", "multiply", (scaled,), scaled.shape, {"ia3_l.default": vector.parameters["default"]})
+            tensors = {f"ia3_l.{name}": shape for name, shape in vector.parameters.items()}
+            recording.made("scaling", "multiply", (scaled,), scaled.shape, tensors)
             return recording.steps
 
         rewriting.wrap(spot, wrapper, "base_layer", steps, in_front=in_front)
@@ -102,6 +106,9 @@ class LNTuning(PeftChange):
         spots = matching(rewriting, targets)
         freeze(rewriting.root)
         for spot in spots:
+            if not isinstance(spot.module, Norm):
+                values: dict[str, Any] = {"module": spot.path, "kind": spot.module.kind}
+                raise InputError(Problem.of(_NO_NORM, "target_modules", spot.path, **values))
             trained = train_all(copied(spot.module))
             wrapper = Module("ln_tuning.LNTuningLayer", base_layer=spot.module)
             wrapper.children["ln_tuning_layers"] = Module("ModuleDict", default=trained)

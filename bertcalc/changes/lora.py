@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
-from bertcalc.changes.adapter import PeftChange, freeze, place_in, set_places, train_biases
+from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_biases
 from bertcalc.changes.recording import Recording
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.changes.targets import Names, TaskType, matching, named_by_layer, resolved
@@ -25,7 +25,7 @@ DEFAULT_TARGETS: Mapping[str, Names] = {
     "gpt2": ("c_attn",),
 }
 _UNSUPPORTED = N_(
-    "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding modules."
+    "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding."
 )
 _LAYERS = N_("peft takes layers_to_transform only beside a list of names: give target_modules as a list.")
 _DORA_BIAS = N_("peft does not combine lora_bias with use_dora: leave one of them out.")
@@ -121,13 +121,13 @@ class Lora(PeftChange):
                 scales = width
             case _:
                 raise InputError(Problem.of(_UNSUPPORTED, "target_modules", name, module=name, kind=base.kind))
-        magnitude = {"default": _with_tensors("lora.dora.DoraLinearLayer", {"weight": (scales,)})} if self.use_dora else {}
+        magnitude = {"default": _dora(scales)} if self.use_dora else {}
         dropout = Dropout(self.lora_dropout) if self.lora_dropout else Module("Identity")
         return Module(
             f"lora.{base.kind if isinstance(base, (Embedding, Convolution)) else 'Linear'}",
             lora_dropout=Module("ModuleDict", default=dropout),
             **{part: Module("ModuleDict", **pair) for part, pair in linear.items()},
-            **{part: _with_tensors("ParameterDict", table) for part, table in tables.items()},
+            **{part: ParameterDict(**table) for part, table in tables.items()},
             lora_magnitude_vector=Module("ModuleDict", **magnitude),
         )
 
@@ -137,7 +137,9 @@ class Lora(PeftChange):
         x, (wide, narrow) = step.takes[0], (wrapper.children["lora_B"], wrapper.children["lora_A"])
         if narrow.children:
             if self.lora_dropout:
-                x = recording.call("lora_dropout.default", wrapper.children["lora_dropout"].children["default"], x, x.shape)
+                x = recording.call(
+                    "lora_dropout.default", wrapper.children["lora_dropout"].children["default"], x, x.shape
+                )
             r = narrow.children["default"].parameters["weight"][0]
             shape = step.gives.shape
             inner = (*shape[:-1], r) if step.operation == "linear" else (shape[0], r, *shape[2:])
@@ -145,7 +147,9 @@ class Lora(PeftChange):
             x = recording.call("lora_B.default", wide.children["default"], x, shape)
         else:
             first, second = (wrapper.children[f"lora_embedding_{part}"].parameters["default"] for part in "AB")
-            x = recording.made("lora_embedding_A", "lookup", (x,), (*x.shape, first[0]), {"lora_embedding_A.default": first})
+            x = recording.made(
+                "lora_embedding_A", "lookup", (x,), (*x.shape, first[0]), {"lora_embedding_A.default": first}
+            )
             tensors = {"lora_embedding_B.default": second}
             x = recording.made("lora_embedding_B", "matmul", (x,), step.gives.shape, tensors)
         x = recording.made("scaling", "scale", (x,), step.gives.shape)
@@ -153,7 +157,8 @@ class Lora(PeftChange):
         return recording.steps
 
 
-def _with_tensors(kind: str, tensors: Mapping[str, Shape]) -> Module:
-    module = Module(kind)
-    module.parameters = tensors
+def _dora(units: int) -> Module:
+    """The module with DoRA's magnitudes, one for each output."""
+    module = Module("lora.dora.DoraLinearLayer")
+    module.parameters = {"weight": (units,)}
     return module

@@ -3,7 +3,7 @@ p-tuning (Liu et al. 2021, arXiv:2103.10385), as peft 0.21 adds them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from bertcalc.changes.adapter import ADAPTER, PeftChange, freeze, set_places
 from bertcalc.changes.rewriting import Rewriting
@@ -74,7 +74,7 @@ class PrefixTuning(_Prompts):
     encoder_hidden_size: int | None = None
 
     def encoder(self, rewriting: Rewriting) -> Module:
-        config = rewriting.model.config
+        config: Any = rewriting.model.config
         width = self.width(rewriting)
         if config.has("num_key_value_heads"):  # peft needs as many units as there are in the keys of a token
             width = config.num_key_value_heads * config.attention_head_size

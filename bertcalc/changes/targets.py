@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Literal, NamedTuple
 
 from bertcalc.changes.rewriting import Rewriting, Spot
+from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.modules import Conv1D, Linear
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -22,9 +23,7 @@ HEADS: Mapping[str | None, tuple[str, ...]] = {
     "QUESTION_ANS": ("qa_outputs",),
 }
 ALL_LINEAR = "all-linear"
-_NO_DEFAULT = N_(
-    "peft has no default {field} for {family}: name the modules, for instance {example}."
-)
+_NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")
 
 
@@ -111,7 +110,9 @@ def _projections(rewriting: Rewriting) -> list[str]:
 def _linear(rewriting: Rewriting, task_type: TaskType | None) -> list[str]:
     """The names of all linear modules but the decoder of a language model, or else the classifier's."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D))]
-    outputs = [spot for spot in spots if spot.module.place.role == "decoder"]
+    heads = [spot for spot in spots if spot.module.place.block == LANGUAGE_MODEL]
+    # DeBERTa's decoder is no module: transformers gives the layer in front of it as the output embeddings.
+    outputs = [spot for spot in heads if spot.module.place.role == "decoder"] or heads
     if not outputs and task_type == "SEQ_CLS":
         outputs = [spot for spot in spots if spot.path in ("score", "classifier")]
     return [name for spot in spots if spot not in outputs for name in rewriting.full_names(spot)]

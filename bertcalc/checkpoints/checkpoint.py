@@ -18,7 +18,6 @@ from functools import cache
 from math import prod
 from typing import Any, Literal, NamedTuple, get_args
 
-from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build, family_of
@@ -28,6 +27,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.totals import summed
 from bertcalc.model.trace import Sizes
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, wrong

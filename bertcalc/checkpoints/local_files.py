@@ -12,8 +12,10 @@ from base64 import b64decode
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, Header, StoredTensor, header_length, read
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, Header, header_length, read
 from bertcalc.checkpoints.shards import MOST_FILES, names_of, together, too_much
+from bertcalc.storage.safetensors_file import LENGTH_BYTES
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, wrong
 

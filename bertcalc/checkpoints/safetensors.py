@@ -15,27 +15,17 @@ bertcalc.text.problem.InputError: The tensors end at byte 24, but there are 20 b
 from math import prod
 from typing import Any, NamedTuple
 
-from bertcalc.model.modules import Shape
+from bertcalc.storage.safetensors_file import LENGTH_BYTES
+from bertcalc.storage.stored_tensors import DTYPES, StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import wrong
 from bertcalc.text.strict_json import read_json
 
-LENGTH_BYTES = 8
 # The format allows 100 MB; bert-large's header has 50 kB, that of a thousand layers 2 MB.
 LARGEST_HEADER = 4_000_000
 MOST_AXES = 64  # PyTorch's limit
 _LARGEST = 2**63 - 1
-# By the bits of one element.
-_WIDTHS = {
-    4: "F4",
-    6: "F6_E2M3 F6_E3M2",
-    8: "BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ",
-    16: "I16 U16 F16 BF16",
-    32: "I32 U32 F32",
-    64: "C64 F64 I64 U64",
-}
-DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
 # The first bytes of other files, which people rename or download by mistake.
 _OTHER_FILES = {
     b"PK\x03\x04": N_("This is a PyTorch file, not a safetensors file. Pickles are not opened here."),
@@ -44,17 +34,6 @@ _OTHER_FILES = {
     b"<": N_("This is an HTML page, not the file itself: download it again."),
 }
 _FIELDS = {"dtype", "shape", "data_offsets"}
-
-
-class StoredTensor(NamedTuple):
-    """A tensor in a file."""
-
-    name: str
-    dtype: str
-    shape: Shape
-
-    def numbers(self) -> int:
-        return prod(self.shape)
 
 
 class Header(NamedTuple):

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Iterable
 
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, StoredTensor
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, wrong

@@ -13,11 +13,12 @@ from itertools import product
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.file_contents import WIDTHS, Contents, contents, pickle_sizes, plain_header
+from bertcalc.diagnosis.file_contents import Contents, contents, pickle_sizes
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, KnownCount, known_counts
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families import family_of
 from bertcalc.model.model import Model
+from bertcalc.storage.safetensors_file import plain_header
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -74,7 +75,7 @@ def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_
         # What older releases save beside the parameters may be larger than what a format adds: GPT-2's masks.
         if 0 < size - width * known.parameters < _most_over(known, width):
             for file in contents(known):
-                over = size - file.size(width)
+                over = size - file.size(dtype)
                 if 0 < over < _MOST_OVER:
                     yield from _file(file, over, dtype, words, pickled)
 
@@ -89,9 +90,9 @@ def _most_over(known: KnownCount, width: int) -> int:
 
 def _file(file: Contents, over: int, dtype: str, words: Problem | str, pickled: bool) -> Iterator[_SizedFile]:
     """The file that exceeds its tensors by ``over`` bytes, if a format explains it."""
-    plain = plain_header(file.tensors(), dtype)
+    plain = plain_header(file.tensors(dtype))
     off = min(abs(over - plain), abs(over - plain - -plain % 8)) / plain
-    size = file.size(WIDTHS[dtype])
+    size = file.size(dtype)
     about = (off, over, file.known.model.config, file.extras)
     values = {"known": _in_words(file), "dtype": words, "bytes": f"{size:,}", "over": f"{over:,}"}
     if off <= (_OTHER_NAMES if file.extras else _OLDER_NAMES):

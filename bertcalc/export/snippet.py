@@ -4,12 +4,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
-_PROGRAM = '''\
-"""{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
-
-pip install torch "{requirement}"
-"""
-
+_START = """\
 import torch
 from transformers import {config}, {architecture}
 
@@ -18,7 +13,14 @@ config = {config}(
 )
 with torch.device("{device}"):  # {remark}
     model = {architecture}(config{options})
+"""
+_PROGRAM = '''\
+"""{architecture} with {total:,} parameters in {tensors:,} tensors, rebuilt and counted.
 
+pip install torch "{requirement}"
+"""
+
+{start}
 tensors = dict(model.named_parameters())  # shared tensors are listed once
 parameters = sum(tensor.numel() for tensor in tensors.values())
 print(f"{architecture}: {{parameters:,}} parameters in {{len(tensors):,}} tensors")
@@ -33,15 +35,22 @@ def snippet(model: Model) -> str:
 
     It sets all sizes, and other fields that differ from the defaults.
     """
-    config = model.config
-    version = version_of(config)
-    on_cpu = config.hidden_act in version.need_weights
     return _PROGRAM.format(
         architecture=model.architecture,
-        config=type(config).__name__,
         total=model.num_parameters(),
         tensors=sum(1 for _ in model.named_parameters()),
-        requirement=version.requirement,
+        requirement=version_of(model.config).requirement,
+        start=built(model),
+    )
+
+
+def built(model: Model) -> str:
+    """The part of the program that builds the model, without its changes."""
+    config = model.config
+    on_cpu = config.hidden_act in version_of(config).need_weights
+    return _START.format(
+        architecture=model.architecture,
+        config=type(config).__name__,
         arguments="\n".join(f"    {name}={value!r}," for name, value in config.telling().items()),
         options=f", add_pooling_layer={model.add_pooling_layer}" if model.cls.pooler_is_optional else "",
         device="cpu" if on_cpu else "meta",

@@ -18,11 +18,13 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from bertcalc.checkpoints.checkpoint import Matching, best_class, compare
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, LENGTH_BYTES, StoredTensor, header_length, read
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
 from bertcalc.families.hf_json import LARGEST, Described, text_of
 from bertcalc.families.hf_json import read as read_config
 from bertcalc.model.model import Model
+from bertcalc.storage.safetensors_file import LENGTH_BYTES
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, Problem, wrong
 

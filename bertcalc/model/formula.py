@@ -225,6 +225,17 @@ def formula_text(model: Model, path: str) -> str:
     return " + ".join(bracket.text for bracket in component) if component else str(formula(model, path=path))
 
 
+@once(1024)
+def trained_formula(model: Model) -> Formula:
+    """The number of parameters that are trained, as a formula.
+
+    >>> from bertcalc import BertConfig, Lora
+    >>> trained_formula(Model(BertConfig(), changes=(Lora(r=8),)))
+    4HLr
+    """
+    return write(sympy.expand(sum(exact(tensor.num_parameters()) for tensor in model.tensors() if not tensor.frozen)))
+
+
 _NUMBER = re.compile("[0-9]")
 
 

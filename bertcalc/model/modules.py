@@ -107,7 +107,7 @@ class Module:
     def num_parameters(self, only_trainable: bool = False, exclude_embeddings: bool = False) -> int:
         """The number of parameters in this module and below; tied tensors count once, with their owner.
 
-        The arguments are those of transformers. ``only_trainable`` leaves out what an adapter froze; transformers itself
+        The arguments are those of transformers. ``only_trainable`` leaves out what an adapter froze: transformers
         creates models in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of
         torch.nn.Embedding, except one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
         """
@@ -360,7 +360,7 @@ class Conv1D(Module):
 
 
 class Convolution(Module):
-    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (out, units, kernel_size) and a bias of (out).
+    """PyTorch's Conv1d over ``kernel_size`` neighboring tokens: a weight of (out, units, kernel_size), a bias of (out).
 
     It is padded so that the number of tokens stays the same. ``out`` is ``units`` unless another number is given.
     """

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from bertcalc.diagnosis.file_contents import Stored, header_text
 from bertcalc.families import build, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.modules import Module
+from bertcalc.storage.safetensors_file import header_text
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_
 
 _DEPTH, _WIDTH = 3, 51  # of the tables that torchinfo prints
@@ -50,7 +51,8 @@ def _torchinfo_rows(module: Module, depth: int, numbers: Counter[int]) -> Iterat
 
 
 def _header() -> str:
-    return header_text([Stored(*named) for named in build("distilbert-base-uncased").named_parameters()], "F32")
+    named = build("distilbert-base-uncased").named_parameters()
+    return header_text([StoredTensor(name, "F32", shape) for name, shape in named])
 
 
 def _tensorflow() -> str:

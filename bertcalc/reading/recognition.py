@@ -18,12 +18,12 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
-from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import Config, ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.problem import InputError
 
 TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embeddings", "type_vocab_size")

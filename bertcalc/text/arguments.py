@@ -93,12 +93,14 @@ OTHERS: dict[str, dict[str, str]] = {
 }
 _LOWEST = {
     **dict.fromkeys(
-        ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most"), 1
+        ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most", "r"), 1
     ),
-    **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits"), 0),
+    **dict.fromkeys(("num_virtual_tokens", "encoder_hidden_size", "encoder_num_layers", "token_dim"), 1),
+    **dict.fromkeys(("group_size", "max_shard_size"), 1),
+    **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes"), 0),
 }
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
-_NOT_EMPTY = ("steps", "stops", "changes", "growths")
+_NOT_EMPTY = ("steps", "stops", "timeline", "growths")
 _WANTED: dict[str, str] = {
     "Model": N_("a model, such as build(BertConfig())"),
     "Module": N_("a module, such as build(BertConfig())"),
@@ -108,6 +110,7 @@ _WANTED: dict[str, str] = {
     "Step": N_("a step of model.run(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
     "Typed": N_("a number from typed(...)"),
+    "QuantizationFormat": N_("a format, such as BitsAndBytesConfig(load_in_8bit=True)"),
 }
 _NOT_NEGATIVE = ("seconds",)
 _FROM_0 = N_("a number, 0 or more")

@@ -9,7 +9,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 
 from bertcalc import BertConfig, Config
-from bertcalc.checkpoints.safetensors import LENGTH_BYTES, Header, StoredTensor, header_length, read
+from bertcalc.checkpoints.safetensors import Header, header_length, read
+from bertcalc.storage.safetensors_file import LENGTH_BYTES
+from bertcalc.storage.stored_tensors import StoredTensor
 from tests.oracle import real_config
 
 SMALL = BertConfig(

@@ -21,12 +21,12 @@ from bertcalc.checkpoints.checkpoint import (
     compare,
     model_of_shapes,
 )
-from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.config import sizes_of
 from bertcalc.families import FAMILIES
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.presets import PRESETS, PUBLISHED
 from bertcalc.model.model import Model
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
 from tests.oracle import Case, bare

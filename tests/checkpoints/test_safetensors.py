@@ -10,12 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from bertcalc.checkpoints.safetensors import (
-    DTYPES,
-    LARGEST_HEADER,
-    MOST_AXES,
-    read,
-)
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, MOST_AXES, read
+from bertcalc.storage.stored_tensors import DTYPES
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import read_file
 from tests.examples import examples

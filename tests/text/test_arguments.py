@@ -20,7 +20,6 @@ import torch
 import transformers
 
 import bertcalc
-from bertcalc.checkpoints.safetensors import StoredTensor
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import PYTORCH, forward_flops, total, training_flops
 from bertcalc.controls.stops import Locks
@@ -49,6 +48,7 @@ from bertcalc.model.formula import formula
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.amounts import typed
 from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError
 from bertcalc.text.problem import InputError
@@ -85,6 +85,7 @@ BY_NAME: dict[str, Any] = {
     "precision": "fp32",
     "autocast": None,
     "phase": "forward",
+    "exporter": "dynamo",
     "component": "encoder",
     "level": "easy",
     "unit": None,
@@ -135,6 +136,9 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.memory.peak.curve", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.memory.simulator.timeline.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
+    ("bertcalc.storage.model_file.file_bytes", "format"): "safetensors",
+    ("bertcalc.storage.model_file.file_bytes", "max_shard_size"): 10**6,
+    ("bertcalc.storage.model_file.quantized", "format"): bertcalc.Int8WeightOnlyConfig(),
     ("bertcalc.diagnosis.diagnose.diagnose", "present"): KnownCount(SUBJECT, MODEL.num_parameters()),
     ("bertcalc.discover.results.shipped.shipped", "cls"): "BertModel",
     ("bertcalc.discover.results.shipped.by_class", "text"): "[]",

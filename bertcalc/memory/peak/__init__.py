@@ -117,18 +117,18 @@ def inference_peak_bytes(
 
 
 @checked
-def peak(changes: Sequence[Change]) -> Moment:
+def peak(timeline: Sequence[Change]) -> Moment:
     """The first moment with the most live memory."""
-    return max(curve(changes), key=lambda moment: moment.live)
+    return max(curve(timeline), key=lambda moment: moment.live)
 
 
 @checked
-def curve(changes: Sequence[Change]) -> list[Moment]:
+def curve(timeline: Sequence[Change]) -> list[Moment]:
     """The live memory after each change, starting with the forward pass."""
     areas: dict[Area, int] = dict.fromkeys(AREAS, 0)
     live = 0
     moments = []
-    for change in changes:
+    for change in timeline:
         areas[change.area] += change.num_bytes
         if change.moved_from:
             areas[change.moved_from] -= change.num_bytes

@@ -80,6 +80,12 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
         ),
     },
     N_("Explore"): {
+        "change": PageEntry(
+            N_("Change"),
+            N_("What does a change save?"),
+            N_("LoRA, another vocabulary, fewer layers, quantization: what each step does to parameters and bytes."),
+            ":material/tune:",
+        ),
         "compare": PageEntry(
             N_("Compare"),
             N_("Where does the difference come from?"),

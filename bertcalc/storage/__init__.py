@@ -1,0 +1,1 @@
+"""Bytes of models in memory and on disk: quantization formats, and the files that libraries write."""

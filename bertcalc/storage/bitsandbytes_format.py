@@ -1,0 +1,104 @@
+"""bitsandbytes 0.50 as transformers writes it: int8 with a scale per row, and 4-bit types with a scale per block."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from bertcalc.model.modules import Module
+from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
+from bertcalc.storage.pieces import Piece
+from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.stored_tensors import CODES
+from bertcalc.text import N_
+from bertcalc.text.problem import wrong
+
+_BLOCK = 64  # weights for each scale (Params4bit)
+_NESTED_BLOCK = 256  # scales for each scale of scales
+# The mean of the scales, as JSON prints a float32 that is converted to float64: its length depends on the weights.
+_TYPICAL_OFFSET = 0.03935550190508366
+OFFSET_MARGIN = 4  # by which that length differs
+
+_NEITHER = N_("Set load_in_8bit or load_in_4bit to True, and only one of them.")
+
+
+@dataclass(frozen=True)
+class BitsAndBytesConfig(QuantizationFormat):
+    """transformers' ``BitsAndBytesConfig``: int8 (LLM.int8(), Dettmers et al. 2022) or 4 bits (QLoRA, 2023).
+
+    int8 has a float32 scale for each row. 4 bits have a float32 scale for each 64 weights and a table of the 16 values;
+    with ``bnb_4bit_use_double_quant`` these scales take one byte, and each 256 of them have a float32 scale.
+    ``llm_int8_skip_modules`` are left as they are; by default tied tensors and the output embeddings.
+
+    >>> from bertcalc.model.model import build
+    >>> nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+    >>> pieces = [piece for piece in nf4.pieces(build("bert-base-uncased"), "F32") if "0.attention" in piece.source]
+    >>> [piece.tensor.shape for piece in pieces][:3]
+    [(294912, 1), (9216,), (16,)]
+    """
+
+    load_in_8bit: bool = False
+    load_in_4bit: bool = False
+    llm_int8_skip_modules: tuple[str, ...] | None = None
+    bnb_4bit_quant_type: Literal["fp4", "nf4"] = "fp4"
+    bnb_4bit_use_double_quant: bool = False
+
+    source = "bitsandbytes 0.50.2: nn/modules.py, functional.py (QuantState.as_dict)"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.load_in_8bit == self.load_in_4bit:
+            raise wrong(_NEITHER)
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        if self.load_in_8bit:
+            return "bitsandbytes int8"
+        double = " + double quantization" if self.bnb_4bit_use_double_quant else ""
+        return f"bitsandbytes {self.bnb_4bit_quant_type.upper()}{double}"
+
+    @property
+    def nominal_bits(self) -> int:
+        return 8 if self.load_in_8bit else 4
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        layers = converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
+        make = self._int8 if self.load_in_8bit else self._four_bits
+        names = [(f"{path}.weight" if path else "weight", matrix(module)) for path, module in layers]
+        return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
+
+    def _int8(self, name: str, shape: tuple[int, int], _dtype: str) -> list[Piece]:
+        path = name.removesuffix("weight")
+        return [
+            Piece.of(name, "I8", shape, name, "weights"),
+            Piece.of(f"{path}SCB", "F32", shape[:1], name, "scales"),
+            Piece.of(f"{path}weight_format", "U8", (), name, "tables")._replace(in_memory=False),
+        ]
+
+    def _four_bits(self, name: str, shape: tuple[int, int], dtype: str) -> list[Piece]:
+        weights = shape[0] * shape[1]
+        blocks = -(-weights // _BLOCK)
+        packed = Piece.of(name, "U8", (-(-weights // 2), 1), name, "weights", weights)
+        table = Piece.of(f"{name}.quant_map", "F32", (16,), name, "tables")
+        state: dict[str, object] = {
+            "quant_type": self.bnb_4bit_quant_type,
+            "blocksize": _BLOCK,
+            "dtype": {code: long for long, code in CODES.items()}[dtype],
+            "shape": shape,
+        }
+        if not self.bnb_4bit_use_double_quant:
+            pieces = [packed, Piece.of(f"{name}.absmax", "F32", (blocks,), name, "scales"), table]
+            return [*pieces, self._description(name, state)]
+        state |= {"nested_blocksize": _NESTED_BLOCK, "nested_dtype": "float32", "nested_offset": _TYPICAL_OFFSET}
+        return [
+            packed,
+            Piece.of(f"{name}.absmax", "U8", (blocks,), name, "scales"),
+            table,
+            Piece.of(f"{name}.nested_absmax", "F32", (-(-blocks // _NESTED_BLOCK),), name, "scales"),
+            Piece.of(f"{name}.nested_quant_map", "F32", (256,), name, "tables"),
+            Piece.of(f"{name}.offset", "F32", (), name, "scales")._replace(in_file=False),
+            self._description(name, state),
+        ]
+
+    def _description(self, name: str, state: dict[str, object]) -> Piece:
+        full, size = f"{name}.quant_state.bitsandbytes__{self.bnb_4bit_quant_type}", len(json.dumps(state))
+        return Piece.of(full, "U8", (size,), name, "tables")._replace(in_memory=False)

@@ -1,0 +1,114 @@
+"""4-bit formats that need a GPU: counted by their documented layout, and not compared with files.
+
+Eight weights are packed into an int32, and each group of a column's weights has a float16 scale and a packed zero
+point. Only linear layers of the repeated layers are quantized.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bertcalc.model.modules import Module, split_layer
+from bertcalc.storage.kept_layers import linear_layers, matrix
+from bertcalc.storage.pieces import Piece
+from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+
+_INT32 = 32
+
+
+@dataclass(frozen=True)
+class _Packed(QuantizationFormat):
+    bits: Literal[2, 4, 8] = 4
+    group_size: int = 128
+
+    is_measured = False
+
+    @property
+    def nominal_bits(self) -> int:
+        return self.bits
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        layers = [(path, module) for path, module in linear_layers(model, conv1d=True) if split_layer(path)[0]]
+        replaced = {f"{path}.weight": self._of_layer(path, *matrix(module)) for path, module in layers}
+        return with_unchanged(model, dtype, replaced)
+
+    def _of_layer(self, path: str, rows: int, columns: int) -> list[Piece]:
+        raise NotImplementedError
+
+    def _packed(self, count: int) -> int:
+        """How many int32 hold that many weights."""
+        return -(-count * self.bits // _INT32)
+
+
+@dataclass(frozen=True)
+class GPTQConfig(_Packed):
+    """transformers' ``GPTQConfig`` (Frantar et al. 2022): packed along the columns, with the group of each column.
+
+    >>> from bertcalc.model.model import build
+    >>> pieces = GPTQConfig().pieces(build("bert-base-uncased"), "F16")
+    >>> [piece.tensor.shape for piece in pieces if piece.source == "encoder.layer.0.output.dense.weight"]
+    [(384, 768), (24, 96), (24, 768), (3072,)]
+    """
+
+    title = "GPTQ"
+    source = "AutoGPTQ 0.7.1: auto_gptq/nn_modules/qlinear/qlinear_cuda.py (QuantLinear)"
+
+    def _of_layer(self, path: str, rows: int, columns: int) -> list[Piece]:
+        name, groups = f"{path}.weight", -(-columns // self.group_size)
+        return [
+            Piece.of(f"{path}.qweight", "I32", (self._packed(columns), rows), name, "weights", rows * columns),
+            Piece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
+            Piece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
+            Piece.of(f"{path}.g_idx", "I32", (columns,), name, "tables"),
+        ]
+
+
+@dataclass(frozen=True)
+class AwqConfig(_Packed):
+    """transformers' ``AwqConfig`` (Lin et al. 2023): packed along the rows, without an order of the columns."""
+
+    zero_point: bool = True
+
+    title = "AWQ"
+    source = "AutoAWQ 0.2.9: awq/modules/linear/gemm.py (WQLinear_GEMM)"
+
+    def _of_layer(self, path: str, rows: int, columns: int) -> list[Piece]:
+        name, groups = f"{path}.weight", -(-columns // self.group_size)
+        return [
+            Piece.of(f"{path}.qweight", "I32", (columns, self._packed(rows)), name, "weights", rows * columns),
+            Piece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
+            Piece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
+        ]
+
+
+@dataclass(frozen=True)
+class Int4WeightOnlyConfig(QuantizationFormat):
+    """torchao's ``Int4WeightOnlyConfig``: two weights a byte, with a scale and a zero point in the model's dtype.
+
+    Every torch.nn.Linear whose columns the group divides is quantized. It needs a GPU and bfloat16.
+    """
+
+    group_size: int = 128
+
+    title = "torchao int4"
+    source = "torchao 0.18.0: quantization/quantize_/workflows/int4/int4_tensor.py"
+    is_measured = False
+
+    @property
+    def nominal_bits(self) -> int:
+        return 4
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        replaced = {}
+        for path, module in linear_layers(model):
+            rows, columns = matrix(module)
+            if columns % self.group_size == 0:
+                replaced[f"{path}.weight"] = self._of_layer(f"{path}.weight", rows, columns, dtype)
+        return with_unchanged(model, dtype, replaced)
+
+    def _of_layer(self, name: str, rows: int, columns: int, dtype: str) -> list[Piece]:
+        groups = (columns // self.group_size, rows)
+        return [
+            Piece.of(f"{name}.qdata", "I8", (rows, columns // 2), name, "weights", rows * columns),
+            Piece.of(f"{name}.scale", dtype, groups, name, "scales"),
+            Piece.of(f"{name}.zero_point", dtype, groups, name, "zero points"),
+        ]

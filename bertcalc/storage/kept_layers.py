@@ -1,0 +1,51 @@
+"""The layers that a library does not quantize by default."""
+
+import re
+from collections.abc import Collection, Iterable
+
+from bertcalc.model.modules import Conv1D, Linear, Module
+
+_DECODER = "decoder"  # the role of the output embeddings
+
+
+def linear_layers(model: Module, *, conv1d: bool = False) -> list[tuple[str, Module]]:
+    """The path and module of every torch.nn.Linear, and of GPT-2's Conv1D if a library quantizes it as well."""
+    kinds = (Linear, Conv1D) if conv1d else Linear
+    return [(path, module) for path, module, _copies in model.modules(folded=False) if isinstance(module, kinds)]
+
+
+def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str]:
+    """The patterns of modules that transformers leaves as they are, by default those of get_keys_to_not_convert.
+
+    These are both names of tied tensors, the last parameter, and the output embeddings, without ".weight": a last
+    layer with a bias is quantized, because the last parameter is its bias (quantizers/base.py, transformers 5.23).
+    """
+    if skip is not None:
+        return set(skip)
+    names = [name for name, _shape in model.named_parameters()]
+    tied = {
+        name
+        for path, module, _copies in model.modules(folded=False)
+        for last, owner in module.tied.items()
+        for name in (f"{path}.{last}" if path else last, owner)
+    }
+    outputs = {path for path, module in linear_layers(model) if module.place.role == _DECODER}
+    return {name.removesuffix(".weight") for name in tied | {*names[-1:]} | outputs}
+
+
+def converted(layers: Iterable[tuple[str, Module]], patterns: Collection[str]) -> list[tuple[str, Module]]:
+    """The layers that no pattern excludes, by the rule of should_convert_module (quantizers/quantizers_utils.py)."""
+    boundary = r"(?:(?<=\.)|(?=\.|$))"
+    starts = [re.compile(rf"(?:{pattern}){boundary}") for pattern in patterns]
+    endings = tuple(patterns)
+    return [
+        (path, module)
+        for path, module in layers
+        if not path.endswith(endings) and not any(start.match(path) for start in starts)
+    ]
+
+
+def matrix(module: Module) -> tuple[int, int]:
+    """The rows and columns of a layer's weight as torch.nn.Linear has it: (out_features, in_features)."""
+    assert isinstance(module, Linear | Conv1D)
+    return module.out_features, module.in_features

@@ -1,0 +1,137 @@
+"""The size of ONNX files: the initialisers as the exporters of PyTorch write them, and a graph of measured size.
+
+A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. "dynamo", the
+default of torch.onnx.export since PyTorch 2.9, writes one for each use, so that ALBERT's matrices are written once for
+each layer, and a decoder tied to the embeddings has its own. Vectors keep their names and are written once.
+"torchscript" (``dynamo=False``) merges equal initialisers, so that ALBERT's matrices are written once; that of
+PyTorch 1 did not.
+
+>>> from bertcalc.model.model import build
+>>> round(onnx_bytes(build("albert-base-v2", "AlbertForSequenceClassification"), "F32", "torchscript-1") / 2**20, 1)
+341.6
+"""
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Attention, Conv1D, Embedding, Linear, Module, Shape, Tensor
+from bertcalc.model.trace import Sizes, Step
+from bertcalc.storage.stored_tensors import StoredTensor
+
+Exporter = Literal["dynamo", "torchscript", "torchscript-1"]
+Operation = Literal["MatMul", "Gemm", "Gather", ""]
+_GRAPHS: dict[str, dict[str, list[int]]] = tomllib.loads(
+    Path(__file__).with_name("onnx_graphs.toml").read_text(encoding="utf-8")
+)
+_IDS = 2 * 8  # bytes for each position: the int64 ids of positions and token types
+
+
+class Initializer(NamedTuple):
+    """A tensor of the graph, all its copies, and the operation that reads it, if quantize_dynamic replaces that."""
+
+    tensor: StoredTensor
+    copies: int
+    operation: Operation = ""
+    uses: int = 1  # of each copy
+
+    def num_bytes(self) -> int:
+        return self.copies * self.tensor.num_bytes()
+
+
+def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
+    """The size of the file that torch.onnx.export writes, with axes of any batch size and sequence length.
+
+    With ``external_data``, which is the default of "dynamo", it is the size of both files together. The graph is
+    measured: see onnx_graphs.toml.
+    """
+    data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))
+    return data + graph_bytes(model, exporter)
+
+
+def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initializer]:
+    """The weights in the graph, in the order of the forward pass; those that it does not use are left out."""
+    steps = model.run(Sizes(2, 2)) if isinstance(model, Model) else None
+    every = [*(_of_steps(steps) if steps is not None else _of_modules(model))]
+    merged: dict[tuple[str, str], Initializer] = {}
+    for name, shape, copies, runs, operation in every:
+        # A matrix of a Gemm and a table keep their names, a matrix of a MatMul is written for each use.
+        kind = operation if operation == "MatMul" else "named"
+        tensor = StoredTensor(name, dtype, shape)
+        before = merged.get((name, kind))
+        if kind == "named":
+            merged.setdefault((name, kind), Initializer(tensor, copies, operation, max(1, runs // copies)))
+        elif exporter == "torchscript":
+            uses = runs // copies + (before.uses if before else 0)
+            merged[name, kind] = Initializer(tensor, copies, operation, uses)
+        else:
+            merged[name, kind] = Initializer(tensor, runs + (before.copies if before else 0), operation)
+    return list(merged.values())
+
+
+_Use = tuple[str, Shape, int, int, Operation]
+
+
+def _of_steps(steps: list[Step]) -> Iterator[_Use]:
+    """The name, shape, copies and uses of each tensor in the forward pass, and the operation that reads it."""
+    for step in steps:
+        if step.operation == "unused":
+            continue
+        weight = _weight(step)
+        if weight is not None:
+            yield weight
+        kind: Operation = "Gather" if step.operation == "lookup" else ""
+        for tensor in step.tensors:
+            if weight is None or tensor.name != weight[0]:
+                yield tensor.name, tensor.shape, tensor.copies, step.runs, kind
+
+
+def _weight(step: Step) -> _Use | None:
+    """The matrix of a linear layer, which may be tied."""
+    module = step.module
+    if not isinstance(module, Linear | Conv1D):
+        return None
+    owned = next((tensor for tensor in step.tensors if tensor.name.endswith(".weight")), None)
+    tied = module.tied.get("weight", step.name)
+    tensor = owned or Tensor(tied, (module.out_features, module.in_features), step.runs)
+    is_gemm = isinstance(module, Conv1D) or len(step.takes[0].shape) < 3
+    return tensor.name, tensor.shape, tensor.copies, step.runs, "Gemm" if is_gemm else "MatMul"
+
+
+def _of_modules(model: Module) -> Iterator[_Use]:
+    """The same for a module tree without a forward pass: every module is used once."""
+    for path, module, copies in model.modules():
+        kind: Operation = ""
+        if isinstance(module, Linear | Conv1D):
+            kind = "MatMul" if isinstance(module, Linear) else "Gemm"
+        elif isinstance(module, Embedding):
+            kind = "Gather"
+        if isinstance(module, Linear) and "weight" in module.tied:
+            yield module.tied["weight"], module.shapes["weight"], copies, copies, kind
+        for last, shape in module.parameters.items():
+            name = f"{path}.{last}" if path else last
+            yield name, shape, copies, copies, kind if last == "weight" else ""
+
+
+def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -> int:
+    """The bytes of the graph without the data of its weights, as measured for the family."""
+    kind = f"{exporter}-int8" if quantized else exporter
+    graph, layer = _measured(model, kind)
+    positions = [shape[-1] for _path, module, _copies in model.modules() for shape, _whole in module.buffers.values()]
+    ids = _IDS if exporter == "dynamo" else 0
+    return graph + layer * _layers(model) + ids * max(positions, default=0)
+
+
+def _measured(model: Module, kind: str) -> list[int]:
+    """The measured bytes of a family, or of one whose program it shares, or else of BERT."""
+    names = [model.family.name, model.family.prefix] if isinstance(model, Model) else []
+    return next(_GRAPHS[name][kind] for name in (*names, "other") if kind in _GRAPHS.get(name, {}))
+
+
+def _layers(model: Module) -> int:
+    """How many layers run, by their attentions."""
+    if isinstance(model, Model):
+        return sum(step.runs for step in model.run(Sizes(2, 2)) if step.operation == "softmax")
+    return sum(copies for _path, module, copies in model.modules() if isinstance(module, Attention))

@@ -1,0 +1,62 @@
+"""ONNX with dynamic int8: ``onnxruntime.quantization.quantize_dynamic`` of an exported model."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bertcalc.model.modules import Module
+from bertcalc.storage.onnx_file import Exporter, Initializer, graph_bytes, initializers
+from bertcalc.storage.pieces import Piece, bytes_of
+from bertcalc.storage.quantization_format import QuantizationFormat
+
+_SHAPE_OF_ONE = ()
+
+
+@dataclass(frozen=True)
+class OnnxQuantizeDynamic(QuantizationFormat):
+    """onnxruntime's ``quantize_dynamic``: int8 with one scale and zero point for each matrix, or for each column.
+
+    Matrices of MatMul and Gemm are quantized, and tables of Gather: the embeddings as well. Biases, LayerNorms and
+    tables that are read as a whole stay. ``exporter`` wrote the model: see ``onnx_bytes``. With "torchscript", a matrix
+    that several layers share stays in the file beside its int8 version.
+
+    >>> from bertcalc.model.model import build
+    >>> model = build("bert-base-uncased", "BertForSequenceClassification")
+    >>> round(OnnxQuantizeDynamic(exporter="torchscript").file_bytes(model, "F32") / 2**20, 1)
+    105.2
+    """
+
+    per_channel: bool = False
+    weight_type: Literal["QInt8", "QUInt8"] = "QInt8"
+    exporter: Exporter = "dynamo"
+
+    title = "ONNX dynamic int8"
+    source = "onnxruntime 1.32: python/tools/quantization/quantize.py, onnx_quantizer.py"
+    file_format = "onnx"
+    dtypes = ("float32",)
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        pieces: list[Piece] = []
+        for initializer in initializers(model, dtype, self.exporter):
+            copies = initializer.copies
+            for copy in range(copies):
+                pieces += self._of_copy(initializer, f" ({copy + 1})" if copies > 1 else "")
+        return pieces
+
+    def file_bytes(self, model: Module, dtype: str) -> int:
+        return bytes_of(self.pieces(model, dtype)) + graph_bytes(model, self.exporter, quantized=True)
+
+    def _of_copy(self, initializer: Initializer, copy: str) -> list[Piece]:
+        tensor = initializer.tensor
+        name, source = f"{tensor.name}{copy}", tensor.name
+        whole = Piece.of(name, tensor.dtype, tensor.shape, source, "unchanged")
+        if not initializer.operation:
+            return [whole]
+        is_table = initializer.operation == "Gather"
+        kind = "U8" if is_table or self.weight_type == "QUInt8" else "I8"
+        channels = tensor.shape[:1] if self.per_channel and not is_table else _SHAPE_OF_ONE
+        parts = [
+            Piece.of(f"{name}_quantized", kind, tensor.shape, source, "weights"),
+            Piece.of(f"{name}_scale", "F32", channels, source, "scales"),
+            Piece.of(f"{name}_zero_point", kind, channels, source, "zero points"),
+        ]
+        return [*parts, whole] if initializer.operation == "MatMul" and initializer.uses > 1 else parts

@@ -1,0 +1,60 @@
+"""The size of a checkpoint with optimizer states, as transformers' Trainer writes it: the model and optimizer.pt."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from bertcalc.model.modules import Shape
+from bertcalc.storage.torch_file import Saved, torch_file_bytes
+
+SavedOptimizer = Literal["adamw", "momentum", "sgd"]
+_ADAMW = {
+    "weight_decay": 0.01,
+    "lr": 5e-05,
+    "betas": (0.9, 0.999),
+    "eps": 1e-08,
+    "amsgrad": False,
+    "maximize": False,
+    "foreach": None,
+    "capturable": False,
+    "differentiable": False,
+    "fused": None,
+    "decoupled_weight_decay": True,
+}
+_SGD = {
+    "lr": 5e-05,
+    "momentum": 0,
+    "dampening": 0,
+    "weight_decay": 0,
+    "nesterov": False,
+    "maximize": False,
+    "foreach": None,
+    "differentiable": False,
+    "fused": None,
+}
+
+
+def optimizer_file_bytes(
+    trained: Sequence[tuple[str, Shape]], dtype: str = "F32", optimizer: SavedOptimizer = "adamw"
+) -> int:
+    """The size of ``torch.save(optimizer.state_dict(), "optimizer.pt")`` with all trained tensors in one group.
+
+    AdamW saves two averages and the number of steps for each tensor, SGD with momentum one average. ``trained`` are
+    names and shapes; with adapters these are few, and the file is small.
+
+    >>> from bertcalc.model.model import build
+    >>> optimizer_file_bytes([*build("bert-base-uncased").named_parameters()])
+    876019083
+    """
+    state = {number: dict(_states(name, shape, dtype, optimizer)) for number, (name, shape) in enumerate(trained)}
+    settings = _ADAMW if optimizer == "adamw" else _SGD | ({"momentum": 0.9} if optimizer == "momentum" else {})
+    group = {**settings, "params": [*range(len(trained))]}
+    return torch_file_bytes({"state": {} if optimizer == "sgd" else state, "param_groups": [group]}, "optimizer")
+
+
+def _states(name: str, shape: Shape, dtype: str, optimizer: SavedOptimizer) -> Iterable[tuple[str, Saved]]:
+    if optimizer == "adamw":
+        yield "step", Saved("F32", (), f"{name}.step")
+        yield "exp_avg", Saved(dtype, shape, f"{name}.exp_avg")
+        yield "exp_avg_sq", Saved(dtype, shape, f"{name}.exp_avg_sq")
+    else:
+        yield "momentum_buffer", Saved(dtype, shape, f"{name}.momentum_buffer")

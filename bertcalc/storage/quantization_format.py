@@ -1,0 +1,66 @@
+"""A quantization format: what it stores of a model, and the size of the file."""
+
+from dataclasses import dataclass, fields
+from typing import ClassVar, Literal, get_type_hints
+
+from bertcalc.model.modules import Module
+from bertcalc.storage.pieces import Piece
+from bertcalc.storage.safetensors_file import safetensors_bytes
+from bertcalc.storage.saved_names import renamed
+from bertcalc.storage.stored_tensors import Dtype, state_dict
+from bertcalc.text.arguments import check_of
+
+FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
+
+
+@dataclass(frozen=True)
+class QuantizationFormat:
+    """The base of all formats. Their arguments have the names and defaults that the library gives them."""
+
+    title: ClassVar[str]
+    source: ClassVar[str]  # where the layout is described
+    file_format: ClassVar[FileFormat] = "safetensors"
+    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of what is not quantized
+    is_measured: ClassVar[bool] = True  # whether tests compare it with the library's files; otherwise as documented
+
+    def __post_init__(self) -> None:
+        """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
+        hints = get_type_hints(type(self))
+        for field in fields(self):
+            check_of(hints[field.name])(field.name, getattr(self, field.name))
+
+    @property
+    def nominal_bits(self) -> int:
+        """The bits of a weight that the format is named after."""
+        return 8
+
+    @property
+    def is_unpacked(self) -> bool:
+        """Whether a weight of fewer bits takes a whole byte."""
+        return False
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        """Everything that is stored of a model whose other tensors have a dtype (safetensors' code)."""
+        raise NotImplementedError
+
+    def file_bytes(self, model: Module, dtype: str) -> int:
+        """The size of the file."""
+        tensors = [piece.tensor for piece in self.pieces(model, dtype) if piece.in_file]
+        return safetensors_bytes(renamed(model, tensors))
+
+
+def with_unchanged(model: Module, dtype: str, replaced: dict[str, list[Piece]]) -> list[Piece]:
+    """The pieces of quantized tensors, by the tensor's name, in the order of the model, with all other tensors.
+
+    A tied tensor is stored once, unless only its second name is quantized: then each name has its own data.
+    """
+    pieces: list[Piece] = []
+    seen: set[str] = set()
+    for entry in state_dict(model):
+        if entry.name in replaced:
+            pieces += replaced[entry.name]
+            seen.add(entry.name)
+        elif entry.owner not in seen:
+            seen.add(entry.owner)
+            pieces.append(Piece.of(entry.owner, dtype, entry.shape, entry.owner, "unchanged"))
+    return pieces

@@ -1,0 +1,95 @@
+"""The size of safetensors files, to the byte.
+
+A file is the length of its header in eight bytes, a header in JSON with the name, dtype, shape and place of each
+tensor, padded with spaces to a multiple of 8, and the data (https://github.com/huggingface/safetensors#format).
+
+>>> from bertcalc.model.model import build
+>>> from bertcalc.storage.stored_tensors import stored
+>>> safetensors_bytes(stored(build("bert-base-uncased"), "F32"))
+437951328
+"""
+
+import json
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from bertcalc.storage.stored_tensors import DTYPES, StoredTensor, data_bytes
+
+LENGTH_BYTES = 8
+_RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES)}
+MAX_SHARD_SIZE = 50 * 10**9  # of save_pretrained in transformers 5; 5 GB in transformers 4
+
+
+class File(NamedTuple):
+    """A file and its size in bytes."""
+
+    name: str
+    num_bytes: int
+
+
+def safetensors_bytes(tensors: Sequence[StoredTensor]) -> int:
+    """The size of a file with these tensors, as save_pretrained writes it."""
+    return safetensors_header(tensors) + data_bytes(tensors)
+
+
+def safetensors_header(tensors: Sequence[StoredTensor]) -> int:
+    """The bytes before the data of a safetensors file, as PyTorch's models save them.
+
+    They are a multiple of 8; in files of safetensors before 0.3, up to 7 fewer.
+    """
+    unpadded = plain_header(tensors)
+    return unpadded + -unpadded % 8
+
+
+def plain_header(tensors: Sequence[StoredTensor]) -> int:
+    """The bytes before the data without padding."""
+    return LENGTH_BYTES + len(header_text(tensors).encode())
+
+
+def header_text(tensors: Sequence[StoredTensor]) -> str:
+    """The JSON in front of the data of a safetensors file, as PyTorch's models save them.
+
+    The library sorts tensors by dtype, the widest first, and by name.
+    """
+    ordered = sorted(tensors, key=lambda tensor: (-_RANKS[tensor.dtype], tensor.name))
+    places = pairwise(accumulate((tensor.num_bytes() for tensor in ordered), initial=0))
+    entries = {
+        tensor.name: {"dtype": tensor.dtype, "shape": list(tensor.shape), "data_offsets": list(place)}
+        for tensor, place in zip(ordered, places, strict=True)
+    }
+    return json.dumps({"__metadata__": {"format": "pt"}, **entries}, separators=(",", ":"), ensure_ascii=False)
+
+
+def safetensors_files(
+    tensors: Sequence[StoredTensor], num_parameters: int, max_shard_size: int = MAX_SHARD_SIZE
+) -> list[File]:
+    """The files that save_pretrained writes: one, or shards of at most ``max_shard_size`` bytes of data and an index.
+
+    The rule is huggingface_hub's split_state_dict_into_shards_factory: a tensor that no longer fits begins a new shard,
+    and one that is larger than a shard gets its own. The index is JSON with an indent of 2.
+    """
+    shards = _shards(tensors, max_shard_size)
+    if len(shards) == 1:
+        return [File("model.safetensors", safetensors_bytes(shards[0]))]
+    names = [f"model-{number:05d}-of-{len(shards):05d}.safetensors" for number in range(1, len(shards) + 1)]
+    weights = {tensor.name: name for name, shard in zip(names, shards, strict=True) for tensor in shard}
+    metadata = {"total_parameters": num_parameters, "total_size": data_bytes(tensors)}
+    index = json.dumps({"metadata": metadata, "weight_map": weights}, indent=2, sort_keys=True) + "\n"
+    files = [File(name, safetensors_bytes(shard)) for name, shard in zip(names, shards, strict=True)]
+    return [*files, File("model.safetensors.index.json", len(index.encode()))]
+
+
+def _shards(tensors: Sequence[StoredTensor], most: int) -> list[list[StoredTensor]]:
+    shards: list[list[StoredTensor]] = []
+    current: list[StoredTensor] = []
+    for tensor in tensors:
+        size = tensor.num_bytes()
+        if size > most:
+            shards.append([tensor])
+            continue
+        if data_bytes(current) + size > most:
+            shards.append(current)
+            current = []
+        current.append(tensor)
+    return [*shards, current] if current or not shards else shards

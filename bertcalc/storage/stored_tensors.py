@@ -1,0 +1,77 @@
+"""Tensors as files store them, and the state_dict of a module tree.
+
+>>> from bertcalc.model.model import build
+>>> [entry.name for entry in state_dict(build("bert-base-uncased", "BertForMaskedLM")) if entry.is_alias]
+['cls.predictions.decoder.weight', 'cls.predictions.decoder.bias']
+"""
+
+from collections.abc import Iterable
+from math import prod
+from typing import Literal, NamedTuple
+
+from bertcalc.model.modules import Linear, Module, Shape
+
+# By the bits of one element, in the order of safetensors (its enum Dtype); F4 comes after BOOL there.
+_WIDTHS = {
+    4: "F4",
+    6: "F6_E2M3 F6_E3M2",
+    8: "BOOL U8 I8 F8_E5M2 F8_E4M3 F8_E8M0 F8_E4M3FNUZ F8_E5M2FNUZ",
+    16: "I16 U16 F16 BF16",
+    32: "I32 U32 F32",
+    64: "C64 F64 I64 U64",
+}
+DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
+Dtype = Literal["float32", "bfloat16", "float16"]
+CODES: dict[Dtype, str] = {"float32": "F32", "bfloat16": "BF16", "float16": "F16"}
+
+
+class StoredTensor(NamedTuple):
+    """A tensor in a file; ``dtype`` is safetensors' code, such as F32."""
+
+    name: str
+    dtype: str
+    shape: Shape
+
+    def numbers(self) -> int:
+        return prod(self.shape)
+
+    def num_bytes(self) -> int:
+        """The bytes of its data, rounded up."""
+        return -(-self.numbers() * DTYPES[self.dtype] // 8)
+
+
+class Entry(NamedTuple):
+    """An entry of a state_dict: ``owner`` is the name of the tensor that has its data, which differs if it is tied."""
+
+    name: str
+    shape: Shape
+    owner: str
+    path: str
+    module: Module
+
+    @property
+    def is_alias(self) -> bool:
+        return self.name != self.owner
+
+
+def state_dict(model: Module) -> list[Entry]:
+    """The entries of ``model.state_dict()`` in PyTorch's order; buffers are left out, as transformers saves none."""
+    shapes: dict[str, Shape] = {}
+    pairs: list[tuple[str, str, str, Module]] = []
+    for path, module, _copies in model.modules(folded=False):
+        prefix = f"{path}." if path else ""
+        for last in module.shapes if isinstance(module, Linear) else (*module.parameters, *module.tied):
+            name = f"{prefix}{last}"
+            pairs.append((name, module.tied.get(last, name), path, module))
+            if last in module.parameters:
+                shapes[name] = module.parameters[last]
+    return [Entry(name, shapes[owner], owner, path, module) for name, owner, path, module in pairs]
+
+
+def stored(model: Module, dtype: str) -> list[StoredTensor]:
+    """Every tensor of a model once; of a tied tensor, the name that save_pretrained keeps."""
+    return [StoredTensor(entry.name, dtype, entry.shape) for entry in state_dict(model) if not entry.is_alias]
+
+
+def data_bytes(tensors: Iterable[StoredTensor]) -> int:
+    return sum(tensor.num_bytes() for tensor in tensors)

@@ -1,0 +1,82 @@
+"""PyTorch's dynamic int8: ``torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bertcalc.model.modules import Module
+from bertcalc.storage.kept_layers import linear_layers, matrix
+from bertcalc.storage.pickle_size import ORDERED_DICT, Call, Global
+from bertcalc.storage.pieces import Piece
+from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.stored_tensors import state_dict
+from bertcalc.storage.torch_file import Saved, module_versions, torch_file_bytes, with_versions
+
+_VERSION, _PACKED_VERSION = 4, 3  # of the modules DynamicQuantizedLinear and LinearPackedParams
+
+
+@dataclass(frozen=True)
+class TorchQuantizeDynamic(QuantizationFormat):
+    """PyTorch's ``quantize_dynamic`` of every torch.nn.Linear: int8 with one scale and zero point for each matrix.
+
+    Embeddings, LayerNorms and biases stay in float32. A decoder that is tied to the embeddings gets its own int8
+    weights. In memory, the engine packs the weights and adds padding, which is not counted.
+
+    >>> from bertcalc.model.model import build
+    >>> TorchQuantizeDynamic().file_bytes(build("bert-base-uncased"), "F32")
+    181489991
+    """
+
+    title = "PyTorch dynamic int8"
+    source = "PyTorch 2.13: torch/ao/nn/quantized/modules/linear.py, torch/ao/nn/quantized/dynamic/modules/linear.py"
+    file_format = "bin"
+    dtypes = ("float32",)
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        replaced = {}
+        for path, module in linear_layers(model):
+            name = _weight(path)
+            replaced[name] = [
+                Piece.of(f"{path}.scale", "F32", (), name, "tables")._replace(in_memory=False),  # of the output: unused
+                Piece.of(f"{path}.zero_point", "I64", (), name, "tables")._replace(in_memory=False),
+                Piece.of(name, "I8", matrix(module), name, "weights"),
+                # The scale of the weights and their zero point are numbers in the pickle.
+                Piece.of(f"{name}.scale", "F64", (), name, "scales")._replace(in_file=False),
+                Piece.of(f"{name}.zero_point", "I64", (), name, "zero points")._replace(in_file=False),
+            ]
+        return with_unchanged(model, dtype, replaced)
+
+    def file_bytes(self, model: Module, dtype: str) -> int:
+        """The size of the file of ``torch.save(model.state_dict(), "pytorch_model.bin")``."""
+        layers = dict(linear_layers(model))
+        entries: dict[str, object] = {}
+        for entry in state_dict(model):
+            if entry.path not in layers:
+                entries[entry.name] = Saved(dtype, entry.shape, entry.owner)
+            elif entry.name == _weight(entry.path):
+                entries |= _packed(entry.path, layers[entry.path], dtype)
+        versions: dict[str, int] = {}
+        for path, version in module_versions(model).items():
+            versions[path] = _VERSION if path in layers else version
+            if path in layers:
+                versions[f"{path}._packed_params"] = _PACKED_VERSION
+        return torch_file_bytes(with_versions(entries, versions), "pytorch_model")
+
+
+def _weight(path: str) -> str:
+    return f"{path}.weight" if path else "weight"
+
+
+def _packed(path: str, module: Module, dtype: str) -> Mapping[str, object]:
+    """The entries of a quantized layer: its weight and bias are one entry."""
+    weight = Saved("I8", matrix(module), _weight(path), quantized=True)
+    bias = None
+    if "bias" in module.parameters or "bias" in module.tied:
+        owner = module.tied.get("bias", f"{path}.bias")
+        values = Saved(dtype, matrix(module)[:1], owner)
+        bias = Call(Global("torch._utils", "_rebuild_parameter"), (values, True, ORDERED_DICT))
+    return {
+        f"{path}.scale": Saved("F32", (), f"{path}.scale"),
+        f"{path}.zero_point": Saved("I64", (), f"{path}.zero_point"),
+        f"{path}._packed_params.dtype": Global("torch", "qint8"),
+        f"{path}._packed_params._packed_params": (weight, bias),
+    }

@@ -1,0 +1,138 @@
+"""torchao 0.18: weight-only integers of torch.nn.Linear, as ``quantize_(model, config)`` leaves them."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from bertcalc.model.modules import Module
+from bertcalc.storage.kept_layers import linear_layers, matrix
+from bertcalc.storage.pickle_size import Call, Global, NewText
+from bertcalc.storage.pieces import Piece
+from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.stored_tensors import CODES, StoredTensor
+from bertcalc.storage.torch_file import Saved, state_dict_value, torch_file_bytes
+from bertcalc.text import N_
+from bertcalc.text.problem import wrong
+
+_STRIDED = Call(Global("torch.serialization", "_get_layout"), ("torch.strided",), is_single=True)
+
+
+@dataclass(frozen=True)
+class PerAxis:
+    """A scale for each row."""
+
+    axis: Literal[0] = 0
+
+
+@dataclass(frozen=True)
+class PerGroup:
+    """A scale for each ``group_size`` weights of a row."""
+
+    group_size: int = 32
+
+
+@dataclass(frozen=True)
+class _WeightOnly(QuantizationFormat):
+    """One byte a weight, with a scale in the model's dtype and a one-byte zero point for each group of a row.
+
+    The file is that of ``torch.save(model.state_dict(), "pytorch_model.bin")``.
+    """
+
+    file_format = "bin"
+
+    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+        replaced: dict[str, list[Piece]] = {}
+        for path, module in linear_layers(model):
+            name, (rows, columns) = f"{path}.weight" if path else "weight", matrix(module)
+            groups = (rows, self._groups(name, columns))
+            replaced[name] = [
+                Piece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
+                Piece.of(f"{name}.scale", dtype, groups, name, "scales"),
+                Piece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
+            ]
+        return with_unchanged(model, dtype, replaced)
+
+    def file_bytes(self, model: Module, dtype: str) -> int:
+        parts: dict[str, list[StoredTensor]] = {}
+        for piece in self.pieces(model, dtype):
+            if piece.kind != "unchanged":
+                parts.setdefault(piece.source, []).append(piece.tensor)
+        changed = {name: self._wrapped(dtype, *tensors) for name, tensors in parts.items()}
+        return torch_file_bytes(state_dict_value(model, dtype, changed), "pytorch_model")
+
+    def _groups(self, name: str, columns: int) -> int:
+        return 1
+
+    def _wrapped(self, dtype: str, *parts: StoredTensor) -> Call:
+        """The call that rebuilds a tensor of torchao's classes."""
+        data, scale, zero = (Saved(part.dtype, part.shape, part.name) for part in parts)
+        kind, attributes = self._attributes(data, scale, zero)
+        long = {code: name for name, code in CODES.items()}[dtype]
+        device = Call(Global("torch", "device"), (NewText("cpu"),))
+        about = (kind, Global("torch", long), data.shape, (data.shape[1], 1), 0, _STRIDED, device, False)
+        rebuild = Global("torch._utils", "_rebuild_wrapper_subclass")
+        return Call(Global("torch._tensor", "_rebuild_from_type_v2"), (rebuild, kind, about, attributes))
+
+    def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Int8WeightOnlyConfig(_WeightOnly):
+    """torchao's ``Int8WeightOnlyConfig``: int8 with a scale and a zero point for each row.
+
+    Every torch.nn.Linear is quantized. A decoder that is tied to the embeddings gets its own int8 weights, and the
+    embeddings stay.
+
+    >>> from bertcalc.model.model import build
+    >>> pieces = Int8WeightOnlyConfig().pieces(build("bert-base-uncased"), "F32")
+    >>> [(piece.kind, piece.tensor.shape) for piece in pieces if piece.source.endswith("layer.0.output.dense.weight")]
+    [('weights', (768, 3072)), ('scales', (768, 1)), ('zero points', (768, 1))]
+    """
+
+    title = "torchao int8"
+    source = "torchao 0.18.0: quantization/quantize_/workflows/int8/int8_tensor.py"
+
+    def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
+        nothing = dict.fromkeys(("act_quant_kwargs", "act_quant_scale", "act_quant_zero_point", "act_pre_scale"))
+        block = [1, data.shape[1]]
+        tensors = {"qdata": data, "scale": scale, "block_size": block, "zero_point": zero}
+        return Global("torchao.quantization", "Int8Tensor"), {**tensors, **nothing, "reduce_range": False}
+
+
+@dataclass(frozen=True)
+class IntxWeightOnlyConfig(_WeightOnly):
+    """torchao's ``IntxWeightOnlyConfig``: integers of 1 to 8 bits, each stored in a whole byte.
+
+    This is the default packing format, "unpacked_to_int8": int4 takes the memory of int8.
+    """
+
+    weight_dtype: Literal["int1", "int2", "int3", "int4", "int5", "int6", "int7", "int8"] = "int8"
+    granularity: PerAxis | PerGroup = PerAxis()
+
+    source = "torchao 0.18.0: quantization/quantize_/workflows/intx/intx_unpacked_to_int8_tensor.py"
+
+    @property
+    def title(self) -> str:  # type: ignore[override]
+        return f"torchao {self.weight_dtype}, unpacked"
+
+    @property
+    def nominal_bits(self) -> int:
+        return int(self.weight_dtype.removeprefix("int"))
+
+    @property
+    def is_unpacked(self) -> bool:
+        return self.nominal_bits < 8
+
+    def _groups(self, name: str, columns: int) -> int:
+        size = self.granularity.group_size if isinstance(self.granularity, PerGroup) else columns
+        if size < 1 or columns % size:
+            message = N_("group_size {size} does not divide the {columns} columns of {name}.")
+            raise wrong(message, size=size, columns=columns, name=name)
+        return columns // size
+
+    def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
+        block = (1, data.shape[1] // scale.shape[1])
+        tensors = {"qdata": data, "scale": scale, "zero_point": zero}
+        about = {"target_dtype": Global("torch", self.weight_dtype), "block_size": block}
+        kind = Global("torchao.quantization", "IntxUnpackedToInt8Tensor")
+        return kind, {**tensors, **about, "activation_quantization": None}

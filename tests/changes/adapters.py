@@ -1,0 +1,114 @@
+"""Random adapters as peft's configurations and as ours."""
+
+from typing import Any, NamedTuple
+
+import peft
+from hypothesis import strategies as st
+
+from bertcalc import IA3, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.model.change import Change
+from bertcalc.model.model import Model
+
+KINDS: dict[type[Change], Any] = {
+    Lora: peft.LoraConfig,
+    IA3: peft.IA3Config,
+    LNTuning: peft.LNTuningConfig,
+    PromptTuning: peft.PromptTuningConfig,
+    PrefixTuning: peft.PrefixTuningConfig,
+    PromptEncoder: peft.PromptEncoderConfig,
+}
+TASKS = {
+    "sequence-classification": "SEQ_CLS",
+    "multiple-choice": "SEQ_CLS",
+    "token-classification": "TOKEN_CLS",
+    "question-answering": "QUESTION_ANS",
+}
+PATTERNS = (r".*\.(query|value|q_lin|c_attn)", r".*layer\.[01]\..*dense", r".*dense$", r".*(1|2).*(query|Wqkv|q_proj)")
+
+
+class Adapter(NamedTuple):
+    """An adapter: its class here, and its arguments, which peft takes as well."""
+
+    kind: type[Change]
+    arguments: dict[str, Any]
+
+    def ours(self) -> Change:
+        return self.kind(**self.arguments)
+
+    def theirs(self) -> Any:
+        """peft's configuration. It appends to the lists that it is given: they are copied."""
+        copies = {name: list(value) if isinstance(value, list) else value for name, value in self.arguments.items()}
+        return KINDS[self.kind](**copies)
+
+
+@st.composite
+def adapters(draw: st.DrawFn, model: Model) -> Adapter:
+    kinds: list[type[Change]] = [Lora, Lora, Lora, *KINDS]
+    kind = draw(st.sampled_from(kinds))
+    task = draw(st.sampled_from([None, TASKS.get(model.cls.task, "FEATURE_EXTRACTION")]))
+    arguments: dict[str, Any] = {"task_type": task}
+    if kind in (Lora, IA3, LNTuning):
+        arguments |= draw(_targets(model, kind))
+    match kind.__name__:
+        case "Lora":
+            arguments |= draw(_lora(model))
+        case "IA3":
+            arguments["feedforward_modules"] = draw(st.none() | st.just([]) | _names(model))
+        case "PrefixTuning":
+            arguments |= {"prefix_projection": draw(st.booleans()), "encoder_hidden_size": draw(_WIDTH)}
+        case "PromptEncoder":
+            arguments |= {"encoder_hidden_size": draw(_WIDTH), "encoder_num_layers": draw(st.integers(1, 3))}
+            arguments["encoder_reparameterization_type"] = draw(st.sampled_from(["MLP", "LSTM"]))
+            if arguments["encoder_reparameterization_type"] == "MLP":
+                del arguments["encoder_num_layers"]  # peft warns that it ignores it
+    if kind in (PromptTuning, PrefixTuning, PromptEncoder):
+        arguments["num_virtual_tokens"] = draw(st.integers(1, 30))
+    return Adapter(kind, arguments)
+
+
+_WIDTH = st.none() | st.integers(1, 40)
+
+
+def _names(model: Model, *, most: int = 3) -> st.SearchStrategy[list[str]]:
+    """Ends of names of modules, or whole names."""
+    paths = [path for path, _module, _copies in model.modules(folded=False) if path]
+    ends = sorted({".".join(path.split(".")[-length:]) for path in paths for length in (1, 2)})
+    leaves = [end for end in ends if not end.rpartition(".")[2].isdecimal()]
+    return st.lists(st.sampled_from(leaves) | st.sampled_from(paths), min_size=1, max_size=most, unique=True)
+
+
+@st.composite
+def _targets(draw: st.DrawFn, model: Model, kind: type[Change]) -> dict[str, Any]:
+    names = _names(model)
+    linear = [
+        path.rpartition(".")[2] for path, module, _copies in model.modules() if module.kind in ("Linear", "Conv1D")
+    ]
+    norms = [path.rpartition(".")[2] for path, module, _copies in model.modules() if module.place.role == "norm"]
+    usual = st.lists(st.sampled_from(norms if kind is LNTuning else linear), min_size=1, max_size=3, unique=True)
+    choices = (st.none(), usual, usual, names, st.sampled_from(PATTERNS))
+    whole = () if kind is LNTuning else (st.just("all-linear"),)
+    return {
+        "target_modules": draw(st.one_of(*choices, *whole)),
+        "modules_to_save": draw(st.none() | st.none() | names),
+        "exclude_modules": draw(st.none() | st.none() | names | st.just(r".*\.0\..*")),
+    }
+
+
+@st.composite
+def _lora(draw: st.DrawFn, model: Model) -> dict[str, Any]:
+    usual = {"bias": "none", "use_dora": False, "use_rslora": False, "lora_bias": False, "lora_dropout": 0.0}
+    choices: dict[str, Any] = {
+        "r": st.integers(1, 9),
+        "bias": st.sampled_from(["all", "lora_only"]),
+        "use_dora": st.booleans(),
+        "use_rslora": st.booleans(),
+        "lora_bias": st.booleans(),
+        "lora_dropout": st.just(0.1),
+        "layers_to_transform": st.integers(0, 3) | st.lists(st.integers(0, 4), max_size=3, unique=True),
+        "rank_pattern": st.dictionaries(st.sampled_from(["query", "dense", r"layer\.1\..*"]), st.integers(1, 5)),
+    }
+    names = draw(st.sets(st.sampled_from(sorted(choices)), max_size=3))
+    arguments = usual | {name: draw(choices[name]) for name in sorted(names)}
+    if "layers_to_transform" in arguments:
+        arguments["layers_pattern"] = draw(st.none() | st.sampled_from(["layer", "layers", "h", "x"]))
+    return arguments

@@ -1,0 +1,206 @@
+"""Adapters against peft on the meta device: names, shapes, what is trained, and what is refused."""
+
+import csv
+import warnings
+from pathlib import Path
+from typing import Any
+
+import peft
+import pytest
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+from peft.utils import constants
+
+import bertcalc
+from bertcalc import IA3, BitFit, InputError, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.changes import ia3, lora
+from bertcalc.families import CLASSES, FAMILIES
+from bertcalc.model.formula import ALL_SYMBOLS, formula
+from bertcalc.model.model import Model
+from tests.changes.adapters import Adapter, adapters
+from tests.examples import examples
+from tests.oracle import Case
+from tests.strategies import cases
+
+Tensors = list[tuple[str, tuple[int, ...], bool]]
+IN_TRANSFORMERS = [name for name in CLASSES if hasattr(transformers, name)]
+COUNTS = Path(__file__).parent / "peft_counts.csv"
+
+
+def adapted(case: Case, adapter: Adapter) -> Any:
+    """The real model with the adapter. What peft and PyTorch warn of does not change it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return peft.get_peft_model(case.real(), adapter.theirs())
+
+
+def tensors_of(real: Any) -> Tensors:
+    names = (
+        (name.removeprefix("base_model.model.").removeprefix("base_model."), p) for name, p in real.named_parameters()
+    )
+    return [(name, tuple(parameter.shape), parameter.requires_grad) for name, parameter in names]
+
+
+def our_tensors(model: Model) -> Tensors:
+    ties = model.ties()
+    return [
+        (ties.get(tensor.name, tensor.name), tensor.shape, not tensor.frozen) for tensor in model.tensors(folded=False)
+    ]
+
+
+# What we refuse, although peft counts it: it keeps two tensors where the model has one, or wraps a module twice.
+REFUSED_HERE = ("shares a tensor with another module", "and modules inside of it", "must be LayerNorms")
+
+
+@examples(25)
+@given(st.data())
+def test_an_adapter_has_the_tensors_that_peft_gives_it(data: st.DataObject) -> None:
+    case = data.draw(cases(classes=IN_TRANSFORMERS).filter(lambda case: case.config.num_hidden_layers < 6))
+    adapter = data.draw(adapters(case.model))
+    try:
+        real = adapted(case, adapter)
+    except (ValueError, TypeError, KeyError, StopIteration, AttributeError, RuntimeError):
+        real = None
+    if real is None:
+        with pytest.raises(InputError):
+            case.model.changed(changes=(adapter.ours(),))
+        return
+    try:
+        model = case.model.changed(changes=(adapter.ours(),))
+    except InputError as error:
+        if any(reason in str(error) for reason in REFUSED_HERE):
+            return
+        raise
+    assert sorted(our_tensors(model)) == sorted(tensors_of(real))
+    assert (model.num_parameters(only_trainable=True), model.num_parameters()) == real.get_nb_trainable_parameters()
+    letters = {symbol: getattr(case.config, field, None) for field, symbol in ALL_SYMBOLS.items()}
+    values = {**letters, ALL_SYMBOLS["lora_rank"]: adapter.arguments.get("r", 8)}
+    assert formula(model).expression.subs({symbol: value for symbol, value in values.items() if value}) == (
+        model.num_parameters()
+    )
+
+
+QUERY_VALUE = ["query", "value"]
+SEQ = {"task_type": "SEQ_CLS"}
+# The rows of peft_counts.csv, which were counted with the real peft on real models.
+ROWS: dict[str, Any] = {
+    "LoRA r8 q,v, no task_type": Lora(target_modules=QUERY_VALUE),
+    "LoRA r8 q,v SEQ_CLS": Lora(target_modules=QUERY_VALUE, task_type="SEQ_CLS"),
+    "LoRA r8 q,v, classifier model without task_type": Lora(target_modules=QUERY_VALUE),
+    "LoRA r8 default targets": Lora(task_type="SEQ_CLS"),
+    "LoRA r8 q,v QUESTION_ANS": Lora(target_modules=QUERY_VALUE, task_type="QUESTION_ANS"),
+    "LoRA r8 q,v MLM": Lora(target_modules=QUERY_VALUE),
+    "LoRA r8 all-linear": Lora(target_modules="all-linear"),
+    "LoRA r8 all-linear SEQ_CLS": Lora(target_modules="all-linear", task_type="SEQ_CLS"),
+    "LoRA r8 'dense'": Lora(target_modules=["dense"]),
+    "LoRA r8 q,v bias=all": Lora(target_modules=QUERY_VALUE, task_type="SEQ_CLS", bias="all"),
+    "LoRA r8 q,v bias=lora_only": Lora(target_modules=QUERY_VALUE, task_type="SEQ_CLS", bias="lora_only"),
+    "DoRA r8 q,v": Lora(target_modules=QUERY_VALUE, task_type="SEQ_CLS", use_dora=True),
+    "LoRA r8 q,v lora_bias": Lora(target_modules=QUERY_VALUE, task_type="SEQ_CLS", lora_bias=True),
+    "LoRA r8 q,v + modules_to_save pooler": Lora(
+        target_modules=QUERY_VALUE, task_type="SEQ_CLS", modules_to_save=["pooler"]
+    ),
+    "LoRA r8 q,v roberta-base SEQ_CLS": Lora(target_modules=QUERY_VALUE, task_type="SEQ_CLS"),
+    "LoRA r8 distilbert q_lin,v_lin SEQ_CLS": Lora(target_modules=["q_lin", "v_lin"], task_type="SEQ_CLS"),
+    "prompt tuning 20": PromptTuning(20, "SEQ_CLS"),
+    "prefix tuning 20": PrefixTuning(20, "SEQ_CLS"),
+    "p-tuning 20": PromptEncoder(20, "SEQ_CLS", encoder_hidden_size=128),
+}
+PRESETS = {"Roberta": "roberta-base", "Distil": "distilbert-base-uncased"}
+
+
+ROWS_OF_FILE = list(csv.DictReader(COUNTS.read_text("utf-8").splitlines()))
+
+
+@pytest.mark.parametrize("row", ROWS_OF_FILE, ids=lambda row: row["what"])
+def test_a_published_count(row: dict[str, str]) -> None:
+    preset = next(
+        (preset for start, preset in PRESETS.items() if row["hf_class"].startswith(start)), "bert-base-uncased"
+    )
+    model = bertcalc.load(preset, row["hf_class"])
+    assert model.num_parameters() == int(row["base_parameters"])
+    model = model.adapted(ROWS[row["what"]])
+    assert (model.trainable_parameters, model.all_parameters) == (int(row["trainable"]), int(row["all_params"]))
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (lora.DEFAULT_TARGETS, constants.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING),
+        (ia3.IA3_TARGETS, constants.TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING),
+        (ia3.IA3_FEED_FORWARD, constants.TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING),
+        (ia3.LAYER_NORMS, constants.TRANSFORMERS_MODELS_TO_LNTUNING_TARGET_MODULES_MAPPING),
+    ],
+    ids=["lora", "ia3", "feed-forward", "layer norms"],
+)
+def test_defaults_are_those_of_peft(ours: Any, theirs: Any) -> None:
+    assert {name: list(names) for name, names in ours.items()} == {
+        name: theirs[name] for name in FAMILIES if name in theirs
+    }
+
+
+def test_a_family_without_default_targets_is_told_so() -> None:
+    for preset in ("distilbert-base-uncased", "albert-base-v2", "ModernBERT-base", "mpnet-base"):
+        with pytest.raises(InputError, match="peft has no default target_modules for"):
+            bertcalc.load(preset).adapted(Lora())
+
+
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        Lora(),
+        Lora(use_dora=True, lora_dropout=0.1),
+        Lora(target_modules=["word_embeddings"]),
+        LNTuning(["LayerNorm"]),
+        IA3(),
+    ],
+)
+def test_it_prints_as_the_real_one(adapter: Any) -> None:
+    ours = bertcalc.build(bertcalc.BertConfig(num_hidden_layers=2), "BertForSequenceClassification").adapted(adapter)
+    arguments = {name: value for name, value in vars(adapter).items() if value is not None and name != "layers_pattern"}
+    kind = {Lora: peft.LoraConfig, LNTuning: peft.LNTuningConfig, IA3: peft.IA3Config}[type(adapter)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        real = peft.get_peft_model(Case(ours.config, ours.architecture).real(), kind(**arguments))
+    assert str(ours) == str(real.get_base_model()).replace("torch.meta.FloatTensor", "torch.FloatTensor")
+
+
+def test_bitfit_trains_biases_alone() -> None:
+    case = Case(bertcalc.BertConfig(), "BertForSequenceClassification")
+    real = case.real()
+    trained = sum(
+        p.numel() for name, p in real.named_parameters() if name.endswith("bias") or name == "classifier.weight"
+    )
+    model = case.model.changed(changes=(BitFit(),))
+    assert model.num_parameters(only_trainable=True) == trained
+    assert model.num_parameters() == real.num_parameters()
+
+
+@pytest.mark.parametrize(
+    ("adapter", "message"),
+    [
+        (Lora(r=0), "r 0 is not possible: it must be a whole number from 1."),
+        (Lora(target_modules=["qurey"]), "No module of BertModel is one of the target_modules qurey"),
+        (Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
+        (Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
+        (Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
+        (PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
+        (
+            Lora(bias="every"),  # type: ignore[arg-type]  # what is tested
+            "bias 'every' is not possible: it must be none, all or lora_only.",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_refused_with_a_sentence(adapter: Any, message: str) -> None:
+    with pytest.raises(InputError) as error:
+        bertcalc.load("bert-base-uncased").adapted(adapter)
+    assert message in str(error.value)
+
+
+def test_models_with_adapters_are_values() -> None:
+    bert = bertcalc.load("bert-base-uncased")
+    one, same, other = (bert.adapted(Lora(r=r)) for r in (8, 8, 4))
+    assert one == same != other != bert
+    assert hash(one) == hash(same)
+    assert one.replace(num_hidden_layers=6).trainable_parameters * 2 == one.trainable_parameters
