@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.config import Config, unchecked
+from bertcalc.config.fields import is_int
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
@@ -31,7 +32,7 @@ class DropLayers(Resizing):
     layers: Collection[int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", tuple(sorted(set(self.layers))))
+        object.__setattr__(self, "layers", in_order(self.layers))
 
     @property
     def dropped(self) -> Collection[int]:  # type: ignore[override]  # computed here
@@ -41,7 +42,7 @@ class DropLayers(Resizing):
         layers = config.num_hidden_layers
         for number in self.layers:
             self.check("layers", number, 0, layers - 1)
-        if is_number(layers) and len(self.layers) == layers:
+        if is_int(layers) and len(self.layers) == layers:
             raise InputError(Problem.of(_ALL, "layers", self.layers, count=layers))
         return unchecked(config, num_hidden_layers=layers - len(self.layers))
 

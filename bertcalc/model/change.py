@@ -32,6 +32,10 @@ class Change:
         """
         return config
 
+    def unsimulated(self, model: "Model") -> bool:
+        """Whether the peak memory of a model with the change is not simulated."""
+        return False
+
     def prepare(self, trace: "Trace") -> None:
         """Set options of the trace before the program runs."""
 

@@ -126,6 +126,22 @@ class Model(Module):
         return self.cls.pooler and self.add_pooling_layer
 
     @property
+    def final_config(self) -> Config:
+        """The configuration with the sizes that the changes give it: a smaller vocabulary, or fewer layers."""
+        config = self.config
+        for change in self.changes:
+            config = change.configured(self, config)
+        return config
+
+    def letter_values(self) -> dict[str, Any]:
+        """The numbers for the letters of the model's formulas: its sizes, and those of its changes."""
+        values, config = self.config.shared(), self.config
+        for change in self.changes:
+            values |= change.letter_values(config)
+            config = change.configured(self, config)
+        return values
+
+    @property
     def prefix(self) -> str:
         """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
         return "" if self.cls.task == "base" else f"{self.family.prefix}."
@@ -192,10 +208,9 @@ class Model(Module):
         return steps
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
-        config = self.config
+        config = self.final_config
         changes: list[Change] = []
         for change in self.changes:
-            config = change.configured(self, config)
             changes = [*(earlier.without_layers(change.dropped) for earlier in changes), change]
 
         def run(root: Module, steps: list[Step] | None, prepared: Iterable[Change]) -> None:

@@ -1,6 +1,6 @@
 """The real thing: what people do to a real model to give its own modules other sizes, in PyTorch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,10 +20,19 @@ from bertcalc.model.model import Model
 from tests.oracle import Case
 
 _SIZES = {
-    **{"vocab_size": 60, "hidden_size": 24, "num_hidden_layers": 4, "num_attention_heads": 4},
-    **{"intermediate_size": 40, "max_position_embeddings": 16, "embedding_size": 12},
-    **{"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
-    **{"cls_token_id": 0, "sep_token_id": 2, "mask_token_id": 3},
+    "vocab_size": 60,
+    "hidden_size": 24,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 16,
+    "embedding_size": 12,
+    "pad_token_id": 1,
+    "bos_token_id": 0,
+    "eos_token_id": 2,
+    "cls_token_id": 0,
+    "sep_token_id": 2,
+    "mask_token_id": 3,
 }
 
 
@@ -105,7 +114,7 @@ def layers_of(real: Any) -> tuple[Any, str, Any]:
     return None, "", ()
 
 
-def drop_layers(real: Any, dropped: Sequence[int]) -> None:
+def drop_layers(real: Any, dropped: Collection[int]) -> None:
     """Leave layers out of the list, and set their number in the configuration; a cache needs new numbers, too."""
     parent, name, layers = layers_of(real)
     if parent is not None:
@@ -122,7 +131,7 @@ def prune_heads(real: Any, case: Case, heads: Any) -> None:
     """What prune_heads of transformers 4 does, with the modules of transformers 5, whose forward methods find the
     number of heads in the widths."""
     _parent, _name, layers = layers_of(real)
-    layers = layers or real.albert.encoder.albert_layer_groups[0].albert_layers
+    layers = layers or real.base_model.encoder.albert_layer_groups[0].albert_layers
     size = case.config.attention_head_size
     for number, layer in enumerate(layers):
         pruned = heads if isinstance(heads, int) else len(heads.get(number, ()))
@@ -153,7 +162,7 @@ _DOWN = ("output.dense", "ffn.lin2", "ffn_output", "mlp.c_proj", "mlp.down_proj"
 def narrow_feed_forward(real: Any, width: int) -> None:
     """Put narrower modules into each layer."""
     _parent, _name, layers = layers_of(real)
-    for layer in layers or real.albert.encoder.albert_layer_groups[0].albert_layers:
+    for layer in layers or real.base_model.encoder.albert_layer_groups[0].albert_layers:
         for name, module in list(layer.named_modules()):
             if isinstance(module, Conv1D):
                 rows, columns = module.weight.shape
@@ -189,4 +198,6 @@ def factorize_embeddings(real: Any, width: int) -> None:
 def own_class(case: Case, **fields: Any) -> Any:
     """The real model of a configuration with other sizes."""
     kind = type(case.config)
-    return case._replace(config=replace(case.config, **{kind.own_name(name): size for name, size in fields.items()})).real()
+    return case._replace(
+        config=replace(case.config, **{kind.own_name(name): size for name, size in fields.items()})
+    ).real()
