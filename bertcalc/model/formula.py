@@ -36,8 +36,11 @@ CALL_LETTERS: dict[str, str] = {
     "num_choices": "N",
 }
 _MORE_LETTERS = {
-    "masked_positions": "M", "padded_vocab_size": "V'", "lora_rank": "r",
-    "narrowed_intermediate_size": "I'", "factorized_embedding_size": "E'",
+    "masked_positions": "M",
+    "padded_vocab_size": "V'",
+    "lora_rank": "r",
+    "narrowed_intermediate_size": "I'",
+    "factorized_embedding_size": "E'",
 }
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
