@@ -239,7 +239,8 @@ class Trace:
         parts = role.split(", ")
         if not {"query", "key", "value"}.issuperset(parts):
             return out_features
-        return len(parts) * attention.num_attention_heads * attention.attention_head_size
+        # In this order, SymPy does not multiply the number of parts into that of the heads.
+        return attention.num_attention_heads * attention.attention_head_size * len(parts)
 
     def repeat(
         self,

@@ -15,10 +15,13 @@ from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.vocabulary import ResizeVocabulary
+from bertcalc.compute.flop_formulas import letters, name_formulas, value
+from bertcalc.compute.flops import PYTORCH
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
-from bertcalc.memory.peak import NotSimulatedError, training_peak_bytes
+from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_bytes
 from bertcalc.memory.peak import peak as our_peak
+from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import ATTENTIONS, Attention, Inference, Plan
 from bertcalc.model.change import Change
 from bertcalc.model.formula import ALL_SYMBOLS, component_formulas, formula
@@ -130,6 +133,20 @@ def test_peaks_are_those_of_the_real_model(model: Changed, attention: Attention,
     moments = inference_moments(real, unmasked(model, Call(2, 9)))  # type: ignore[arg-type]
     ours = simulated(Inference(), model, Call(2, 9))  # type: ignore[arg-type]
     assert our_peak(ours).live == peak(moments).live
+
+
+@examples(12)
+@given(models(), st.booleans())
+def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training: bool) -> None:
+    assume(possible(model))
+    assume(not any(isinstance(change, FactorizeEmbeddings) for change in model.changes))
+    assume("Choice" not in model.architecture and "DoubleHeads" not in model.architecture)
+    ours, how = model.ours(), Plan() if training else Inference()
+    whole = name_formulas(letters(ours), PYTORCH)[""]
+    numbers = {name: size for name, size in ours.letter_values().items() if name not in ours.config.shared()}
+    flops = value(whole, ours.config, **numbers, batch_size=2, sequence_length=9, num_choices=1)
+    assert flops == forward_flops(ours, 2, 9)
+    assert peak_bytes(ours, how, 2, 9) == our_peak(changes_of(ours, how, 2, 9)).live
 
 
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
