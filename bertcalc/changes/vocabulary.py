@@ -88,6 +88,9 @@ class ResizeVocabulary(Resizing):
             module.parameters, module.tied = weight, {**module.tied, "bias": own}
             rewriting.change_tensors(lambda tensor: None if tensor.name == f"{decoder.path}.bias" else tensor)
 
+    def settled(self, config: Config) -> Self:
+        return type(self)(self.tokens(config))
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return type(self)(symbols["padded_vocab_size"])
 

@@ -53,6 +53,10 @@ class Change:
         """The change of a model from which layers are dropped later, with their new numbers."""
         return self
 
+    def settled(self, config: Config) -> Self:
+        """The change with the numbers that it takes from ``config``, the one before it: for a model in letters."""
+        return self
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         """The change with a symbol, by the name of its size, for each size that has a letter, such as r for a rank."""
         return self

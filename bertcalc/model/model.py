@@ -178,12 +178,24 @@ class Model(Module):
         changes: tuple[Change, ...] | None = None,
     ) -> Self:
         """A copy with another configuration, class or option, or with other changes."""
+        if changes is None:
+            changes = self.changes if config is None else self._changes_for(config)
         return type(self)(
             self.config if config is None else config,
             self.architecture if architecture is None else architecture,
             self.add_pooling_layer if add_pooling_layer is None else add_pooling_layer,
-            self.changes if changes is None else changes,
+            changes,
         )
+
+    def _changes_for(self, config: Config) -> tuple[Change, ...]:
+        """The changes for another configuration, with their numbers settled if it has letters."""
+        if isinstance(config.vocab_size, int):
+            return self.changes
+        before, changes = self.config, list[Change]()
+        for change in self.changes:
+            changes.append(change.settled(before))
+            before = change.configured(self, before)
+        return tuple(changes)
 
     def bare(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
