@@ -8,9 +8,14 @@
 from bertcalc.api import Model, build, compare, infer, load, proofread, read
 from bertcalc.api.live_model import UnknownModel, of
 from bertcalc.changes.bitfit import BitFit
+from bertcalc.changes.factorized import FactorizeEmbeddings
+from bertcalc.changes.feed_forward import NarrowFeedForward
+from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config, ConfigError, columns
 from bertcalc.families.albert import AlbertConfig
@@ -58,9 +63,11 @@ __all__ = [
     "DebertaConfig",
     "DebertaV2Config",
     "DistilBertConfig",
+    "DropLayers",
     "ElectraConfig",
     "ErnieConfig",
     "EuroBertConfig",
+    "FactorizeEmbeddings",
     "GPT2Config",
     "GPTQConfig",
     "Gguf",
@@ -75,6 +82,7 @@ __all__ = [
     "Model",
     "ModernBertConfig",
     "Module",
+    "NarrowFeedForward",
     "NomicBertConfig",
     "OnnxQuantizeDynamic",
     "PerAxis",
@@ -82,6 +90,8 @@ __all__ = [
     "PrefixTuning",
     "PromptEncoder",
     "PromptTuning",
+    "PruneHeads",
+    "ResizeVocabulary",
     "RobertaConfig",
     "TorchQuantizeDynamic",
     "UnknownModel",

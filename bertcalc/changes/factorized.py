@@ -44,6 +44,10 @@ class FactorizeEmbeddings(Resizing):
             raise InputError(Problem.of(_TWICE, "embedding_size", None))
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
+    def unsimulated(self, model: Model) -> bool:
+        """True: the simulation does not know a ``Sequential`` in place of the table."""
+        return not model.config.has("embedding_size")
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return type(self)(symbols["factorized_embedding_size"])
 

@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.changes.rewriting import Rewriting, copied
 from bertcalc.config import Config
+from bertcalc.config.fields import is_int
 from bertcalc.model.change import Twin
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, ModuleList, split_layer
@@ -39,11 +40,11 @@ class PruneHeads(Resizing):
     108891840
     """
 
-    heads: int | Mapping[int, Collection[int]] = field(hash=False)
+    heads: Mapping[int, Collection[int]] | int = field(hash=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.heads, Mapping):
-            by_layer = {layer: tuple(sorted(set(heads))) for layer, heads in sorted(self.heads.items())}
+            by_layer = {layer: in_order(heads) for layer, heads in self.heads.items()}
             object.__setattr__(self, "heads", by_layer)
 
     @property
@@ -66,7 +67,7 @@ class PruneHeads(Resizing):
             self.check("layer", layer, 0, layers - 1)
             for head in pruned:
                 self.check("heads", head, 0, heads - 1)
-            if is_number(heads) and len(pruned) == heads:
+            if is_int(heads) and len(pruned) == heads:
                 raise InputError(Problem.of(_ALL, "heads", pruned, count=heads))
         return config
 
@@ -92,14 +93,13 @@ class PruneHeads(Resizing):
         twins = {count: twin(PruneHeads(count)) for count in sorted(set(counts.values()))}
         rewriting = Rewriting(model, root, steps)
         rewriting.split_layers(lambda name: counts.get(_layer(name), 0))
-        stacks = [spot for spot in rewriting.spots() if isinstance(spot.module, ModuleList) and "*" not in spot.path]
-        for spot in stacks:
-            for name, (start, _copies) in spot.module.groups.items():
+        stacks = [(spot.path, spot.module) for spot in rewriting.spots() if "*" not in spot.path]
+        for path, layers in stacks:
+            for name, (start, _copies) in layers.groups.items() if isinstance(layers, ModuleList) else ():
                 if count := counts.get(start):
                     tree, pruned = twins[count]
-                    twin_layers = tree.get_submodule(spot.path)
-                    spot.module.children[name] = copied(twin_layers.get_submodule(str(start)))
-                    _take_shapes(steps, pruned, model.bare(spot.path), name)
+                    layers.children[name] = copied(tree.get_submodule(path).get_submodule(str(start)))
+                    _take_shapes(steps, pruned, model.bare(path), name)
 
 
 def _layer(name: str) -> int:

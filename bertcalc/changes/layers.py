@@ -3,8 +3,9 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.config import Config, unchecked
+from bertcalc.config.fields import is_int
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
@@ -20,7 +21,8 @@ class DropLayers(Resizing):
     """The layers with these numbers, counted from 0, are dropped, and the others move up.
 
     This is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the number of those that
-    stay. ALBERT's layers share their tensors: there, fewer layers run, and no parameter goes.
+    stay; a decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers share their tensors:
+    there, fewer layers run, and no parameter goes.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(DropLayers([1, 3, 5, 7, 9, 11])).num_parameters()
@@ -30,7 +32,7 @@ class DropLayers(Resizing):
     layers: Collection[int]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "layers", tuple(sorted(set(self.layers))))
+        object.__setattr__(self, "layers", in_order(self.layers))
 
     @property
     def dropped(self) -> Collection[int]:  # type: ignore[override]  # computed here
@@ -40,9 +42,9 @@ class DropLayers(Resizing):
         layers = config.num_hidden_layers
         for number in self.layers:
             self.check("layers", number, 0, layers - 1)
-        if is_number(layers) and len(self.layers) == layers:
+        if is_int(layers) and len(self.layers) == layers:
             raise InputError(Problem.of(_ALL, "layers", self.layers, count=layers))
         return unchecked(config, num_hidden_layers=layers - len(self.layers))
 
     def prepare(self, trace: Trace) -> None:
-        trace.first_layer_dropped = trace.first_layer_dropped or 0 in self.layers
+        trace.drops.append(self.layers)

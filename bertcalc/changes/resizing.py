@@ -1,6 +1,7 @@
 """What changes of the model's own sizes have in common."""
 
-from typing import Any, TypeGuard
+from collections.abc import Collection
+from typing import Any
 
 from bertcalc.config import check_whole_number
 from bertcalc.config.fields import is_int
@@ -13,13 +14,14 @@ class Resizing(Change):
 
     resizes = True
 
-    def check(self, field: str, value: Any, low: int, high: int) -> None:
-        """Raise InputError for a number out of its limits. Symbols and columns are not checked."""
-        if is_number(high) and not hasattr(value, "free_symbols") and not hasattr(value, "dtype"):
-            if problem := check_whole_number(field, value, low, high, like=high):
-                raise InputError(problem)
+    def check(self, field: str, value: Any, low: int, high: Any) -> None:
+        """Raise InputError for a number out of its limits. Beside symbols and columns, there is no check."""
+        symbolic = hasattr(value, "free_symbols") or not is_int(high)
+        if not symbolic and (problem := check_whole_number(field, value, low, high, like=high)):
+            raise InputError(problem)
 
 
-def is_number(value: Any) -> TypeGuard[int]:
-    """Whether a size is an integer, not a symbol or a column."""
-    return is_int(value)
+def in_order(numbers: Collection[int]) -> Collection[int]:
+    """The numbers in a tuple in ascending order, each once; what is none stays, to be refused where it is used."""
+    whole = isinstance(numbers, Collection) and all(is_int(number) for number in numbers)
+    return tuple(sorted(set(numbers))) if whole else numbers

@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from bertcalc.changes.resizing import Resizing, is_number
+from bertcalc.changes.factorized import FactorizeEmbeddings
+from bertcalc.changes.resizing import Resizing
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.config import Config, unchecked
-from bertcalc.config.fields import DIMENSIONS
+from bertcalc.config.fields import DIMENSIONS, is_int
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module
 from bertcalc.model.trace import Step
@@ -21,6 +22,7 @@ _BROKEN = N_(
     "transformers takes a wrong matrix of {architecture} for its decoder if legacy is False, and cannot resize its "
     "vocabulary: set legacy to True."
 )
+_FACTORIZED = N_("transformers cannot resize factorized embeddings: ResizeVocabulary has to come first.")
 _HIGHEST = DIMENSIONS["vocab_size"][1]
 
 
@@ -50,6 +52,11 @@ class ResizeVocabulary(Resizing):
     def configured(self, model: Model, config: Config) -> Config:
         if model.cls.task == "masked-lm" and not getattr(config, "legacy", True):
             raise InputError(Problem.of(_BROKEN, "legacy", False, architecture=model.architecture))
+        kinds = [type(change) for change in model.changes]
+        if FactorizeEmbeddings in kinds[: len(kinds) - kinds[::-1].index(ResizeVocabulary)] and not config.has(
+            "embedding_size"
+        ):
+            raise InputError(Problem.of(_FACTORIZED, "changes", None))
         if self.new_num_tokens is not None:
             self.check("new_num_tokens", self.new_num_tokens, 1, _HIGHEST)
         if self.pad_to_multiple_of is not None:
@@ -81,6 +88,9 @@ class ResizeVocabulary(Resizing):
             module.parameters, module.tied = weight, {**module.tied, "bias": own}
             rewriting.change_tensors(lambda tensor: None if tensor.name == f"{decoder.path}.bias" else tensor)
 
+    def settled(self, config: Config) -> Self:
+        return type(self)(self.tokens(config))
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return type(self)(symbols["padded_vocab_size"])
 
@@ -91,5 +101,5 @@ class ResizeVocabulary(Resizing):
 def _forget_padding(table: Embedding) -> None:
     """Without its row, there is no padding: transformers sets padding_idx to None."""
     rows, padding = table.parameters["weight"][0], table.padding_idx
-    if padding is not None and is_number(rows) and padding >= rows:
+    if padding is not None and is_int(rows) and padding >= rows:
         table.padding_idx = None

@@ -152,21 +152,30 @@ def _body(t: Trace, c: ModernBertConfig, pooler: bool) -> Hidden:
             x = t.variable("hidden_states", _norm(t, c, "norm", x))
             x = t.dropout("drop", x, c.embedding_dropout)
         with t.block("", component="encoder"):
-            kinds = [_angles(t, c, x) for _kind in range(1 if c.single or c.layer_period == 1 else 2)]
-            angles = (kinds[0], *kinds[1:] * (c.layer_period - 1))
-            later = c.num_hidden_layers
-            if not t.first_layer_dropped:
+            one_kind = (c.single and not t.drops) or c.layer_period == 1
+            angles = _in_turn(t, c, [_angles(t, c, x) for _kind in range(1 if one_kind else 2)])
+            first = t.former_number(0) == 0
+            if first:
                 with t.repeat("layers", 1, "ModernBertEncoderLayer", start=None if c.single else 0):
                     x = _layer(t, c, x, angles[:1], first=True)
                 x = t.variable("hidden_states", x)
-                later = later - 1
-            if t.first_layer_dropped or not c.single:
-                first = None if t.first_layer_dropped else 1
-                with t.repeat("layers", later, "ModernBertEncoderLayer", start=first):
+            if not first or not c.single:
+                later, start = (c.num_hidden_layers - 1, 1) if first else (c.num_hidden_layers, None)
+                with t.repeat("layers", later, "ModernBertEncoderLayer", start=start):
                     x = _layer(t, c, x, angles)
                 x = t.variable("hidden_states", x)
             with t.block(AFTER_LAYERS):
                 return Hidden(_norm(t, c, "final_norm", x), None)
+
+
+def _in_turn(t: Trace, c: ModernBertConfig, kinds: list[Value]) -> tuple[Value, ...]:
+    """The angles of each layer in one period; if layers were dropped, of each that is left."""
+    period = c.layer_period
+    if not t.drops or not is_int(c.num_hidden_layers):
+        return (kinds[0], *kinds[1:] * (period - 1))
+    return tuple(
+        kinds[0] if t.former_number(layer) % period == 0 else kinds[-1] for layer in range(c.num_hidden_layers)
+    )
 
 
 def _angles(t: Trace, c: ModernBertConfig, x: Value) -> Value:

@@ -32,6 +32,10 @@ class Change:
         """
         return config
 
+    def unsimulated(self, model: "Model") -> bool:
+        """Whether the peak memory of a model with the change is not simulated."""
+        return False
+
     def prepare(self, trace: "Trace") -> None:
         """Set options of the trace before the program runs."""
 
@@ -47,6 +51,10 @@ class Change:
 
     def without_layers(self, dropped: Collection[int]) -> Self:
         """The change of a model from which layers are dropped later, with their new numbers."""
+        return self
+
+    def settled(self, config: Config) -> Self:
+        """The change with the numbers that it takes from ``config``, the one before it: for a model in letters."""
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:

@@ -45,7 +45,7 @@ _MORE_LETTERS = {
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 _ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
-FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
+FIELD_OF = {letter: field for field, letter in (LETTER_OF | _MORE_LETTERS).items()}
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -296,12 +296,15 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
     """
-    dotted = re.sub(r"(?<=[\w²)])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
-    letters = set(re.findall("[A-Z]", text))
+    dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
+    letters = set(re.findall(_LETTER, text))
     return fill(
-        re.sub("[A-Z]", lambda letter: f"{{{letter[0]}:,}}", dotted),
-        **{letter: values[FIELD_OF[letter]] for letter in letters},
+        re.sub(_LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
+        **{FIELD_OF[letter]: values[FIELD_OF[letter]] for letter in letters},
     )
+
+
+_LETTER = "[A-Z]'?"
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:

@@ -100,7 +100,7 @@ class Freezing:
 
     def _check(self, model: Module) -> None:
         single("layers", self.layers)
-        config = getattr(model, "config", None)  # a part of a model has none
+        config = getattr(model, "final_config", None)  # a part of a model has none
         if config and isinstance(config.num_hidden_layers, int) and (problem := self.problem(config)):
             raise InputError(problem)
 

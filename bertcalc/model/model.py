@@ -126,6 +126,22 @@ class Model(Module):
         return self.cls.pooler and self.add_pooling_layer
 
     @property
+    def final_config(self) -> Config:
+        """The configuration with the sizes that the changes give it: a smaller vocabulary, or fewer layers."""
+        config = self.config
+        for change in self.changes:
+            config = change.configured(self, config)
+        return config
+
+    def letter_values(self) -> dict[str, Any]:
+        """The numbers for the letters of the model's formulas: its sizes, and those of its changes."""
+        values, config = self.config.shared(), self.config
+        for change in self.changes:
+            values |= change.letter_values(config)
+            config = change.configured(self, config)
+        return values
+
+    @property
     def prefix(self) -> str:
         """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
         return "" if self.cls.task == "base" else f"{self.family.prefix}."
@@ -162,12 +178,24 @@ class Model(Module):
         changes: tuple[Change, ...] | None = None,
     ) -> Self:
         """A copy with another configuration, class or option, or with other changes."""
+        if changes is None:
+            changes = self.changes if config is None else self._changes_for(config)
         return type(self)(
             self.config if config is None else config,
             self.architecture if architecture is None else architecture,
             self.add_pooling_layer if add_pooling_layer is None else add_pooling_layer,
-            self.changes if changes is None else changes,
+            changes,
         )
+
+    def _changes_for(self, config: Config) -> tuple[Change, ...]:
+        """The changes for another configuration, with their numbers settled if it has letters."""
+        if isinstance(config.vocab_size, int):
+            return self.changes
+        before, changes = self.config, list[Change]()
+        for change in self.changes:
+            changes.append(change.settled(before))
+            before = change.configured(self, before)
+        return tuple(changes)
 
     def bare(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
@@ -192,10 +220,9 @@ class Model(Module):
         return steps
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
-        config = self.config
+        config = self.final_config
         changes: list[Change] = []
         for change in self.changes:
-            config = change.configured(self, config)
             changes = [*(earlier.without_layers(change.dropped) for earlier in changes), change]
 
         def run(root: Module, steps: list[Step] | None, prepared: Iterable[Change]) -> None:

@@ -8,7 +8,7 @@ The result is the module tree (for ``print(model)``), the tensors in Hugging Fac
 pass. Sizes can be integers, SymPy symbols or NumPy columns.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from math import prod
@@ -196,7 +196,14 @@ class Trace:
         self.sizes = sizes
         self.steps = steps
         self.pruned_heads = 0  # of each self-attention
-        self.first_layer_dropped = False
+        self.drops: list[Collection[int]] = []  # layers that were dropped, in one go after the other
+
+    def former_number(self, layer: int) -> int:
+        """The number that a layer had before layers were dropped."""
+        for dropped in reversed(self.drops):
+            for number in sorted(dropped):
+                layer += number <= layer
+        return layer
 
     # Modules with children: each is a context manager, within which its children are declared.
 
@@ -232,7 +239,8 @@ class Trace:
         parts = role.split(", ")
         if not {"query", "key", "value"}.issuperset(parts):
             return out_features
-        return len(parts) * attention.num_attention_heads * attention.attention_head_size
+        # In this order, SymPy does not multiply the number of parts into that of the heads.
+        return attention.num_attention_heads * attention.attention_head_size * len(parts)
 
     def repeat(
         self,

@@ -30,6 +30,7 @@ SPARSE = N_("With {field}, the memory of {architecture} depends on how many toke
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
+CHANGED = N_("The memory of {architecture} with {change} is not simulated yet.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -240,6 +241,10 @@ def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
     # The chosen one of several tokens is not contiguous: PyTorch uses another product.
     if not model.family.peaks or (one_of_them and sizes.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
+    for change in model.changes:
+        if change.unsimulated(model):
+            name = type(change).__name__
+            raise NotSimulatedError(Problem.of(CHANGED, "changes", None, **values, change=name))
     if training and sizes.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and cls.leaves_out_tokens(model.config):

@@ -1,0 +1,173 @@
+"""Models with other sizes against the real models, changed in PyTorch: tensors, print, formulas, FLOPs and peaks."""
+
+import random
+from itertools import product
+
+import pytest
+import sympy
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bertcalc import InputError, forward_flops, load
+from bertcalc.changes.factorized import FactorizeEmbeddings
+from bertcalc.changes.feed_forward import NarrowFeedForward
+from bertcalc.changes.heads import PruneHeads
+from bertcalc.changes.layers import DropLayers
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.vocabulary import ResizeVocabulary
+from bertcalc.compute.flop_formulas import letters, name_formulas, value
+from bertcalc.compute.flops import PYTORCH
+from bertcalc.families import CLASSES
+from bertcalc.forward.outputs import Call
+from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_bytes
+from bertcalc.memory.peak import peak as our_peak
+from bertcalc.memory.peak.peak_formulas import peak_bytes
+from bertcalc.memory.plan import ATTENTIONS, Attention, Inference, Plan
+from bertcalc.model.change import Change
+from bertcalc.model.formula import ALL_SYMBOLS, component_formulas, formula
+from tests.changes.resized import Changed, optional, small
+from tests.compute.test_flops import real_flops
+from tests.examples import examples
+from tests.memory.live import inference_moments, peak
+from tests.memory.test_peak import check_training, simulated
+from tests.oracle import Case, facts, unmasked
+
+CASES = [small(name, **fields) for name in CLASSES for fields in optional(CLASSES[name].config)]
+
+
+@st.composite
+def resizings(draw: st.DrawFn, case: Case, layers: int) -> Change:
+    """A change that is possible for a model with so many layers."""
+    config = case.config
+    number = st.integers(0, layers - 1)
+    choices: list[st.SearchStrategy[Change]] = [
+        st.builds(ResizeVocabulary, st.integers(1, 90), st.none() | st.integers(1, 16)),
+        st.builds(ResizeVocabulary, st.none(), st.integers(1, 64)),
+        st.builds(NarrowFeedForward, st.integers(1, 3)),
+        st.builds(DropLayers, st.lists(number, max_size=layers - 1)),
+    ]
+    if not config.has("embedding_size"):
+        choices.append(st.builds(FactorizeEmbeddings, st.integers(1, 23)))
+    if config.has("type_vocab_size") or config.has("n_embd") or config.has("sinusoidal_pos_embds"):
+        shared = config.has("num_hidden_groups")
+        heads = st.lists(st.integers(0, 3), max_size=3)
+        by_layer = st.dictionaries(st.just(0) if shared else number, heads)
+        choices += [st.builds(PruneHeads, st.integers(0, 3)), st.builds(PruneHeads, by_layer)]
+    return draw(st.one_of(choices))
+
+
+@st.composite
+def models(draw: st.DrawFn, most: int = 1) -> Changed:
+    """A model with changes, one after the other, each for the model that those before it left."""
+    case, changes = draw(st.sampled_from(CASES)), list[Change]()
+    layers = 4
+    for _change in range(most):
+        change = draw(resizings(case, layers))
+        layers -= len(change.dropped)
+        changes.append(change)
+    return Changed.of(case, *changes)
+
+
+def possible(model: Changed) -> bool:
+    """Whether bertcalc does not refuse the changes."""
+    try:
+        model.ours()
+    except InputError:
+        return False
+    return True
+
+
+@examples(24)
+@given(models() | models(2) | models(3))
+def test_tensors_and_print_are_those_of_the_real_model(model: Changed) -> None:
+    """Pairs of changes in any order, too; the real model is changed in the same order."""
+    assume(possible(model))
+    ours, real = facts(model.ours()), facts(model.real())
+    assert ours.tensors == real.tensors
+    assert ours.total == real.total
+    if not any(isinstance(change, PruneHeads) for change in model.changes):  # whose print has groups of layers
+        assert ours.text == real.text
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_every_class_can_be_resized_or_says_why_not(architecture: str) -> None:
+    changes = (ResizeVocabulary(50, 16), DropLayers([0, 2]), NarrowFeedForward(7))
+    for fields, change in product(optional(CLASSES[architecture].config), changes):
+        model = Changed.of(small(architecture, **fields), change)
+        assert facts(model.ours()) == facts(model.real())
+
+
+@examples(16)
+@given(models() | models(2))
+def test_formulas_give_the_count(model: Changed) -> None:
+    assume(possible(model))
+    ours = model.ours()
+    values = ours.letter_values()
+    numbers = {symbol: values[field] for field, symbol in ALL_SYMBOLS.items() if isinstance(values.get(field), int)}
+    whole = sympy.sympify(formula(ours).expression).subs(numbers)
+    parts = sum(sympy.sympify(part.expression).subs(numbers) for _component, part in component_formulas(ours))
+    assert whole == parts == ours.num_parameters()
+
+
+@examples(10)
+@given(models() | models(2))
+def test_flops_are_those_of_the_real_model(model: Changed) -> None:
+    assume(possible(model))
+    call = Call(2, 9, num_choices=2 if CLASSES[model.architecture] and "Choice" in model.architecture else 1)
+    assume(model.architecture != "GPT2DoubleHeadsModel")
+    _modules, forward, _both = real_flops(model, call)  # type: ignore[arg-type]
+    assert forward_flops(model.ours(), 2, 9, num_choices=call.num_choices) == forward
+
+
+@examples(8)
+@given(models() | models(2), st.sampled_from(ATTENTIONS), st.booleans())
+def test_peaks_are_those_of_the_real_model(model: Changed, attention: Attention, training: bool) -> None:
+    assume(possible(model))
+    assume(not any(isinstance(change, FactorizeEmbeddings) for change in model.changes))
+    assume("Choice" not in model.architecture and "DoubleHeads" not in model.architecture)
+    if training:
+        check_training(model, Call(2, 9), Plan(attention=attention))  # type: ignore[arg-type]
+        return
+    real = model.real()
+    real.set_attn_implementation("eager")
+    moments = inference_moments(real, unmasked(model, Call(2, 9)))  # type: ignore[arg-type]
+    ours = simulated(Inference(), model, Call(2, 9))  # type: ignore[arg-type]
+    assert our_peak(ours).live == peak(moments).live
+
+
+@examples(12)
+@given(models(), st.booleans())
+def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training: bool) -> None:
+    assume(possible(model))
+    assume(not any(isinstance(change, FactorizeEmbeddings) for change in model.changes))
+    assume("Choice" not in model.architecture and "DoubleHeads" not in model.architecture)
+    ours, how = model.ours(), Plan() if training else Inference()
+    whole = name_formulas(letters(ours), PYTORCH)[""]
+    numbers = {name: size for name, size in ours.letter_values().items() if name not in ours.config.shared()}
+    flops = value(whole, ours.config, **numbers, batch_size=2, sequence_length=9, num_choices=1)
+    assert flops == forward_flops(ours, 2, 9)
+    assert peak_bytes(ours, how, 2, 9) == our_peak(changes_of(ours, how, 2, 9)).live
+
+
+def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
+    model = load("bert-base-uncased", "BertForMaskedLM").adapted(FactorizeEmbeddings(128))
+    with pytest.raises(NotSimulatedError, match="BertForMaskedLM with FactorizeEmbeddings is not simulated yet"):
+        training_peak_bytes(model, 1, 8)
+
+
+def test_an_adapter_comes_last() -> None:
+    bert = load("bert-base-uncased").adapted(Lora())
+    for change in (DropLayers([0]), ResizeVocabulary(100), PruneHeads(1), FactorizeEmbeddings(9), NarrowFeedForward(9)):
+        with pytest.raises(InputError, match=f"{type(change).__name__} has to come before Lora"):
+            bert.adapted(change)
+
+
+def test_an_adapter_counts_the_layers_that_are_left() -> None:
+    rng = random.Random(1)
+    for _trial in range(5):
+        dropped = rng.sample(range(12), 5)
+        bert = load("bert-base-uncased").adapted(DropLayers(dropped))
+        adapted = bert.adapted(Lora(r=4, layers_to_transform=[0, 6], target_modules=["query"]))
+        assert adapted.trainable_parameters == 2 * 4 * (768 + 768)
+        with pytest.raises(InputError):
+            bert.adapted(Lora(layers_to_transform=[7], target_modules=["query"]))
