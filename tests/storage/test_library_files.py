@@ -62,7 +62,7 @@ def test_torchao() -> None:
         ),
         (bertcalc.IntxWeightOnlyConfig("int3"), {"config": "IntxWeightOnlyConfig", "weight_dtype": "int3"}),
     ]
-    asked = [(name, *config, dtype) for name in SEVERAL for config in configs for dtype in DTYPES]
+    asked = [(name, *config, DTYPES[number % 2]) for number, name in enumerate(SEVERAL) for config in configs]
     found = library_files(
         [
             {"writer": "torchao", **described(small(name)), "options": options, "dtype": dtype}
@@ -75,32 +75,34 @@ def test_torchao() -> None:
         assert quantized.memory_bytes == real["memory"], (name, form, dtype)
 
 
-ONNX: list[tuple[str, Exporter]] = [
-    ("BertForMaskedLM", "torchscript"),
-    ("AlbertForSequenceClassification", "torchscript"),
-    ("DebertaV2ForSequenceClassification", "torchscript"),
-    ("GPT2LMHeadModel", "torchscript"),
-    ("AlbertForMaskedLM", "dynamo"),  # shared and tied
-    ("BertForSequenceClassification", "dynamo"),
+RELATIVE: dict[str, Any] = {"relative_attention": True, "position_buckets": 16, "pos_att_type": "p2c|c2p"}
+ONNX: list[tuple[bertcalc.Model, Exporter]] = [
+    (small("BertForMaskedLM"), "torchscript"),
+    (small("AlbertForSequenceClassification"), "torchscript"),
+    # Its layers use two matrices twice.
+    (small("DebertaV2ForSequenceClassification", **RELATIVE, share_att_key=True), "torchscript"),
+    (small("GPT2LMHeadModel"), "torchscript"),
+    (small("AlbertForMaskedLM"), "dynamo"),  # shared and tied
+    (small("BertForSequenceClassification"), "dynamo"),
 ]
 
 
 def test_onnx() -> None:
     """The weights are exact; the graph is measured, and that of "dynamo" has the paths of the packages in it."""
     found = library_files(
-        [{"writer": "onnx", **described(small(name)), "options": {"exporter": exporter}} for name, exporter in ONNX]
+        [{"writer": "onnx", **described(model), "options": {"exporter": exporter}} for model, exporter in ONNX]
     )
-    for (name, exporter), real in zip(ONNX, found, strict=True):
-        model, form = small(name), bertcalc.OnnxQuantizeDynamic(exporter=exporter)
+    for (model, exporter), real in zip(ONNX, found, strict=True):
+        form = bertcalc.OnnxQuantizeDynamic(exporter=exporter)
         plain = [("F32", entry.tensor.shape, entry.copies) for entry in initializers(model, "F32", exporter)]
-        assert shapes_of(plain) == counted(real["file_tensors"]), (name, exporter)
+        assert shapes_of(plain) == counted(real["file_tensors"]), (model.architecture, exporter)
         pieces = [(piece.tensor.dtype, piece.tensor.shape, 1) for piece in model.quantized(form).pieces]
-        assert shapes_of(pieces) == counted(real["int8_tensors"]), (name, exporter)
-        near = 0.3 if exporter == "dynamo" else 0.05
+        assert shapes_of(pieces) == counted(real["int8_tensors"]), (model.architecture, exporter)
+        near = 0.3 if exporter == "dynamo" else 0.12
         off = model.file_bytes("onnx", exporter=exporter) - real["file"]
-        assert abs(off) <= near * graph_bytes(model, exporter), (name, exporter)
+        assert abs(off) <= near * graph_bytes(model, exporter), (model.architecture, exporter)
         off = model.quantized(form).file_bytes - real["int8"]
-        assert abs(off) <= near * graph_bytes(model, exporter, quantized=True), (name, exporter)
+        assert abs(off) <= near * graph_bytes(model, exporter, quantized=True), (model.architecture, exporter)
 
 
 def shapes_of(tensors: list[tuple[str, tuple[int, ...], int]]) -> Counter[Any]:
