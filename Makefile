@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 VENV4 ?= .venv-transformers4
+JUDGES ?= .venv-judges
 PIN = $(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-header --no-annotate -
 
 # Compiled modules are kept, even if the shell forbids it: a hundred tests start their own Python.
@@ -12,12 +13,13 @@ unexport PYTHONDONTWRITEBYTECODE
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
 
-# Everything that the tests need; -j2 sets up both environments in parallel.
-environments: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
+# Everything that the tests need; -j2 sets up the environments in parallel.
+environments: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/nginx
 
 # Browser tests wait more than they compute, hence more workers than a small machine has cores.
-test: $(VENV)/dev $(VENV4)/done $(VENV)/browser $(VENV)/nginx
-	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python $(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
+test: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/nginx
+	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python BERTCALC_JUDGES_PYTHON=$(abspath $(JUDGES))/bin/python \
+	$(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
 
 # Quick tests of the library against the real classes: no browser, no system packages and no second environment. Pages,
 # servers, memory peaks and discovery take longer and are left to make test.
@@ -79,6 +81,15 @@ $(VENV4)/done: tests/requirements-transformers4.txt tests/constraints-transforme
 	$(PYTHON) -m venv $(VENV4)
 	$(VENV4)/bin/python -m pip install -q --no-compile -r tests/requirements-transformers4.txt
 	$(VENV4)/bin/python -c "from transformers.models.bert import modeling_bert"  # compile once, as above
+	touch $@
+
+# Libraries that write quantized models and ONNX files: 80 MB to fetch. They see PyTorch of the first environment through
+# a .pth file, and nothing of them is imported by other tests.
+$(JUDGES)/done: tests/requirements-judges.txt | $(VENV)/dev
+	$(PYTHON) -m venv $(JUDGES)
+	$(VENV)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	> "$$($(JUDGES)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/first_environment.pth"
+	$(JUDGES)/bin/python -m pip install -q --no-compile --no-deps -r tests/requirements-judges.txt
 	touch $@
 
 # Install a package into the system, with the reason and options, and say so first.

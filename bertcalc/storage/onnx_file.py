@@ -14,7 +14,7 @@ PyTorch 1 did not.
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Conv1D, Embedding, Linear, Module, Shape, Tensor
@@ -23,10 +23,9 @@ from bertcalc.storage.stored_tensors import StoredTensor
 
 Exporter = Literal["dynamo", "torchscript", "torchscript-1"]
 Operation = Literal["MatMul", "Gemm", "Gather", ""]
-_GRAPHS: dict[str, dict[str, list[int]]] = tomllib.loads(
+_GRAPHS: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("onnx_graphs.toml").read_text(encoding="utf-8")
 )
-_IDS = 2 * 8  # bytes for each position: the int64 ids of positions and token types
 
 
 class Initializer(NamedTuple):
@@ -118,16 +117,17 @@ def _of_modules(model: Module) -> Iterator[_Use]:
 def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -> int:
     """The bytes of the graph without the data of its weights, as measured for the family."""
     kind = f"{exporter}-int8" if quantized else exporter
-    graph, layer = _measured(model, kind)
-    positions = [shape[-1] for _path, module, _copies in model.modules() for shape, _whole in module.buffers.values()]
-    ids = _IDS if exporter == "dynamo" else 0
-    return graph + layer * _layers(model) + ids * max(positions, default=0)
+    measured = _measured(model)
+    graph, layer = map(int, measured.get(kind) or _GRAPHS["other"][kind])
+    lengths = [shape[-1] for _path, module, _copies in model.modules() for shape, _whole in module.buffers.values()]
+    ids = 0 if exporter == "torchscript-1" else int(measured["positions"]) * max(lengths, default=0)
+    return graph + layer * _layers(model) + ids
 
 
-def _measured(model: Module, kind: str) -> list[int]:
+def _measured(model: Module) -> dict[str, Any]:
     """The measured bytes of a family, or of one whose program it shares, or else of BERT."""
     names = [model.family.name, model.family.prefix] if isinstance(model, Model) else []
-    return next(_GRAPHS[name][kind] for name in (*names, "other") if kind in _GRAPHS.get(name, {}))
+    return next(_GRAPHS[name] for name in (*names, "other") if name in _GRAPHS)
 
 
 def _layers(model: Module) -> int:

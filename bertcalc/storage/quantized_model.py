@@ -19,14 +19,15 @@ from bertcalc.text import N_
 from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem
 
+_SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {ideal} times")
+_LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
 _WHY = N_(
-    "{size} is {ratio} times smaller than {full} in float32, not {ideal} times: {weights} weights take {bits} bits "
-    "each instead of {nominal}, with {scales} of scales, zero points and tables, and {kept} parameters ({share} %) "
-    "stay as they are, the largest in {largest}."
+    "{result}: {weights} weights take {bits} bits each instead of {nominal}, with {scales} of scales, zero points and "
+    "tables, and {kept} parameters ({share} %) stay as they are, the largest in {largest}."
 )
 _WHY_ALL = N_(
-    "{size} is {ratio} times smaller than {full} in float32, not {ideal} times: {weights} weights take {bits} bits "
-    "each instead of {nominal}, with {scales} of scales, zero points and tables."
+    "{result}: {weights} weights take {bits} bits each instead of {nominal}, with {scales} of scales, zero points and "
+    "tables."
 )
 _UNPACKED = N_("{why} Each weight of {nominal} bits is stored in a whole byte, so that nothing is saved over int8.")
 _COPIES = N_("{why} {copies} parameters are stored more than once, because they are tied or shared.")
@@ -106,11 +107,15 @@ class QuantizedModel:
         total, full = self.memory_bytes, 4 * self.model.num_parameters()
         nominal, kept = self.format.nominal_bits, self.kept_parameters
         kinds = self.bytes_by_kind
+        ratio = Fraction(full, total)
         values = {
-            "size": size(total),
-            "ratio": fixed(Fraction(full, total), 2),
-            "full": size(full),
-            "ideal": decimal(Fraction(32, nominal)),
+            "result": Problem.of(
+                _SMALLER if ratio >= 1 else _LARGER,
+                size=size(total),
+                ratio=fixed(max(ratio, 1 / ratio), 2),
+                full=size(full),
+                ideal=decimal(Fraction(32, nominal)),
+            ),
             "weights": self.quantized_weights,
             "bits": fixed(self.bits_per_weight, 2),
             "nominal": nominal,

@@ -13,7 +13,7 @@ from bertcalc.text.problem import wrong
 _RULES: dict[str, dict[str, Any]] = tomllib.loads(
     Path(__file__).with_name("saved_names.toml").read_text(encoding="utf-8")
 )
-_SCALARS = N_("transformers cannot save this model in this format: it would have to join the numbers of {name}.")
+_SCALARS = N_("transformers cannot save this model in this format: it would have to join the scalars {name}.")
 
 
 def saved(model: Module, dtype: str) -> list[StoredTensor]:

@@ -32,7 +32,7 @@ class PerGroup:
 
 @dataclass(frozen=True)
 class _WeightOnly(QuantizationFormat):
-    """One byte a weight, with a scale in the model's dtype and a one-byte zero point for each group of a row.
+    """One byte a weight, with a scale and a one-byte zero point for each group of a row.
 
     The file is that of ``torch.save(model.state_dict(), "pytorch_model.bin")``.
     """
@@ -46,7 +46,7 @@ class _WeightOnly(QuantizationFormat):
             groups = (rows, self._groups(name, columns))
             replaced[name] = [
                 Piece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
-                Piece.of(f"{name}.scale", dtype, groups, name, "scales"),
+                Piece.of(f"{name}.scale", self._scale_dtype(dtype), groups, name, "scales"),
                 Piece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
             ]
         return with_unchanged(model, dtype, replaced)
@@ -61,6 +61,9 @@ class _WeightOnly(QuantizationFormat):
 
     def _groups(self, name: str, columns: int) -> int:
         return 1
+
+    def _scale_dtype(self, dtype: str) -> str:
+        return dtype
 
     def _wrapped(self, dtype: str, *parts: StoredTensor) -> Call:
         """The call that rebuilds a tensor of torchao's classes."""
@@ -78,7 +81,7 @@ class _WeightOnly(QuantizationFormat):
 
 @dataclass(frozen=True)
 class Int8WeightOnlyConfig(_WeightOnly):
-    """torchao's ``Int8WeightOnlyConfig``: int8 with a scale and a zero point for each row.
+    """torchao's ``Int8WeightOnlyConfig``: int8 with a float32 scale and an int8 zero point for each row.
 
     Every torch.nn.Linear is quantized. A decoder that is tied to the embeddings gets its own int8 weights, and the
     embeddings stay.
@@ -92,6 +95,9 @@ class Int8WeightOnlyConfig(_WeightOnly):
     title = "torchao int8"
     source = "torchao 0.18.0: quantization/quantize_/workflows/int8/int8_tensor.py"
 
+    def _scale_dtype(self, dtype: str) -> str:
+        return "F32"
+
     def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
         nothing = dict.fromkeys(("act_quant_kwargs", "act_quant_scale", "act_quant_zero_point", "act_pre_scale"))
         block = [1, data.shape[1]]
@@ -103,7 +109,13 @@ class Int8WeightOnlyConfig(_WeightOnly):
 class IntxWeightOnlyConfig(_WeightOnly):
     """torchao's ``IntxWeightOnlyConfig``: integers of 1 to 8 bits, each stored in a whole byte.
 
-    This is the default packing format, "unpacked_to_int8": int4 takes the memory of int8.
+    This is the default packing format, "unpacked_to_int8": int4 takes the memory of int8. Each row or group has a scale
+    in the model's dtype and an int8 zero point.
+
+    >>> from bertcalc.storage.quantized_model import QuantizedModel
+    >>> from bertcalc.model.model import build
+    >>> QuantizedModel(build("bert-base-uncased"), IntxWeightOnlyConfig("int4", PerGroup(32))).bits_per_weight
+    9.25
     """
 
     weight_dtype: Literal["int1", "int2", "int3", "int4", "int5", "int6", "int7", "int8"] = "int8"

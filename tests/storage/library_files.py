@@ -1,0 +1,160 @@
+"""Runs in the environment of the libraries: models as JSON on stdin, sizes of the files that are written on stdout.
+
+Each case has a ``writer``, one of the functions below, an ``architecture`` with its ``config``, and ``options``.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import sys
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+import transformers
+
+logging.disable(logging.CRITICAL)
+warnings.simplefilter("ignore")
+transformers.logging.set_verbosity_error()
+torch.set_num_threads(1)
+
+
+def model_of(case: dict[str, Any]) -> Any:
+    """A model whose tensors all differ: an exporter to ONNX may merge equal ones."""
+    kind = getattr(transformers, case["architecture"])
+    model = kind(kind.config_class(**case["config"])).eval()
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.copy_(0.02 * torch.randn_like(parameter))
+    return model
+
+
+def bitsandbytes(case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The file of save_pretrained, and the tensors that the model then holds."""
+    model = model_of(case)
+    model.save_pretrained(folder / "plain")
+    config = transformers.BitsAndBytesConfig(**case["options"])
+    dtype = getattr(torch, case["dtype"])
+    quantized = type(model).from_pretrained(folder / "plain", quantization_config=config, dtype=dtype)
+    quantized.save_pretrained(folder / "quantized")
+    held = {id(tensor): tensor for tensor in quantized.parameters()}
+    scales = 0
+    for parameter in held.values():
+        for state in (getattr(parameter, "SCB", None), getattr(parameter, "quant_state", None)):
+            scales += sum(tensor.nbytes for tensor in tensors_in(state))
+    data = sum(tensor.nbytes for tensor in held.values())
+    return {"file": size_of(folder / "quantized" / "model.safetensors"), "memory": data + scales}
+
+
+def tensors_in(state: Any) -> list[torch.Tensor]:
+    """The tensors of a QuantState, or a scale alone."""
+    if state is None or isinstance(state, torch.Tensor):
+        return [] if state is None else [state]
+    inside = [state.absmax, state.code, state.offset, *tensors_in(state.state2)]
+    return [tensor for tensor in inside if tensor is not None]
+
+
+def torchao(case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The file of torch.save, and the tensors in it."""
+    from torchao import quantization
+    from torchao.quantization import granularity
+
+    options = dict(case["options"])
+    name = options.pop("config")
+    if "weight_dtype" in options:
+        options["weight_dtype"] = getattr(torch, options["weight_dtype"])
+    if "group_size" in options:
+        options["granularity"] = granularity.PerGroup(options.pop("group_size"))
+    model = model_of(case).to(getattr(torch, case["dtype"]))
+    quantization.quantize_(model, getattr(quantization, name)(**options))
+    torch.save(model.state_dict(), folder / "pytorch_model.bin")
+    held = 0
+    for parameter in model.parameters():
+        names = getattr(parameter, "tensor_data_names", None)
+        parts = [parameter] if names is None else [parameter.qdata, parameter.scale, parameter.zero_point]
+        held += sum(part.nbytes for part in parts)
+    return {"file": size_of(folder / "pytorch_model.bin"), "memory": held}
+
+
+class Logits(torch.nn.Module):  # type: ignore[misc]
+    """A model that returns a tensor, as exporters want it; its short names add little to the graph."""
+
+    def __init__(self, model: Any) -> None:
+        super().__init__()
+        self.m = model
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> Any:
+        return self.m(input_ids=input_ids, attention_mask=attention_mask).logits
+
+
+def onnx(case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The files of an exporter and of quantize_dynamic, and the type and sides of the tensors in both."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    model = model_of(case)
+    model.config.use_cache = False
+    ids = torch.randint(3, 90, (2, 8))
+    names = ["input_ids", "attention_mask"]
+    path, quantized = str(folder / "model.onnx"), str(folder / "int8.onnx")
+    axes = {name: {0: "batch", 1: "sequence"} for name in names}
+    options: dict[str, Any] = {"dynamo": False, "dynamic_axes": axes, "opset_version": 17}
+    if case["options"]["exporter"] == "dynamo":
+        options = {"dynamo": True, "dynamic_shapes": axes, "external_data": False, "verbose": False}
+    with contextlib.redirect_stdout(sys.stderr):
+        torch.onnx.export(Logits(model), (ids, torch.ones_like(ids)), path, input_names=names, **options)
+    quantize_dynamic(path, quantized)
+    files = {"file": path, "int8": quantized}
+    tensors = {f"{name}_tensors": floats_and_bytes(file) for name, file in files.items()}
+    return {name: size_of(Path(file)) for name, file in files.items()} | tensors
+
+
+def floats_and_bytes(path: str) -> list[list[Any]]:
+    """The type and the sorted sides of each initialiser of floats or bytes with more than one element."""
+    from onnx import TensorProto, load
+
+    kinds = {TensorProto.FLOAT: "F32", TensorProto.UINT8: "U8", TensorProto.INT8: "I8"}
+    found = load(path).graph.initializer
+    return sorted(
+        [kinds[tensor.data_type], sorted(side for side in tensor.dims if side > 1)]
+        for tensor in found
+        if tensor.data_type in kinds and max(tensor.dims, default=1) > 1
+    )
+
+
+def gguf(case: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """A file with the tensors in ``options``: each has a name, sides as in NumPy, and a type."""
+    import numpy
+    from gguf import GGMLQuantizationType, GGUFWriter, quants
+
+    writer = GGUFWriter(folder / "model.gguf", case["options"]["architecture"])
+    writer.add_quantization_version(2)
+    writer.add_file_type(7)
+    for name, sides, kind in case["options"]["tensors"]:
+        type_of = GGMLQuantizationType[kind]
+        data = quants.quant_shape_to_byte_shape(sides, type_of) if kind not in ("F32", "F16") else sides
+        dtype = {"F32": numpy.float32, "F16": numpy.float16}.get(kind, numpy.uint8)
+        writer.add_tensor(name, numpy.zeros(data, dtype), raw_dtype=type_of)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return {"file": size_of(folder / "model.gguf")}
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size
+
+
+WRITERS = {writer.__name__: writer for writer in (bitsandbytes, torchao, onnx, gguf)}
+
+if __name__ == "__main__":
+    answers = []
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    for case in json.load(sys.stdin):
+        with TemporaryDirectory() as folder:
+            answers.append(WRITERS[case["writer"]](case, Path(folder)))
+    print(json.dumps(answers))

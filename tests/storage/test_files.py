@@ -1,0 +1,108 @@
+"""Sizes of files against files that PyTorch, safetensors and transformers write."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+import bertcalc
+from bertcalc.model.modules import Embedding, Linear, Module, Norm
+from bertcalc.storage.optimizer_file import SavedOptimizer, optimizer_file_bytes
+from bertcalc.storage.safetensors_file import safetensors_files
+from bertcalc.storage.saved_names import saved
+from bertcalc.storage.torch_file import state_dict_value, torch_file_bytes
+from tests.examples import sampled
+from tests.oracle import Case
+from tests.storage.small_models import CLASSES, small
+
+SHARED = ("nomic_bert", "gte")  # transformers orders the tensors that it joins before it splits them into shards
+
+
+def sizes_in(folder: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in folder.glob("*safetensors*")}
+
+
+@pytest.mark.parametrize(("family", "architecture"), sampled(CLASSES, 5))
+def test_files_have_the_size_of_real_ones(family: Any, architecture: str, tmp_path: Path) -> None:
+    model = small(architecture)
+    real = Case.of(model).real("cpu")
+    torch.save(real.state_dict(), tmp_path / "pytorch_model.bin")
+    assert model.file_bytes("bin") == (tmp_path / "pytorch_model.bin").stat().st_size
+    real.save_pretrained(tmp_path / "whole")
+    assert {"model.safetensors": model.file_bytes()} == sizes_in(tmp_path / "whole")
+    if family.name not in SHARED:
+        real.save_pretrained(tmp_path / "shards", max_shard_size=20_000)
+        files = safetensors_files(saved(model, "F32"), model.num_parameters(), 20_000)
+        assert {file.name: file.num_bytes for file in files} == sizes_in(tmp_path / "shards")
+        assert model.file_bytes(max_shard_size=20_000) == sum(sizes_in(tmp_path / "shards").values())
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_files_of_16_bits(dtype: Any, tmp_path: Path) -> None:
+    model = small("AlbertForMaskedLM")
+    real = Case.of(model).real("cpu").to(getattr(torch, dtype))
+    torch.save(real.state_dict(), tmp_path / "pytorch_model.bin")
+    real.save_pretrained(tmp_path)
+    assert model.file_bytes("bin", dtype) == (tmp_path / "pytorch_model.bin").stat().st_size
+    assert model.file_bytes(dtype=dtype) == sizes_in(tmp_path)["model.safetensors"]
+
+
+@pytest.mark.parametrize("layers", [1, 40])
+@pytest.mark.parametrize(
+    ("optimizer", "real_optimizer"),
+    [
+        ("adamw", torch.optim.AdamW),
+        ("momentum", lambda parameters: torch.optim.SGD(parameters, momentum=0.9)),
+        ("sgd", torch.optim.SGD),
+    ],
+)
+def test_a_checkpoint_has_the_states(
+    layers: int, optimizer: SavedOptimizer, real_optimizer: Any, tmp_path: Path
+) -> None:
+    """With 40 layers there are more than 255 tensors, which a pickle numbers with more bytes."""
+    model = small("BertForMaskedLM").replace(num_hidden_layers=layers)
+    real = Case.of(model).real("cpu")
+    for parameter in real.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    stepped = real_optimizer(real.parameters())
+    stepped.step()
+    torch.save(stepped.state_dict(), tmp_path / "optimizer.pt")
+    size = (tmp_path / "optimizer.pt").stat().st_size
+    assert optimizer_file_bytes([*model.named_parameters()], "F32", optimizer) == size
+    assert model.file_bytes("checkpoint", optimizer=optimizer) == model.file_bytes() + size
+
+
+def test_files_of_full_size(tmp_path: Path) -> None:
+    """torch.save leaves the space of the data empty, so that a large file takes no room on the disk."""
+    model = bertcalc.load("bert-large-uncased", "BertForPreTraining")
+    real = Case.of(model).real("cpu")
+    with torch.serialization.skip_data():
+        torch.save(real.state_dict(), tmp_path / "pytorch_model.bin")
+    assert model.file_bytes("bin") == (tmp_path / "pytorch_model.bin").stat().st_size
+
+
+@pytest.mark.parametrize("entries", [1, 2, 999, 1000, 1001, 2000])
+def test_a_pickle_in_batches_of_a_thousand(entries: int, tmp_path: Path) -> None:
+    value = {"list": [*range(entries)], "dictionary": {str(number): 2**number for number in range(entries)}}
+    torch.save(value, tmp_path / "value.pt")
+    assert torch_file_bytes(value, "value") == (tmp_path / "value.pt").stat().st_size
+
+
+def test_a_tree_of_modules_needs_no_family(tmp_path: Path) -> None:
+    layers = {"0": Embedding(50, 64), "1": Linear(64, 32), "2": Norm("LayerNorm", 32, 1e-5)}
+    real = torch.nn.Sequential(torch.nn.Embedding(50, 64), torch.nn.Linear(64, 32), torch.nn.LayerNorm(32))
+    torch.save(real.state_dict(), tmp_path / "pytorch_model.bin")
+    size = (tmp_path / "pytorch_model.bin").stat().st_size
+    tree = Module("Sequential", **layers)
+    assert torch_file_bytes(state_dict_value(tree, "F32"), "pytorch_model") == size
+    assert bertcalc.file_bytes(tree, "onnx") > 4 * tree.num_parameters()
+
+
+def test_an_index_is_json_that_names_each_file(tmp_path: Path) -> None:
+    model = small("RobertaForMaskedLM")
+    files = safetensors_files(saved(model, "F32"), model.num_parameters(), 30_000)
+    Case.of(model).real("cpu").save_pretrained(tmp_path, max_shard_size=30_000)
+    index = json.loads((tmp_path / "model.safetensors.index.json").read_text())
+    assert {file.name for file in files[:-1]} == set(index["weight_map"].values())

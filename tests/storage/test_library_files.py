@@ -1,0 +1,144 @@
+"""Quantized models and ONNX files against files that the libraries write: see tests/requirements-judges.txt."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import bertcalc
+from bertcalc.storage.bitsandbytes_format import OFFSET_MARGIN
+from bertcalc.storage.gguf_format import BLOCK_TYPES
+from bertcalc.storage.onnx_file import Exporter, graph_bytes, initializers
+from bertcalc.storage.stored_tensors import Dtype
+from tests.storage.ask_libraries import library_files
+from tests.storage.small_models import described, small
+
+SEVERAL = [
+    "BertForMaskedLM",
+    "AlbertForPreTraining",
+    "RobertaForSequenceClassification",
+    "ElectraForMaskedLM",
+    "DebertaV2ForMaskedLM",
+    "ModernBertForTokenClassification",
+    "GPT2LMHeadModel",
+    "NomicBertForSequenceClassification",
+]
+DTYPES: tuple[Dtype, ...] = ("float32", "bfloat16")
+
+
+def test_bitsandbytes() -> None:
+    configs: list[dict[str, Any]] = [
+        {"load_in_8bit": True},
+        {"load_in_4bit": True},
+        {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True},
+    ]
+    asked = [
+        (name, config, DTYPES[number % 2])
+        for number, name in enumerate(SEVERAL)
+        for config in configs
+        if not (name.startswith("Nomic") and "load_in_8bit" in config)  # transformers fails to save it
+    ]
+    found = library_files(
+        [
+            {"writer": "bitsandbytes", **described(small(name)), "options": config, "dtype": dtype}
+            for name, config, dtype in asked
+        ]
+    )
+    for (name, config, dtype), real in zip(asked, found, strict=True):
+        quantized = small(name).quantized(bertcalc.BitsAndBytesConfig(**config), dtype)
+        assert quantized.memory_bytes == real["memory"], (name, config)
+        # Only the mean of the scales, which is written out in digits, depends on the weights.
+        layers = sum(piece.kind == "weights" for piece in quantized.pieces)
+        most = layers * OFFSET_MARGIN + 8 if "bnb_4bit_use_double_quant" in config else 0
+        assert abs(quantized.file_bytes - real["file"]) <= most, (name, config)
+
+
+def test_torchao() -> None:
+    configs: list[tuple[Any, dict[str, Any]]] = [
+        (bertcalc.Int8WeightOnlyConfig(), {"config": "Int8WeightOnlyConfig"}),
+        (
+            bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)),
+            {"config": "IntxWeightOnlyConfig", "weight_dtype": "int4", "group_size": 32},
+        ),
+        (bertcalc.IntxWeightOnlyConfig("int3"), {"config": "IntxWeightOnlyConfig", "weight_dtype": "int3"}),
+    ]
+    asked = [(name, *config, DTYPES[number % 2]) for number, name in enumerate(SEVERAL) for config in configs]
+    found = library_files(
+        [
+            {"writer": "torchao", **described(small(name)), "options": options, "dtype": dtype}
+            for name, _form, options, dtype in asked
+        ]
+    )
+    for (name, form, _options, dtype), real in zip(asked, found, strict=True):
+        quantized = small(name).quantized(form, dtype)
+        assert quantized.file_bytes == real["file"], (name, form, dtype)
+        assert quantized.memory_bytes == real["memory"], (name, form, dtype)
+
+
+RELATIVE: dict[str, Any] = {"relative_attention": True, "position_buckets": 16, "pos_att_type": "p2c|c2p"}
+ONNX: list[tuple[bertcalc.Model, Exporter]] = [
+    (small("BertForMaskedLM"), "torchscript"),
+    (small("AlbertForSequenceClassification"), "torchscript"),
+    # Its layers use two matrices twice.
+    (small("DebertaV2ForSequenceClassification", **RELATIVE, share_att_key=True), "torchscript"),
+    (small("GPT2LMHeadModel"), "torchscript"),
+    (small("AlbertForMaskedLM"), "dynamo"),  # shared and tied
+    (small("BertForSequenceClassification"), "dynamo"),
+]
+
+
+def test_onnx() -> None:
+    """The weights are exact; the graph is measured, and that of "dynamo" has the paths of the packages in it."""
+    found = library_files(
+        [{"writer": "onnx", **described(model), "options": {"exporter": exporter}} for model, exporter in ONNX]
+    )
+    for (model, exporter), real in zip(ONNX, found, strict=True):
+        form = bertcalc.OnnxQuantizeDynamic(exporter=exporter)
+        plain = [("F32", entry.tensor.shape, entry.copies) for entry in initializers(model, "F32", exporter)]
+        assert shapes_of(plain) == counted(real["file_tensors"]), (model.architecture, exporter)
+        pieces = [(piece.tensor.dtype, piece.tensor.shape, 1) for piece in model.quantized(form).pieces]
+        assert shapes_of(pieces) == counted(real["int8_tensors"]), (model.architecture, exporter)
+        near = 0.3 if exporter == "dynamo" else 0.12
+        off = model.file_bytes("onnx", exporter=exporter) - real["file"]
+        assert abs(off) <= near * graph_bytes(model, exporter), (model.architecture, exporter)
+        off = model.quantized(form).file_bytes - real["int8"]
+        assert abs(off) <= near * graph_bytes(model, exporter, quantized=True), (model.architecture, exporter)
+
+
+def shapes_of(tensors: list[tuple[str, tuple[int, ...], int]]) -> Counter[Any]:
+    """How often each type comes with each sides, without the order of the sides, which exporters may turn."""
+    shapes: Counter[Any] = Counter()
+    for dtype, shape, copies in tensors:
+        if sides := tuple(sorted(side for side in shape if side > 1)):
+            shapes[dtype, sides] += copies
+    return shapes
+
+
+def counted(tensors: list[Any]) -> Counter[Any]:
+    return Counter((dtype, tuple(sides)) for dtype, sides in tensors)
+
+
+def test_gguf() -> None:
+    models = [small(name).replace(hidden_size=256) for name in ("BertForMaskedLM", "RobertaModel")]
+    asked = [(model, name) for model in models for name in BLOCK_TYPES]
+    found = library_files([{"writer": "gguf", "options": tensors_of(*case)} for case in asked])
+    for (model, name), real in zip(asked, found, strict=True):
+        assert model.quantized(bertcalc.Gguf(name)).file_bytes == real["file"], name  # type: ignore[arg-type]
+
+
+def tensors_of(model: bertcalc.Model, kind: str) -> dict[str, Any]:
+    """The tensors that llama-quantize would write: a block divides 256, but not intermediate_size 96."""
+    fallback = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0"}.get(kind, "IQ4_NL")
+    tensors = []
+    for name, sides in model.named_parameters():
+        is_kept = len(sides) == 1 or "position_embeddings" in name or "token_type" in name
+        rows = kind if sides[-1] % BLOCK_TYPES[kind].block == 0 else fallback
+        tensors.append((name, sides, "F32" if is_kept else rows))
+    return {"architecture": model.family.name, "tensors": tensors}
+
+
+@pytest.mark.parametrize("name", BLOCK_TYPES)
+def test_a_block_holds_its_scales(name: str) -> None:
+    block = BLOCK_TYPES[name]
+    bits = 8 * (block.bytes - block.scales) / block.block
+    assert bits == int(name.removeprefix("I")[1])

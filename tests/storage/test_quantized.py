@@ -1,0 +1,167 @@
+"""Quantized models against files measured in public, PyTorch's own quantization and documented layouts."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers.quantizers.base import get_keys_to_not_convert
+from transformers.quantizers.quantizers_utils import should_convert_module
+
+import bertcalc
+from bertcalc.config import columns
+from bertcalc.storage.gguf_format import BLOCK_TYPES
+from bertcalc.storage.kept_layers import converted, linear_layers, not_converted
+from bertcalc.storage.quantization_format import QuantizationFormat
+from tests.examples import sampled
+from tests.oracle import Case
+from tests.storage.small_models import CLASSES, small
+
+BERT = bertcalc.load("bert-base-uncased", "BertForSequenceClassification")
+ALBERT = bertcalc.load("albert-base-v2", "AlbertForSequenceClassification")
+MASKED_LM = bertcalc.load("bert-base-uncased", "BertForMaskedLM")
+DYNAMIC = bertcalc.TorchQuantizeDynamic()
+OLD_ONNX = bertcalc.OnnxQuantizeDynamic(exporter="torchscript-1")
+NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
+
+
+@pytest.mark.parametrize(
+    ("size", "mebibytes"),
+    [
+        (BERT.quantized(DYNAMIC).file_bytes, 173.0),
+        (BERT.quantized(OLD_ONNX).file_bytes, 104.8),
+        (BERT.file_bytes("bin"), 417.6),
+        (BERT.file_bytes("onnx", exporter="torchscript-1"), 417.6),
+        (ALBERT.file_bytes("bin"), 44.58906650543213),
+        (ALBERT.quantized(DYNAMIC).file_bytes, 22.373255729675293),
+        (ALBERT.file_bytes("onnx", exporter="torchscript-1"), 341.64233207702637),
+        (ALBERT.quantized(OLD_ONNX).file_bytes, 85.53886985778809),
+    ],
+)
+def test_files_that_were_measured_in_public(size: int, mebibytes: float) -> None:
+    """https://github.com/microsoft/onnxruntime/issues/10340; its unit MB is 2^20 bytes."""
+    assert size / 2**20 == pytest.approx(mebibytes, rel=0.002)
+
+
+@pytest.mark.parametrize("architecture", sampled([name for _family, name in CLASSES], 5, 1))
+def test_pytorch_writes_dynamic_int8(architecture: str, tmp_path: Path) -> None:
+    model = small(architecture)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore", UserWarning)  # of TypedStorage
+        real = torch.ao.quantization.quantize_dynamic(Case.of(model).real("cpu").eval(), {torch.nn.Linear})
+        torch.save(real.state_dict(), tmp_path / "pytorch_model.bin")
+    assert model.quantized(DYNAMIC).file_bytes == (tmp_path / "pytorch_model.bin").stat().st_size
+
+
+@pytest.mark.parametrize("architecture", sampled([name for _family, name in CLASSES], 3))
+def test_transformers_leaves_the_same_layers(architecture: str) -> None:
+    """In both: models whose decoder is tied, and those where it is not."""
+    model = small(architecture)
+    for tied in (True, False) if model.config.has("tie_word_embeddings") else (True,):
+        changed = model if tied else model.replace(tie_word_embeddings=False)
+        real = Case.of(changed).real()
+        kinds = {"Linear", "Conv1D"}
+        patterns = get_keys_to_not_convert(real)
+        theirs = [
+            name
+            for name, module in real.named_modules()
+            if type(module).__name__ in kinds and should_convert_module(name, patterns)
+        ]
+        ours = converted(linear_layers(changed, conv1d=True), not_converted(changed))
+        assert [path for path, _module in ours] == theirs
+
+
+def test_effective_bits() -> None:
+    """A float32 scale for 64 weights is half a bit; a byte for 64 and a float32 for 16,384 are 0.127 bits."""
+    plain = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(**NF4))
+    double = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(**NF4, bnb_4bit_use_double_quant=True))
+    assert plain.bits_per_weight == pytest.approx(4.5, abs=0.001)
+    assert double.bits_per_weight == pytest.approx(4.127, abs=0.01)
+    assert [MASKED_LM.quantized(bertcalc.Gguf(name)).bits_per_weight for name in ("Q4_0", "Q8_0", "Q4_K")] == [
+        4.5,
+        8.5,
+        4.5,
+    ]
+    assert BLOCK_TYPES["Q6_K"].bits_per_weight == 6.5625
+
+
+def test_documented_layouts() -> None:
+    """One matrix of 768 rows and 3,072 columns in groups of 128, by hand."""
+    scales, zeros = 2 * 24 * 768, 24 * 768 // 2
+    for form, more in ((bertcalc.AwqConfig(), 0), (bertcalc.GPTQConfig(), 4 * 3072)):
+        pieces = [piece for piece in form.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
+        assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + scales + zeros + more
+        assert not form.is_measured
+        assert all("layer" in piece.source for piece in form.pieces(BERT, "F16") if piece.kind != "unchanged")
+    int4 = bertcalc.Int4WeightOnlyConfig()
+    pieces = [piece for piece in int4.pieces(BERT, "BF16") if piece.source.endswith(".0.output.dense.weight")]
+    assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + 2 * scales
+
+
+FORMATS: list[QuantizationFormat] = [
+    DYNAMIC,
+    OLD_ONNX,
+    bertcalc.OnnxQuantizeDynamic(),
+    bertcalc.BitsAndBytesConfig(load_in_8bit=True),
+    bertcalc.BitsAndBytesConfig(**NF4),
+    bertcalc.Int8WeightOnlyConfig(),
+    bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)),
+    bertcalc.Gguf("Q4_0"),
+    bertcalc.GPTQConfig(group_size=32),
+    bertcalc.AwqConfig(group_size=32),
+    bertcalc.Int4WeightOnlyConfig(group_size=32),
+]
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.title)
+@pytest.mark.parametrize("architecture", ["BertForMaskedLM", "AlbertForMaskedLM", "GPT2LMHeadModel"])
+def test_the_parts_add_up(form: QuantizationFormat, architecture: str) -> None:
+    model = small(architecture)
+    quantized = model.quantized(form)
+    assert sum(quantized.bytes_by_kind.values()) == quantized.memory_bytes
+    assert quantized.quantized_weights + quantized.kept_parameters >= model.num_parameters() - 64 * 64 - 64
+    assert quantized.file_bytes > sum(piece.tensor.num_bytes() for piece in quantized.pieces if piece.in_file)
+    assert {piece.source.split("*")[0].rstrip(".") for piece in quantized.pieces} != {""}
+
+
+def test_why_it_is_not_smaller() -> None:
+    why = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True)).why_not_smaller()
+    assert str(why) == (
+        "181.8 MB (173.4 MiB) is 2.41 times smaller than 438.1 MB (417.8 MiB) in float32, not 4 times: 85,524,480 "
+        "weights take 8.03 bits each instead of 8, with 334.8 kB (327.0 KiB) of scales, zero points and tables, and "
+        "23,989,818 parameters (21.9 %) stay as they are, the largest in bert.embeddings.word_embeddings.weight."
+    )
+    unpacked = BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)))
+    assert "stored in a whole byte, so that nothing is saved over int8" in str(unpacked.why_not_smaller())
+    larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
+    assert "times as large as 46.7 MB (44.6 MiB) in float32, not 4 times smaller" in larger
+    # The matrices of a layer are written twelve times.
+    assert f"{11 * (4 * 768 * 768 + 2 * 768 * 3072):,} parameters are stored more than once" in larger
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda: bertcalc.BitsAndBytesConfig(), "only one of them"),
+        (lambda: bertcalc.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="int4"), "bnb_4bit_quant_type"),  # type: ignore[arg-type]
+        (lambda: bertcalc.Gguf("Q9_0"), "type"),  # type: ignore[arg-type]
+        (lambda: bertcalc.PerGroup("x") and bertcalc.IntxWeightOnlyConfig("int9"), "weight_dtype"),  # type: ignore[arg-type]
+        (lambda: BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(100))).pieces, "100"),
+        (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
+        (lambda: BERT.quantized("int8"), "a format, such as"),  # type: ignore[arg-type]
+        (lambda: BERT.file_bytes("pt"), "format"),  # type: ignore[arg-type]
+        (
+            lambda: bertcalc.build(columns(bertcalc.BertConfig(), vocab_size=[64, 128])).file_bytes(),
+            "not one of columns",
+        ),
+        (
+            lambda: small("GteModel").quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True)).file_bytes,
+            "cannot save",
+        ),
+    ],
+)
+def test_what_is_not_possible_is_refused(ask: Any, words: str) -> None:
+    with pytest.raises(bertcalc.InputError, match=words):
+        ask()
