@@ -54,7 +54,7 @@ class ChangedModel(NamedTuple):
 
     @property
     def file_bytes(self) -> int:
-        """The size of the files: model.safetensors, or what the library writes for quantized weights, and the adapter's."""
+        """The size of the files: the model's, as transformers or the library writes it, and the adapter's."""
         whole = self.base.file_bytes if self.base else file_bytes(self.without_adapters)
         return whole + adapter_file_bytes(self.model)
 

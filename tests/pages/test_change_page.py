@@ -43,7 +43,7 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     app.number_input(key="argument 1 lora r").set_value(32).run()
     assert app.metric[1].value == f"{4 * 32 * 768 * 12:,}"
     app.button(key="up 1").click().run()
-    assert app.text_input(key="changes").value.startswith("lora,r=32")
+    assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
     assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000"
 

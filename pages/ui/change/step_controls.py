@@ -109,8 +109,8 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
         st.selectbox(part.name, choices, width=210, format_func=lambda option: option or "–", **look)
     elif hint in (int, int | None):
         st.session_state[key] = value
-        empty = {"value": None} if value is None else {}
-        st.number_input(part.name, step=1, width=130, **empty, **look)
+        draw: Any = st.number_input  # its overloads know no value that may be None
+        draw(part.name, step=1, width=130, **({"value": None} if value is None else {}), **look)
     else:
         st.session_state[key] = argument_texts(step).get(part.name, "")
         st.text_input(part.name, width=230, **look)
