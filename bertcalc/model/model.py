@@ -184,9 +184,14 @@ class Model(Module):
     @checked
     def run(self, sizes: Sizes) -> list[Step]:
         """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
+        return [part for step in self.calls(sizes) for part in step.parts or (step,)]
+
+    def calls(self, sizes: Sizes) -> list[Step]:
+        """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
+        root = Module(self.kind)
         steps: list[Step] = []
-        self._run(Module(self.kind), sizes, steps)
-        return steps
+        self._run(root, sizes, steps)
+        return _frozen(root, steps) if self.changes else steps
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
         t = Trace(root, self.prefix, sizes, steps, choices=self.cls.takes_choices)
@@ -206,6 +211,17 @@ class Model(Module):
         cls.head(t, config, hidden)
         if family.head_first:
             root.children[family.prefix] = root.children.pop(family.prefix)
+
+
+def _frozen(root: Module, steps: list[Step]) -> list[Step]:
+    """The steps, with the tensors that a change froze marked as the tree below ``root`` has them."""
+    names = {tensor.name for tensor in root.tensors() if tensor.frozen}
+
+    def marked(step: Step) -> Step:
+        tensors = tuple(tensor._replace(frozen=tensor.name in names) for tensor in step.tensors)
+        return step._replace(tensors=tensors, parts=tuple(map(marked, step.parts)))
+
+    return list(map(marked, steps))
 
 
 def config_of_class(config: Config, architecture: str) -> Config:

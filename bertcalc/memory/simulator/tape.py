@@ -480,6 +480,12 @@ class Tape:
         )
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
+    def product(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """The matrix product of each sequence with a transposed matrix."""
+        x, y = self.lower(x, y)
+        flat = self.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+        return self.unsafe_view(self._mm(flat, y, None, transposed=True), (*x.shape[:-1], y.shape[1]))
+
     def bmm(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, rows, columns)."""
         x, y = self.lower(x, y)
@@ -539,10 +545,10 @@ class Tape:
         kept = (query, key, value, output, sums, *((mask,) if mask else ()))
         return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
 
-    def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
+    def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """A convolution over the last axis, whose length stays the same."""
-        x, weight, bias = self.lower(x, weight, bias)
-        return self.record((x, weight, bias), self.like(x), (x, weight))
+        x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
+        return self.record((x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight))
 
     # Elementwise.
 
@@ -758,6 +764,8 @@ class Tape:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
+                if not is_contiguous(gradient):  # AccumulateGrad copies what is not laid out as the leaf is
+                    gradient = self.like(gradient)
                 gradient.storage.move("gradients")
                 node.grad = gradient
             return []  # an existing gradient is added to in place
