@@ -1,4 +1,4 @@
-"""The forward methods of peft's adapters on simulated tensors.
+"""The forward methods of peft's LoRA and IA3 on simulated tensors.
 
 Each function has the operations and variables of peft 0.21 (tuners/lora/layer.py, tuners/ia3/layer.py), in the same
 order, because the lifetime of tensors depends on them. peft keeps adapters of 16-bit models in float32.
@@ -6,10 +6,9 @@ order, because the lifetime of tensors depends on them. peft keeps adapters of 1
 
 from collections.abc import Callable, Mapping
 
+from bertcalc.memory.family_steps import dora_step
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
 from bertcalc.memory.simulator.tape import SimulatedTensor
-
-ADAPTER = ".default"  # peft's name of an adapter
 
 
 def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
@@ -18,6 +17,8 @@ def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     result = run.call(parts["base_layer"], x)
     item = result.item
     x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
+    if dora_step.MAGNITUDE in parts:
+        return tape.to(dora_step.linear(run, parts, x, result), item)
     dropout = parts.get("lora_dropout.default")
     result = tape.add(
         result,
@@ -39,12 +40,15 @@ def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTe
     tape.memory.where = parts["lora_embedding_A"].name
     table = tape.transpose(run.tensor(parts["lora_embedding_A"], "default"), 0, 1)
     wide = tape.transpose(run.tensor(parts["lora_embedding_B"], "default"), 0, 1)
+    if dora_step.MAGNITUDE in parts:
+        return tape.to(dora_step.table(run, parts, (ids, table, wide), result), item)
     after = tape.index(table, [ids])
     tape.memory.where = parts["lora_embedding_B"].name
     output = tape.scale(tape.product(after, wide))
     result = tape.add(result, output)
-    del table, wide, after, output  # variables of the forward method, like the result
-    return tape.to(result, item)
+    result = tape.to(result, item)
+    del table, wide, after, output  # variables of the forward method
+    return result
 
 
 def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:

@@ -331,13 +331,13 @@ class Pass:
             case Norm(written_out=True):
                 return layers.layer_norm(tape, x, self.tensor(step, "weight"), self.tensor(step, "bias"))
             case Norm():
-                return tape.layer_norm(x, self.tensor(step, "weight"), self._learned(step, "bias"))
+                return tape.layer_norm(x, self.tensor(step, "weight"), self.learned(step, "bias"))
             case Dropout():
                 return tape.dropout(x, module.p if self.training else 0, fused=self.plan.fused_dropout)
             case Activation():
                 learned = [self.parameters[tensor.name] for tensor in step.tensors]
                 return simulate_activation(tape, module, x, learned)
-        weight, bias = self.tensor(step, "weight"), self._learned(step, "bias")
+        weight, bias = self.tensor(step, "weight"), self.learned(step, "bias")
         if isinstance(module, Convolution):
             return tape.convolution(x, weight, bias)
         if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
@@ -351,11 +351,11 @@ class Pass:
         return call(self, parts, x)
 
     def tensor(self, step: Step, last: str) -> SimulatedTensor:
-        tensor = self._learned(step, last)
+        tensor = self.learned(step, last)
         assert tensor
         return tensor
 
-    def _learned(self, step: Step, last: str) -> SimulatedTensor | None:
+    def learned(self, step: Step, last: str) -> SimulatedTensor | None:
         if step.module and (name := step.module.tied.get(last)):
             return self.parameters[name]
         return next(

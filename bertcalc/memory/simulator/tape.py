@@ -199,6 +199,14 @@ class Tape:
             tensor.node = Node(_LEAF + self._made, name)
         return tensor
 
+    def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
+        """torch.nn.Parameter(x.T): a leaf with a gradient of its own, as long as the graph is alive."""
+        tensor = self.transpose(x.detached(), 0, 1)
+        if self.grad:
+            self._made += 1
+            tensor.node = Node(_LEAF + self._made, where)
+        return tensor
+
     def like(self, tensor: SimulatedTensor, *_of: SimulatedTensor) -> SimulatedTensor:
         """A new tensor of the same shape, made from that tensor and others."""
         return self.new(tensor.shape, tensor.item)
@@ -481,8 +489,10 @@ class Tape:
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
     def product(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """The matrix product of each sequence with a transposed matrix."""
+        """The product of the rows of a tensor with a matrix that is a transposed view."""
         x, y = self.lower(x, y)
+        if len(x.shape) == 2:
+            return self._mm(x, y, None, transposed=True)
         flat = self.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
         return self.unsafe_view(self._mm(flat, y, None, transposed=True), (*x.shape[:-1], y.shape[1]))
 
@@ -559,10 +569,10 @@ class Tape:
 
     def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
         """An elementwise function, by what it saves and how many tensors its backward pass makes: see FUNCTIONS."""
-        y = self.like(x)
+        y = self._in_bytes(x, x.item)
 
         def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
-            made = [grad, *(self.like(grad) for _time in range(backward))]
+            made = [grad, *(self._in_bytes(grad, grad.item) for _time in range(backward))]
             return (made[-1],)
 
         return self.record((x,), y, {"nothing": (), "input": (x,), "output": (y,)}[keep], rule)
