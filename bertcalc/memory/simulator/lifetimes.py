@@ -41,7 +41,7 @@ def _in_layer(step: Step, layer: int, names: Mapping[str, str]) -> Step:
     return numbered(step, layer, names)._replace(
         name=in_layer(step.name, layer),
         runs=1,
-        variable=step.variable and (in_layer(step.variable[0], layer), step.variable[1]),
+        variable=step.variable and (in_layer(step.variable[0], layer), in_layer(step.variable[1], layer)),
         parts=tuple(_in_layer(part, layer, names) for part in step.parts),
     )
 
