@@ -5,14 +5,13 @@ from dataclasses import dataclass, fields
 
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
-from bertcalc.model.change import Change
+from bertcalc.model.change import ADAPTER, Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Place
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
-ADAPTER = "adapter"  # the block and role of what an adapter adds
 _ADAPTED = N_("{module} has an adapter already: peft does not train it as a whole, too. Leave it out of target_modules.")
 _NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")

@@ -9,13 +9,20 @@ if TYPE_CHECKING:
     from bertcalc.model.trace import Step, Trace
 
 
+ADAPTER = "adapter"  # the block and role of what an adapter adds
+
+
 class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
+    ``in_steps``: whether the steps of the model have it, so that FLOPs and memory can be read from them.
+    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
     """
 
     by_layer = False
+    in_steps = True
+    in_16_bits = True
 
     def prepare(self, trace: "Trace") -> None:
         """Set options of the trace before the program runs."""

@@ -12,7 +12,7 @@ from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family
 from bertcalc.model.trace import Sizes, Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked, unknown
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import InputError, Problem
 
 NO_PRESET = (
     N_("There is no preset {name}: did you mean {nearest}?"),
@@ -22,6 +22,7 @@ _NOT_OF_FAMILY = (
     N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
     N_("architecture {name} is unknown: for {config} it must be one of {options}."),
 )
+_NOT_RUN = N_("bertcalc counts the parameters of {change}, but not its FLOPs and memory: its virtual tokens are not steps.")
 _ONE = Sizes()
 
 
@@ -188,6 +189,8 @@ class Model(Module):
 
     def calls(self, sizes: Sizes) -> list[Step]:
         """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
+        if change := next((change for change in self.changes if not change.in_steps), None):
+            raise InputError(Problem("changes", None, _NOT_RUN, {"change": type(change).__name__}))
         root = Module(self.kind)
         steps: list[Step] = []
         self._run(root, sizes, steps)

@@ -30,6 +30,8 @@ SPARSE = N_("With {field}, the memory of {architecture} depends on how many toke
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
+IN_16_BITS = N_("With {change}, the memory of {architecture} in {precision} is not simulated: choose another precision.")
+MASTERS = N_("Beside an adapter, master weights are not simulated: choose another precision than {precision}.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -223,9 +225,11 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Change
     """
     _check(model, sizes, training=isinstance(how, Plan))
     if isinstance(how, Plan):
-        if problem := _unknown_under_autocast(model, how):
+        if problem := _unknown_under_autocast(model, how) or _unknown_with_changes(model, how.precision):
             raise NotSimulatedError(problem)
         check_recompute(model, how.recompute)
+    elif problem := _unknown_with_changes(model, how.dtype):
+        raise NotSimulatedError(problem)
     from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
     from bertcalc.memory.simulator.simulated_step import simulate
 
@@ -266,6 +270,17 @@ def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     if not relative:
         return None
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
+
+
+def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem | None:
+    """The problem if the memory of a changed model is not simulated in a precision; otherwise None."""
+    values: dict[str, Any] = {"architecture": model.cls.name, "precision": precision}
+    for change in model.changes:
+        if precision in ("mixed-16", "mixed-18"):
+            return Problem.of(MASTERS, "precision", precision, **values)
+        if precision not in ("fp32", "float32") and not change.in_16_bits:
+            return Problem.of(IN_16_BITS, "precision", precision, **values, change=type(change).__name__)
+    return None
 
 
 @checked

@@ -11,6 +11,7 @@ from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
+from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
@@ -99,10 +100,11 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-        for name, shape, *_rest in self.model.tensors(folded=False):
+        for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
+            item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.memory.where = name
-            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
+            self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
                 self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
         self.memory.where = "batch"
@@ -232,6 +234,8 @@ class Pass:
         """Run a step, and assign its result to a variable."""
         override = self.overrides.steps.get(step.place.role)
         result = override(self, step) if override else self.usual(step)
+        if step.place.role == "word" and self.plan.input_require_grads and result:
+            self.tape.require_gradient(result, step.name)
         if result is not None:
             self.values[step.gives.name] = result
         if step.place.role == "value_heads" and self._caches() and not self._cached_apart:

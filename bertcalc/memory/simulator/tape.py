@@ -199,6 +199,13 @@ class Tape:
             tensor.node = Node(_LEAF + self._made, name)
         return tensor
 
+    def require_gradient(self, x: SimulatedTensor, where: str) -> None:
+        """requires_grad_(): a tensor without a gradient becomes a leaf, which its node holds."""
+        if x.node is None and self.grad:
+            self._made += 1
+            x.node = Node(_LEAF + self._made, where)
+            x.node.kept = (x.detached(),)
+
     def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
         """torch.nn.Parameter(x.T): a leaf with a gradient of its own, as long as the graph is alive."""
         tensor = self.transpose(x.detached(), 0, 1)
