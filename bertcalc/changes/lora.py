@@ -65,6 +65,10 @@ class Lora(PeftChange):
     def by_layer(self) -> bool:  # type: ignore[override]  # computed here
         return super().by_layer or self.layers_to_transform is not None or named_by_layer(tuple(self.rank_pattern))
 
+    @property
+    def trains_as_it_runs(self) -> bool:  # type: ignore[override]  # computed here
+        return not (self.use_dora and self.lora_dropout)  # with dropout, DoRA computes the base product once more
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return replace(self, r=symbols["lora_rank"])
 

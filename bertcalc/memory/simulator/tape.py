@@ -472,11 +472,15 @@ class Tape:
         of_x, of_weight, kept = self._factors(x, weight)
         biased = bias is not None  # the rule must not hold the bias: autocast's copy is released after forward
         y = self.new((x.shape[0], weight.shape[1]), x.item)
+        shape = x.shape
+        in_columns = x.strides == (1, x.shape[0])
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
-            grad_x = self.new((grad.shape[0], kept[0].shape[0]), grad.item) if of_x else None
+            grad_x = self.new(shape, grad.item) if of_x else None
+            if grad_x and in_columns:  # its gradient is laid out as it is
+                grad_x = self.transpose(grad_x, 0, 1)
             grad_weight = None
-            if of_weight and transposed:  # its gradient is laid out as it is
+            if of_weight and transposed:  # likewise
                 product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
                 grad_weight = self.transpose(product, 0, 1)
             elif of_weight:
@@ -781,7 +785,9 @@ class Tape:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
-                if not is_contiguous(gradient):  # AccumulateGrad copies what is not laid out as the leaf is
+                # AccumulateGrad copies what is not laid out as the leaf is, and what others hold, too.
+                if not is_contiguous(gradient) or gradient.storage.holders > 1:
+                    grads.clear()
                     gradient = self.like(gradient)
                 gradient.storage.move("gradients")
                 node.grad = gradient
