@@ -79,7 +79,7 @@ class Rewriting:
         if in_front:
             return [*more, step._replace(name=name, takes=(more[-1].gives, *step.takes[1:]))]
         inner = step._replace(name=name, gives=step.gives._replace(name=name), output="")
-        return [inner, *more[:-1], more[-1]._replace(gives=step.gives, output=step.output)]
+        return [inner, *more[:-1], more[-1]._replace(name=step.name, gives=step.gives, output=step.output)]
 
     def _rename(self, before: str, after: str) -> None:
         """Change the names of the tensors below a module, where steps use them and ties refer to them."""

@@ -90,7 +90,7 @@ def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]
         if step.operation == "angles":  # computed without gradients
             continue
         if trained[step.name] or any(value.name in flowing for value in step.takes):
-            flowing.add(step.name)
+            flowing |= {step.name, step.gives.name}  # they differ if an adapter is in front of a module
     return flowing
 
 

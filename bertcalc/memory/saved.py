@@ -126,7 +126,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     width = ITEM_BYTES[PRECISIONS[plan.precision].dtype]
     mask = 1 if plan.fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
-    runs_again = {regions[name] for name in flowing}
+    runs_again = {regions[step.name] for step in steps if step.name in flowing}
     storages: dict[str, Value] = {}  # for each view the value that it is a view of
     pieces: set[str] = set()  # views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}

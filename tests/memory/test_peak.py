@@ -4,7 +4,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -44,6 +44,7 @@ from bertcalc.memory.simulator.timeline import AREAS, Change, alive
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
+from tests.adapters import Adapter
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
@@ -68,13 +69,6 @@ def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[
         if "encoder_hidden_states" in given:
             given["encoder_hidden_states"] = given["encoder_hidden_states"].to(getattr(torch, dtype))
     return real, given
-
-
-class Adapter(NamedTuple):
-    """A change of our model, and the configuration of peft that says the same."""
-
-    change: Any
-    config: Any
 
 
 def simulated(
@@ -154,7 +148,7 @@ def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None =
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
-    adapted = adapter_added(real, adapter) if adapter else real
+    adapted = adapter.added(real) if adapter else real
     AttentionInterface.register("tests", partial(core, plan))
     AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
     written_here = plan.attention == "fused" or plan.recompute == "selective"
@@ -173,13 +167,6 @@ def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None =
     ours = simulated(plan, case, call, adapter=adapter)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
-
-
-def adapter_added(real: Any, adapter: Adapter) -> Any:
-    """The real model in peft's wrapper."""
-    from peft import get_peft_model
-
-    return get_peft_model(real, adapter.config)
 
 
 @examples(8)
