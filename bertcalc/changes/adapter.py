@@ -12,7 +12,9 @@ from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
-_ADAPTED = N_("{module} has an adapter already: peft does not train it as a whole, too. Leave it out of target_modules.")
+_ADAPTED = N_(
+    "{module} has an adapter already: peft does not train it as a whole, too. Leave it out of target_modules."
+)
 _NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
 

@@ -29,6 +29,7 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
 }
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
 _UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
+_NO_TENSORS = N_("{module} is a {kind} without tensors, which peft cannot tune: leave it out of the target_modules.")
 
 
 @record
@@ -77,7 +78,9 @@ class IA3(PeftChange):
         def steps(step: Step) -> list[Step]:
             recording = Recording(step, spot.path)
             scaled = step.takes[0] if in_front else recording.base
-            recording.made("scaling", "multiply", (scaled,), scaled.shape, {"ia3_l.default": vector.parameters["default"]})
+            recording.made(
+                "scaling", "multiply", (scaled,), scaled.shape, {"ia3_l.default": vector.parameters["default"]}
+            )
             return recording.steps
 
         rewriting.wrap(spot, wrapper, "base_layer", steps, in_front=in_front)
@@ -104,6 +107,9 @@ class LNTuning(PeftChange):
         spots = matching(rewriting, targets)
         freeze(rewriting.root)
         for spot in spots:
+            if not spot.module.parameters:
+                values = {"module": spot.path, "kind": spot.module.kind}
+                raise InputError(Problem.of(_NO_TENSORS, "target_modules", spot.path, **values))
             trained = train_all(copied(spot.module))
             wrapper = Module("ln_tuning.LNTuningLayer", base_layer=spot.module)
             wrapper.children["ln_tuning_layers"] = Module("ModuleDict", default=trained)

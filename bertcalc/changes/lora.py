@@ -69,6 +69,10 @@ class Lora(PeftChange):
     def trains_as_it_runs(self) -> bool:  # type: ignore[override]  # computed here
         return not (self.use_dora and self.lora_dropout)  # with dropout, DoRA computes the base product once more
 
+    @property
+    def under_autocast(self) -> bool:  # type: ignore[override]  # computed here
+        return not self.use_dora
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return replace(self, r=symbols["lora_rank"])
 
@@ -123,7 +127,9 @@ class Lora(PeftChange):
                 scales = width
             case _:
                 raise InputError(Problem.of(_UNSUPPORTED, "target_modules", name, module=name, kind=base.kind))
-        magnitude = {"default": _with_tensors("lora.dora.DoraLinearLayer", {"weight": (scales,)})} if self.use_dora else {}
+        magnitude = (
+            {"default": _with_tensors("lora.dora.DoraLinearLayer", {"weight": (scales,)})} if self.use_dora else {}
+        )
         dropout = Dropout(self.lora_dropout) if self.lora_dropout else Module("Identity")
         return Module(
             f"lora.{base.kind if isinstance(base, (Embedding, Convolution)) else 'Linear'}",
@@ -154,7 +160,9 @@ class Lora(PeftChange):
             if self.use_dora:
                 table = x._replace(name=f"{step.name}.table", shape=(first[1], first[0]), ids=False)
                 recording.made("dora", "matmul", (table,), (first[1], second[0]))
-            x = recording.made("lora_embedding_A", "lookup", (x,), (*x.shape, first[0]), {"lora_embedding_A.default": first})
+            x = recording.made(
+                "lora_embedding_A", "lookup", (x,), (*x.shape, first[0]), {"lora_embedding_A.default": first}
+            )
             x = recording.made("lora_embedding_B", "matmul", (x,), shape, {"lora_embedding_B.default": second})
         x = recording.made("scaling", "scale", (x,), shape)
         if self.use_dora:

@@ -196,9 +196,7 @@ def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: s
 
 
 def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
-    tensors = tuple(
-        tensor._replace(name=_in_group(tensor.name, group, part), copies=length) for tensor in step.tensors
-    )
+    tensors = tuple(tensor._replace(name=_in_group(tensor.name, group, part), copies=length) for tensor in step.tensors)
     parts = tuple(_in_part(inner, group, part, length, base) for inner in step.parts)
     return _renamed(step, group.removeprefix(base), part)._replace(tensors=tensors, runs=length, parts=parts)
 

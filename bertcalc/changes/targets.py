@@ -22,9 +22,7 @@ HEADS: Mapping[str | None, tuple[str, ...]] = {
     "QUESTION_ANS": ("qa_outputs",),
 }
 ALL_LINEAR = "all-linear"
-_NO_DEFAULT = N_(
-    "peft has no default {field} for {family}: name the modules, for instance {example}."
-)
+_NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")
 
 

@@ -23,7 +23,9 @@ from bertcalc.text.problem import InputError, Problem
 Phase = Literal["forward", "training"]
 BY_LABELS = N_("With {field}, the FLOPs of training {architecture} depend on how many tokens have a label.")
 
-RUN_TWICE = N_("With use_dora, the FLOPs of training {architecture} are counted without lora_dropout only: set it to 0.")
+RUN_TWICE = N_(
+    "With use_dora, the FLOPs of training {architecture} are counted without lora_dropout only: set it to 0."
+)
 
 
 class Counting(NamedTuple):

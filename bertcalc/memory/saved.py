@@ -35,6 +35,11 @@ UNDER_AUTOCAST = N_(
 )
 
 
+CHANGED = N_(
+    "With an adapter, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
+)
+
+
 class Saved(NamedTuple):
     """A tensor saved for the backward pass, or all its copies in a repeated layer."""
 
@@ -95,6 +100,8 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model):
         raise InputError(problem)
+    if model.changes:
+        raise InputError(Problem.of(CHANGED, "changes", None, architecture=model.architecture))
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels

@@ -18,13 +18,15 @@ class Change:
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
     ``in_steps``: whether the steps of the model have it, so that FLOPs and memory can be read from them.
     ``trains_as_it_runs``: whether the forward pass of a training step has the same products as any other.
-    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
+    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it. ``under_autocast``: whether
+    its memory under AMP is simulated.
     """
 
     by_layer = False
     in_steps = True
     trains_as_it_runs = True
     in_16_bits = True
+    under_autocast = True
 
     def prepare(self, trace: "Trace") -> None:
         """Set options of the trace before the program runs."""

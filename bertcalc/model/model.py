@@ -22,7 +22,9 @@ _NOT_OF_FAMILY = (
     N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
     N_("architecture {name} is unknown: for {config} it must be one of {options}."),
 )
-_NOT_RUN = N_("bertcalc counts the parameters of {change}, but not its FLOPs and memory: its virtual tokens are not steps.")
+_NOT_RUN = N_(
+    "bertcalc counts the parameters of {change}, but not its FLOPs and memory: its virtual tokens are not steps."
+)
 _ONE = Sizes()
 
 

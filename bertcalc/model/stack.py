@@ -12,7 +12,6 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import InputError, Problem
 
-
 _NUMBERS = re.compile(r"(?<=\.)(\*|[0-9]+-[0-9]+)(?=\.|$)")  # the layers that a name stands for: all, or some
 
 

@@ -10,9 +10,10 @@ from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.plan import Recompute
 from tests.adapters import adapters
-from tests.compute.test_flops import arguments, numbered, recompute_in, sizes, trained
+from tests.compute.test_flops import sizes, trained
 from tests.examples import examples
-from tests.oracle import Case, possible
+from tests.memory.test_saved import recompute_in
+from tests.oracle import Case, arguments, numbered, possible
 
 
 @examples(30)

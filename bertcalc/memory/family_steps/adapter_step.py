@@ -5,6 +5,7 @@ order, because the lifetime of tensors depends on them. peft keeps adapters of 1
 """
 
 from collections.abc import Callable, Mapping
+from math import prod
 
 from bertcalc.memory.family_steps import dora_step
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
@@ -53,10 +54,11 @@ def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTe
 
 def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """ia3.Linear.forward."""
-    tape, scaled, base = run.tape, parts["scaling"], parts["base_layer"]
+    tape, base = run.tape, parts["base_layer"]
+    (scaled,) = (part for part in parts.values() if part.operation == "multiply")
     tape.memory.where = scaled.name
     vector = run.tensor(scaled, "default")
-    scaling = tape.scale(tape.view(vector, (max(vector.shape),)))
+    scaling = tape.scale(tape.view(vector, (prod(vector.shape),)))
     if base.takes[0].name == scaled.gives.name:  # in front
         item = x.item
         x = tape.to(x, vector.item)
@@ -68,9 +70,9 @@ def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     return tape.to(tape.multiply(result, scaling), item)
 
 
-# By a part that tells them apart.
+# By the first part that tells them apart.
 CALLS: Mapping[str, Callable[[Pass, Steps, SimulatedTensor], SimulatedTensor]] = {
     "lora_A.default": _lora,
     "lora_embedding_A": _lora_of_table,
-    "scaling": _ia3,
+    "base_layer": _ia3,
 }

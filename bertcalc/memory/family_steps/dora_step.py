@@ -35,9 +35,7 @@ def _beside(run: Pass, parts: Steps, x: SimulatedTensor, base_result: SimulatedT
         base_result = tape.linear(x, factor, None)
     elif bias := run.learned(base, "bias"):
         base_result = tape.subtract(base_result, bias)
-    result = tape.add(
-        tape.multiply(tape.shift(scale), base_result), tape.scale(tape.multiply(scale, lora_result))
-    )
+    result = tape.add(tape.multiply(tape.shift(scale), base_result), tape.scale(tape.multiply(scale, lora_result)))
     del lora_weight, weight, weight_norm, lora_result  # variables of the forward method
     return result
 
@@ -49,9 +47,7 @@ def _lora_weight(run: Pass, parts: Steps) -> SimulatedTensor:
     return run.tape.transpose(run.call(parts["lora_B.default"], run.call(parts["lora_A.default"], eye)), 0, 1)
 
 
-def _norm(
-    run: Pass, weight: SimulatedTensor, lora_weight: SimulatedTensor, *, is_transposed: bool
-) -> SimulatedTensor:
+def _norm(run: Pass, weight: SimulatedTensor, lora_weight: SimulatedTensor, *, is_transposed: bool) -> SimulatedTensor:
     """get_weight_norm: no gradient flows through it."""
     tape = run.tape
     weight = tape.transpose(weight.detached(), 0, 1) if is_transposed else weight.detached()

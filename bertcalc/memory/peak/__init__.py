@@ -30,7 +30,9 @@ SPARSE = N_("With {field}, the memory of {architecture} depends on how many toke
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
-IN_16_BITS = N_("With {change}, the memory of {architecture} in {precision} is not simulated: choose another precision.")
+IN_16_BITS = N_(
+    "With {change}, the memory of {architecture} in {precision} is not simulated: choose another precision."
+)
 MASTERS = N_("Beside an adapter, master weights are not simulated: choose another precision than {precision}.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
@@ -278,7 +280,9 @@ def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem
     for change in model.changes:
         if precision in ("mixed-16", "mixed-18"):
             return Problem.of(MASTERS, "precision", precision, **values)
-        if precision not in ("fp32", "float32") and not change.in_16_bits:
+        autocast = precision in ("amp-bf16", "amp-fp16")
+        possible = change.under_autocast if autocast else change.in_16_bits or precision in ("fp32", "float32")
+        if not possible:
             return Problem.of(IN_16_BITS, "precision", precision, **values, change=type(change).__name__)
     return None
 

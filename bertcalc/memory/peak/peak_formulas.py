@@ -43,11 +43,13 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, two_labels, unpadded
-from bertcalc.text.arguments import checked
 from bertcalc.text import N_
+from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem
 
-_NAMED_LAYERS = N_("A change of {architecture} names layers by number: models with other numbers of layers do not have it.")
+_NAMED_LAYERS = N_(
+    "A change of {architecture} names layers by number: models with other numbers of layers do not have it."
+)
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
 _PERIODS = sympy.Symbol("p", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period

@@ -569,7 +569,9 @@ class Tape:
     def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """A convolution over the last axis, whose length stays the same."""
         x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
-        return self.record((x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight))
+        return self.record(
+            (x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight)
+        )
 
     # Elementwise.
 
