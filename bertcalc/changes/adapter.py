@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
-from bertcalc.model.change import Change
+from bertcalc.model.change import ADAPTER, Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Place, Shape
 from bertcalc.model.trace import Step
@@ -13,7 +13,6 @@ from bertcalc.text import N_
 from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.problem import InputError, Problem
 
-ADAPTER = "adapter"  # the block and role of what an adapter adds
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")

@@ -95,6 +95,8 @@ class LNTuning(PeftChange):
     The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
     """
 
+    in_16_bits = False  # the copies are float32, and CUDA's kernel takes no 16-bit input beside them
+
     target_modules: Names | None = None
     task_type: TaskType | None = None
     modules_to_save: Collection[str] | None = None

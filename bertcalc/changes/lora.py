@@ -66,6 +66,14 @@ class Lora(PeftChange):
     def by_layer(self) -> bool:  # type: ignore[override]  # computed here
         return super().by_layer or self.layers_to_transform is not None or named_by_layer(tuple(self.rank_pattern))
 
+    @property
+    def trains_as_it_runs(self) -> bool:  # type: ignore[override]  # computed here
+        return not (self.use_dora and self.lora_dropout)  # with dropout, DoRA computes the base product once more
+
+    @property
+    def under_autocast(self) -> bool:  # type: ignore[override]  # computed here
+        return not self.use_dora
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return replace(self, r=symbols["lora_rank"])
 
@@ -95,7 +103,9 @@ class Lora(PeftChange):
     def _add(self, rewriting: Rewriting, spot: Spot) -> None:
         name, base = rewriting.full_names(spot)[0], spot.module
         if self.bias == "lora_only":
-            base.frozen -= {"bias"}
+            owner = base.tied.get("bias", "").rpartition(".")[0]
+            biased = rewriting.root.get_submodule(owner) if owner else base
+            biased.frozen -= {"bias"}
         wrapper = set_places(self._wrapper(base, self.rank(name), name), place_in(base.place))
         wrapper.children = {"base_layer": base, **wrapper.children}
         rewriting.wrap(spot, wrapper, "base_layer", lambda step: self._steps(wrapper, step, spot.path))
@@ -134,26 +144,33 @@ class Lora(PeftChange):
     def _steps(self, wrapper: Module, step: Step, path: str) -> list[Step]:
         """The steps after that of the module itself: result + lora_B(lora_A(dropout(x))) * scaling."""
         recording = Recording(step, path)
-        x, (wide, narrow) = step.takes[0], (wrapper.children["lora_B"], wrapper.children["lora_A"])
-        if narrow.children:
+        x, children, shape = step.takes[0], wrapper.children, step.gives.shape
+        if children["lora_A"].children:
+            narrow, wide = (children[name].children["default"] for name in ("lora_A", "lora_B"))
+            r = narrow.parameters["weight"][0]
+            if self.use_dora and step.operation == "linear":  # the product of the matrices, for the unit matrix
+                unit = x._replace(name=f"{step.name}.unit", shape=(x.shape[-1], x.shape[-1]))
+                product = recording.made("dora_A", "matmul", (unit,), (x.shape[-1], r))
+                recording.made("dora_B", "matmul", (product,), (x.shape[-1], shape[-1]))
             if self.lora_dropout:
-                x = recording.call(
-                    "lora_dropout.default", wrapper.children["lora_dropout"].children["default"], x, x.shape
-                )
-            r = narrow.children["default"].parameters["weight"][0]
-            shape = step.gives.shape
+                x = recording.call("lora_dropout.default", children["lora_dropout"].children["default"], x, x.shape)
             inner = (*shape[:-1], r) if step.operation == "linear" else (shape[0], r, *shape[2:])
-            x = recording.call("lora_A.default", narrow.children["default"], x, inner)
-            x = recording.call("lora_B.default", wide.children["default"], x, shape)
+            x = recording.call("lora_A.default", narrow, x, inner)
+            x = recording.call("lora_B.default", wide, x, shape)
         else:
-            first, second = (wrapper.children[f"lora_embedding_{part}"].parameters["default"] for part in "AB")
+            first, second = (children[f"lora_embedding_{part}"].parameters["default"] for part in "AB")
+            if self.use_dora:
+                table = x._replace(name=f"{step.name}.table", shape=(first[1], first[0]), ids=False)
+                recording.made("dora", "matmul", (table,), (first[1], second[0]))
             x = recording.made(
                 "lora_embedding_A", "lookup", (x,), (*x.shape, first[0]), {"lora_embedding_A.default": first}
             )
-            tensors = {"lora_embedding_B.default": second}
-            x = recording.made("lora_embedding_B", "matmul", (x,), step.gives.shape, tensors)
-        x = recording.made("scaling", "scale", (x,), step.gives.shape)
-        recording.made("add_adapter", "add", (recording.base, x), step.gives.shape)
+            x = recording.made("lora_embedding_B", "matmul", (x,), shape, {"lora_embedding_B.default": second})
+        x = recording.made("scaling", "scale", (x,), shape)
+        if self.use_dora:
+            name, module = "lora_magnitude_vector.default", children["lora_magnitude_vector"].children["default"]
+            x = recording.made(name, "multiply", (x,), shape, {f"{name}.weight": module.parameters["weight"]})
+        recording.made("add_adapter", "add", (recording.base, x), shape)
         return recording.steps
 
 

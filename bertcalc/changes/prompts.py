@@ -5,9 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bertcalc.changes.adapter import ADAPTER, PeftChange, freeze, set_places
+from bertcalc.changes.adapter import PeftChange, freeze, set_places
 from bertcalc.changes.rewriting import Rewriting
 from bertcalc.changes.targets import TaskType
+from bertcalc.model.change import ADAPTER
 from bertcalc.model.modules import Embedding, Linear, Module, Place, Shape
 from bertcalc.text import N_
 from bertcalc.text.arguments import record
@@ -21,6 +22,8 @@ _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give
 @dataclass(frozen=True)
 class Prompts(PeftChange):
     """What the three have in common: an encoder of virtual tokens beside the frozen model."""
+
+    in_steps = False
 
     num_virtual_tokens: int = 20
     task_type: TaskType | None = None

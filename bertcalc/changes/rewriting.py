@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterator
 from copy import copy
-from itertools import groupby, product
+from itertools import chain, groupby, product
 from typing import NamedTuple
 
 from bertcalc.model.model import Model
@@ -60,21 +60,26 @@ class Rewriting:
         self._rename(before, f"{before}.{within}")
         if self.steps is None:
             return
-        steps = self.steps[:]
-        self.steps.clear()
-        for step in steps:
-            if step.name in (bare, f"{bare}_again") or step.name.startswith(f"{bare}."):
-                inner = f"{bare}.{within}{step.name.removeprefix(bare)}"
-                more = insert(step) if insert and step.module else []
-                if in_front:
-                    self.steps += [*more, step._replace(name=inner, takes=(more[-1].gives, *step.takes[1:]))]
-                elif more:
-                    self.steps.append(step._replace(name=inner, gives=step.gives._replace(name=inner)))
-                    self.steps += [*more[:-1], more[-1]._replace(gives=step.gives)]
-                else:
-                    self.steps.append(step._replace(name=inner))
-            else:
-                self.steps.append(step)
+        for index, step in enumerate(self.steps):
+            parts = step.parts or (step,)
+            if any(_is_in(part, bare) for part in parts):
+                more = [self._wrapped(part, bare, within, insert, in_front=in_front) for part in parts]
+                self.steps[index] = step._replace(parts=tuple(chain(*more)))
+
+    def _wrapped(
+        self, step: Step, bare: str, within: str, insert: Callable[[Step], Steps] | None, *, in_front: bool
+    ) -> Steps:
+        """A step of the module in its wrapper, with the steps that the wrapper adds; any other step as it is."""
+        if not _is_in(step, bare):
+            return [step]
+        name = f"{bare}.{within}{step.name.removeprefix(bare)}"
+        more = insert(step) if insert and step.module else []
+        if not more:
+            return [step._replace(name=name)]
+        if in_front:
+            return [*more, step._replace(name=name, takes=(more[-1].gives, *step.takes[1:]))]
+        inner = step._replace(name=name, gives=step.gives._replace(name=name), output="")
+        return [inner, *more[:-1], more[-1]._replace(name=step.name, gives=step.gives, output=step.output)]
 
     def change_tensors(self, change: Callable[[Tensor], Tensor | None]) -> None:
         """Change the tensors that the steps use; None leaves one out."""
@@ -93,9 +98,8 @@ class Rewriting:
             if module.tied:
                 module.tied = {last: renamed(owner) for last, owner in module.tied.items()}
         for index, step in enumerate(self.steps or ()):
-            tensors = tuple(tensor._replace(name=renamed(tensor.name)) for tensor in step.tensors)
             assert self.steps
-            self.steps[index] = step._replace(tensors=tensors)
+            self.steps[index] = _with_tensors(step, renamed)
 
     def split_layers(self, mark: Callable[[str], Hashable]) -> None:
         """Split groups of equal layers where a change treats them differently; ``mark`` tells how it treats a module.
@@ -173,6 +177,16 @@ def copied(module: Module) -> Module:
     return twin
 
 
+def _is_in(step: Step, module: str) -> bool:
+    """Whether a step is one of a module's, by its name without the body's prefix."""
+    return step.name in (module, f"{module}_again") or step.name.startswith(f"{module}.")
+
+
+def _with_tensors(step: Step, renamed: Callable[[str], str]) -> Step:
+    tensors = tuple(tensor._replace(name=renamed(tensor.name)) for tensor in step.tensors)
+    return step._replace(tensors=tensors, parts=tuple(_with_tensors(part, renamed) for part in step.parts))
+
+
 def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: str) -> Steps:
     """The steps with those of a group of layers once for each of its parts; ``base`` is the prefix of the body."""
     bare = group.removeprefix(base)
@@ -190,7 +204,8 @@ def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: s
 
 def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
     tensors = tuple(tensor._replace(name=_in_group(tensor.name, group, part), copies=length) for tensor in step.tensors)
-    return _renamed(step, group.removeprefix(base), part)._replace(tensors=tensors, runs=length)
+    parts = tuple(_in_part(inner, group, part, length, base) for inner in step.parts)
+    return _renamed(step, group.removeprefix(base), part)._replace(tensors=tensors, runs=length, parts=parts)
 
 
 def _renamed(step: Step, group: str, part: str) -> Step:
@@ -198,7 +213,8 @@ def _renamed(step: Step, group: str, part: str) -> Step:
     values = [value._replace(name=_in_group(value.name, group, part)) for value in (step.gives, *step.takes)]
     frame = step.variable and (_in_group(step.variable[0], group, part), step.variable[1])
     name = _in_group(step.name, group, part)
-    return step._replace(name=name, gives=values[0], takes=tuple(values[1:]), variable=frame)
+    parts = tuple(_renamed(inner, group, part) for inner in step.parts)
+    return step._replace(name=name, gives=values[0], takes=tuple(values[1:]), variable=frame, parts=parts)
 
 
 def _in_group(name: str, group: str, part: str) -> str:

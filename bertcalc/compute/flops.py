@@ -23,6 +23,10 @@ from bertcalc.text.problem import InputError, Problem
 Phase = Literal["forward", "training"]
 BY_LABELS = N_("With {field}, the FLOPs of training {architecture} depend on how many tokens have a label.")
 
+RUN_TWICE = N_(
+    "With use_dora, the FLOPs of training {architecture} are counted without lora_dropout only: set it to 0."
+)
+
 
 class Counting(NamedTuple):
     """The cost of each operation: ``products`` per multiply-add, ``elements`` per element of its output."""
@@ -160,13 +164,14 @@ def training_flops(
     if problem := unknown_training(model):
         raise InputError(problem)
     steps = _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
-    if freezing == NOTHING_FROZEN and recompute == "none":
+    if freezing == NOTHING_FROZEN and recompute == "none" and not model.changes:
         return total(steps, phase="training")
     steps, trained, flowing = gradients(steps, freezing, first=True)
     again = _recomputed(steps, recompute, flowing)
 
     def times(step: Step) -> int:
-        backward = ("weight" in trained[step.name]) + sum(value.name in flowing for value in step.takes)
+        learned = not trained[step.name].isdisjoint(("weight", "default"))
+        backward = learned + sum(value.name in flowing for value in step.takes)
         return 1 + backward + (step.name in again)
 
     return sum(times(step) * cost(step) for step in steps)
@@ -175,6 +180,8 @@ def training_flops(
 @checked
 def unknown_training(model: Model) -> Problem | None:
     """The problem if a model cannot be trained, or if its FLOPs depend on the labels; otherwise None."""
+    if not all(change.trains_as_it_runs for change in model.changes):
+        return Problem.of(RUN_TWICE, "lora_dropout", None, architecture=model.cls.name)
     if not model.cls.leaves_out_tokens(model.config):
         return cannot_run(model, training=True)
     field, name = model.cls.by_labels, model.cls.name
@@ -300,7 +307,7 @@ def _keeps_what_it_makes(step: Step) -> bool:
     """Whether the backward pass of a step needs anything other than its inputs."""
     if isinstance(step.module, Dropout):
         return step.module.p > 0
-    return step.operation in ("norm", "softmax", "activation")
+    return step.operation in ("norm", "softmax", "activation", "multiply")
 
 
 def _with_parents(name: str) -> list[str]:

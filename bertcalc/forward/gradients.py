@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from bertcalc.config import all_or_none
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.modules import Tensor
+from bertcalc.model.modules import Tensor, split_layer
 from bertcalc.model.stack import Layers, in_layers, numbered, stack
 from bertcalc.model.steps import Step
 from bertcalc.text.arguments import checked
@@ -28,7 +28,8 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
 
     If nothing in front of that layer is trained, it is the only one whose input gets no gradient.
     """
-    apart, numbers, length = _apart(steps, {freezing.layers, freezing.layers + int(first)})
+    cuts = {freezing.layers, freezing.layers + 1} if first else {freezing.layers}
+    apart, numbers, length = _apart(steps, cuts, first=first)
     if freezing.layers and all_or_none(freezing.layers == length):  # all layers are frozen: no need to tell them apart
         numbers = {}
     trains_all = freezing == NOTHING_FROZEN
@@ -37,34 +38,36 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
         step.name: {
             last
             for last, tensor in _learned(step, owned).items()
-            if trains_all or not freezing.is_frozen(tensor, _number(tensor, numbers))
+            if not tensor.frozen and (trains_all or not freezing.is_frozen(tensor, _number(tensor, numbers)))
         }
         for step in apart
     }
     return Gradients(apart, trained, _flowing(apart, trained))
 
 
-def _apart(steps: Sequence[Step], cuts: Iterable[int]) -> tuple[list[Step], dict[str, int], int]:
+def _apart(steps: Sequence[Step], cuts: Iterable[int], *, first: bool) -> tuple[list[Step], dict[str, int], int]:
     """The steps with groups of layers split in front of the layers ``cuts`` and named like slices.
 
     Also return the number of the first layer for each of these names, and the number of layers. A group that is not
-    split keeps its name.
+    split keeps its name. Of layers that a change treats alike, ``first`` splits off the first: it may be the first one
+    with something trained.
     """
     before, groups, after = layers = stack(steps)
     apart = list(before)
     numbers: dict[str, int] = {}
     inside = groups[0].entry
     for group in groups:
-        bounds = _bounds(group, layers.length, cuts)
-        for first, end in pairwise(bounds):
+        own = split_layer(group.steps[0].name)[0].rpartition(".")[2]
+        bounds = _bounds(group, layers.length, {*cuts, group.start + 1} if first and "-" in own else cuts)
+        for start, end in pairwise(bounds):
             whole = len(bounds) == 2
-            name = "*" if whole else f"{first or ''}:{'' if end is bounds[-1] and group is groups[-1] else end}"
-            if not whole or first:
-                numbers[name] = first
-            kinds = range(first, end) if isinstance(end, int) else None
+            name = own if whole else f"{start or ''}:{'' if end is bounds[-1] and group is groups[-1] else end}"
+            if not whole or start:
+                numbers[name] = start
+            kinds = range(start, end) if isinstance(end, int) else None
             for step in group.steps:
                 named = numbered(in_layers(step, kinds), name, {group.entry: inside})
-                apart.append(named if whole else named._replace(name=named.gives.name, runs=end - first))
+                apart.append(named if whole else named._replace(name=named.gives.name, runs=end - start))
             inside = apart[-1].gives.name
     apart += [numbered(step, name, {groups[-1].last: inside}) for step in after]
     return apart, numbers, layers.length
@@ -87,7 +90,7 @@ def _flowing(steps: Sequence[Step], trained: Mapping[str, set[str]]) -> set[str]
         if step.operation == "angles":  # computed without gradients
             continue
         if trained[step.name] or any(value.name in flowing for value in step.takes):
-            flowing.add(step.name)
+            flowing |= {step.name, step.gives.name}  # they differ if an adapter is in front of a module
     return flowing
 
 

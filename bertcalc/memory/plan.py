@@ -18,6 +18,8 @@ class Plan(NamedTuple):
 
     ``keep_outputs``: the loop holds all outputs, not only the loss, in a variable until the next forward pass has
     returned. ``accumulate``: gradients of earlier batches exist already, and the step adds to them.
+    ``input_require_grads``: the output of the word embeddings gets a gradient even if they are frozen, as after
+    transformers' ``enable_input_require_grads()``, which its gradient checkpointing calls.
     """
 
     precision: Precision = "fp32"
@@ -28,6 +30,7 @@ class Plan(NamedTuple):
     freezing: Freezing = Freezing()
     keep_outputs: bool = False
     accumulate: bool = False
+    input_require_grads: bool = False
 
 
 @record

@@ -35,6 +35,11 @@ UNDER_AUTOCAST = N_(
 )
 
 
+CHANGED = N_(
+    "With an adapter, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
+)
+
+
 class Saved(NamedTuple):
     """A tensor saved for the backward pass, or all its copies in a repeated layer."""
 
@@ -95,6 +100,8 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model):
         raise InputError(problem)
+    if model.changes:
+        raise InputError(Problem.of(CHANGED, "changes", None, architecture=model.architecture))
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels
@@ -126,7 +133,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     width = ITEM_BYTES[PRECISIONS[plan.precision].dtype]
     mask = 1 if plan.fused_dropout else width
     regions = {step.name: recomputed_in(step, recompute) for step in steps}
-    runs_again = {regions[name] for name in flowing}
+    runs_again = {regions[step.name] for step in steps if step.name in flowing}
     storages: dict[str, Value] = {}  # for each view the value that it is a view of
     pieces: set[str] = set()  # views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}

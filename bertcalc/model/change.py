@@ -13,17 +13,27 @@ if TYPE_CHECKING:
 Twin = Callable[["Change"], "tuple[Module, list[Step] | None]"]
 
 
+ADAPTER = "adapter"  # the block and role of what an adapter adds
+
+
 class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
     ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
-    ``dropped``: the numbers of the layers that it drops.
+    ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
+    FLOPs and memory can be read from them. ``trains_as_it_runs``: whether the forward pass of a training step has the
+    same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
+    ``under_autocast``: whether its memory under AMP is simulated.
     """
 
     by_layer = False
     resizes = False
     dropped: Collection[int] = ()
+    in_steps = True
+    trains_as_it_runs = True
+    in_16_bits = True
+    under_autocast = True
 
     def configured(self, model: "Model", config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.

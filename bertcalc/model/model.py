@@ -24,6 +24,9 @@ _NOT_OF_FAMILY = (
     N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
     N_("architecture {name} is unknown: for {config} it must be one of {options}."),
 )
+_NOT_RUN = N_(
+    "bertcalc counts the parameters of {change}, but not its FLOPs and memory: its virtual tokens are not steps."
+)
 _ONE = Sizes()
 
 
@@ -215,9 +218,16 @@ class Model(Module):
     @checked
     def run(self, sizes: Sizes) -> list[Step]:
         """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
+        return [part for step in self.calls(sizes) for part in step.parts or (step,)]
+
+    def calls(self, sizes: Sizes) -> list[Step]:
+        """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
+        if change := next((change for change in self.changes if not change.in_steps), None):
+            raise InputError(Problem("changes", None, _NOT_RUN, {"change": type(change).__name__}))
+        root = Module(self.kind)
         steps: list[Step] = []
-        self._run(Module(self.kind), sizes, steps)
-        return steps
+        self._run(root, sizes, steps)
+        return _frozen(root, steps) if self.changes else steps
 
     def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
         config = self.final_config
@@ -261,6 +271,17 @@ def _check_order(changes: Sequence[Change]) -> None:
         if change.resizes and not before.resizes:
             values = {"change": type(change).__name__, "adapter": type(before).__name__}
             raise InputError(Problem.of(_LATE, "changes", None, **values))
+
+
+def _frozen(root: Module, steps: list[Step]) -> list[Step]:
+    """The steps, with the tensors that a change froze marked as the tree below ``root`` has them."""
+    names = {tensor.name for tensor in root.tensors() if tensor.frozen}
+
+    def marked(step: Step) -> Step:
+        tensors = tuple(tensor._replace(frozen=tensor.name in names) for tensor in step.tensors)
+        return step._replace(tensors=tensors, parts=tuple(map(marked, step.parts)))
+
+    return list(map(marked, steps))
 
 
 def config_of_class(config: Config, architecture: str) -> Config:

@@ -1,5 +1,6 @@
 """The steps of a forward pass, grouped: those before the layers, those of each kind of layer, and those after."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
@@ -10,6 +11,8 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import InputError, Problem
+
+_NUMBERS = re.compile(r"(?<=\.)(\*|[0-9]+-[0-9]+)(?=\.|$)")  # the layers that a name stands for: all, or some
 
 
 class NoLayerError(InputError, IndexError):
@@ -97,12 +100,21 @@ def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
         step = in_layers(step, [layer])
 
     def number(name: str) -> str:
-        return names.get(name) or fill(name.replace("*", "{layer}"), layer=layer)
+        return names.get(name) or in_layer(name, layer)
 
-    tensor_number = "0" if step.shared else str(layer)
+    tensor_number = "0" if step.shared else layer
 
     return step._replace(
         takes=tuple(value._replace(name=number(value.name)) for value in step.takes),
         gives=step.gives._replace(name=number(step.gives.name)),
-        tensors=tuple(tensor._replace(name=tensor.name.replace("*", tensor_number)) for tensor in step.tensors),
+        tensors=tuple(tensor._replace(name=in_layer(tensor.name, tensor_number)) for tensor in step.tensors),
     )
+
+
+def in_layer(name: str, layer: int | str) -> str:
+    """The name with the number of a layer instead of a group of layers.
+
+    >>> in_layer("encoder.layer.0-5.output.dense", 3)
+    'encoder.layer.3.output.dense'
+    """
+    return fill(_NUMBERS.sub("{layer}", name), layer=layer)

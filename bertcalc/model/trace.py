@@ -100,6 +100,7 @@ class Step(NamedTuple):
     n modulo their number. ``wide``: computed in float32 whatever the model's dtype. ``again``: a further call of a
     module, which adds no parameters. ``asides``: operations of the body's forward method in front of it that are not
     steps (see ``Trace.aside``). ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
+    ``parts``: what runs instead since a change of the model, such as an adapter; ``Model.run`` gives these steps.
     """
 
     name: str
@@ -119,6 +120,7 @@ class Step(NamedTuple):
     again: bool = False
     asides: tuple[str, ...] = ()
     by_heads: bool = False
+    parts: "tuple[Step, ...]" = ()
 
     @property
     def key(self) -> str:

@@ -44,6 +44,7 @@ from bertcalc.memory.simulator.timeline import AREAS, Change, alive
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
+from tests.adapters import Adapter
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
@@ -70,10 +71,13 @@ def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[
     return real, given
 
 
-def simulated(how: Plan | Inference, case: Case, call: Call, *, padded: bool = False) -> list[Change]:
+def simulated(
+    how: Plan | Inference, case: Case, call: Call, *, padded: bool = False, adapter: Adapter | None = None
+) -> list[Change]:
     """What comes and goes by our simulation."""
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
-    return changes_in(case.ours(), how, sizes._replace(padded=padded))
+    model = case.ours().changed(changes=(adapter.change,) if adapter else ())
+    return changes_in(model, how, sizes._replace(padded=padded))
 
 
 @examples(12)
@@ -124,7 +128,7 @@ WITH_DISTANCES = DebertaConfig(
 )
 
 
-def check_training(case: Case, call: Call, plan: Plan) -> None:
+def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None = None) -> None:
     """A step of the simulation holds what a step of the real model holds, from each top to the next."""
     call = call._replace(labels=bool(class_of(case.architecture).targets))
     plan = plan._replace(
@@ -144,6 +148,7 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
+    adapted = adapter.added(real) if adapter else real
     AttentionInterface.register("tests", partial(core, plan))
     AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
     written_here = plan.attention == "fused" or plan.recompute == "selective"
@@ -151,13 +156,15 @@ def check_training(case: Case, call: Call, plan: Plan) -> None:
     if plan.recompute == "full":
         real.activation_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
         real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
-    if len(frozen) == len(list(real.parameters())):
+    if plan.input_require_grads:
+        real.enable_input_require_grads()
+    if not any(parameter.requires_grad for parameter in real.parameters()):
         with pytest.raises(ValueError, match="there is nothing to train"):
-            simulated(plan, case, call)
+            simulated(plan, case, call, adapter=adapter)
         return
     with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
-        moments = training_moments(real, given, plan)
-    ours = simulated(plan, case, call)
+        moments = training_moments(adapted, given, plan)
+    ours = simulated(plan, case, call, adapter=adapter)
     assert our_peak(ours).live == peak(moments).live
     assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
 

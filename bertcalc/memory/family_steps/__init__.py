@@ -5,6 +5,7 @@ To add overrides for a family, add a module here and an entry in ``OVERRIDES``, 
 """
 
 from bertcalc.memory.family_steps import (
+    adapter_step,
     deberta_step,
     deberta_v2_step,
     gpt2_step,
@@ -33,4 +34,5 @@ OVERRIDES: dict[str, Overrides] = {
 @checked
 def overrides_of(model: Model) -> Overrides:
     """The overrides for a model's forward methods."""
-    return OVERRIDES[version_of(model.config).simulation or model.family.simulation]
+    overrides = OVERRIDES[version_of(model.config).simulation or model.family.simulation]
+    return overrides._replace(adapters=adapter_step.CALLS) if model.changes else overrides

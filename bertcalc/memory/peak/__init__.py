@@ -31,6 +31,10 @@ DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
 CHANGED = N_("The memory of {architecture} with {change} is not simulated yet.")
+IN_16_BITS = N_(
+    "With {change}, the memory of {architecture} in {precision} is not simulated: choose another precision."
+)
+MASTERS = N_("Beside an adapter, master weights are not simulated: choose another precision than {precision}.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -224,9 +228,11 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Change
     """
     _check(model, sizes, training=isinstance(how, Plan))
     if isinstance(how, Plan):
-        if problem := _unknown_under_autocast(model, how):
+        if problem := _unknown_under_autocast(model, how) or _unknown_with_changes(model, how.precision):
             raise NotSimulatedError(problem)
         check_recompute(model, how.recompute)
+    elif problem := _unknown_with_changes(model, how.dtype):
+        raise NotSimulatedError(problem)
     from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
     from bertcalc.memory.simulator.simulated_step import simulate
 
@@ -271,6 +277,19 @@ def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     if not relative:
         return None
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
+
+
+def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem | None:
+    """The problem if the memory of a changed model is not simulated in a precision; otherwise None."""
+    values: dict[str, Any] = {"architecture": model.cls.name, "precision": precision}
+    for change in model.changes:
+        if precision in ("mixed-16", "mixed-18"):
+            return Problem.of(MASTERS, "precision", precision, **values)
+        autocast = precision in ("amp-bf16", "amp-fp16")
+        possible = change.under_autocast if autocast else change.in_16_bits or precision in ("fp32", "float32")
+        if not possible:
+            return Problem.of(IN_16_BITS, "precision", precision, **values, change=type(change).__name__)
+    return None
 
 
 @checked

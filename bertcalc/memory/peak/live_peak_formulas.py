@@ -180,7 +180,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[F
 
 def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
     """Few layers are simulated one by one; of more than these the formulas have a letter for their number."""
-    layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
+    layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)
     size = live_size("num_hidden_layers", layers)
     yield FigureBound(size, least) if layers >= least + period else staying(size)

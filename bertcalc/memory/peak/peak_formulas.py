@@ -43,9 +43,13 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, two_labels, unpadded
+from bertcalc.text import N_
 from bertcalc.text.arguments import checked
-from bertcalc.text.problem import InputError
+from bertcalc.text.problem import InputError, Problem
 
+_NAMED_LAYERS = N_(
+    "A change of {architecture} names layers by number: models with other numbers of layers do not have it."
+)
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
 _PERIODS = sympy.Symbol("p", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period
@@ -157,7 +161,8 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
     # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
     length, window, whole = sizes[_NAMES.index("sequence_length")], model.config.window, model.config.whole
     period = model.config.layer_period
-    structure = _fewest(sizes[_NAMES.index("num_hidden_layers")] - frozen_layers(how), period)
+    layers = sizes[_NAMES.index("num_hidden_layers")]
+    structure = layers if _by_layer(model) else _fewest(layers - frozen_layers(how), period)
     hidden, heads = sizes[_NAMES.index("hidden_size")], sizes[_NAMES.index("num_attention_heads")]
     shared = getattr(model.config, _SHARED, None)
     for is_so in (
@@ -229,7 +234,7 @@ def peak_expression(
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
     """The numbers of layers from the model's to the first whose formulas have a letter for it, by whole periods."""
-    layers, period = model.config.num_hidden_layers, period_of(model.config, how, sequence_length)
+    layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
 
@@ -270,6 +275,8 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     Raises InputError if these models cannot run.
     """
     check_runs(model, how)
+    if _by_layer(model):
+        raise InputError(Problem.of(_NAMED_LAYERS, "changes", None, architecture=model.architecture))
     size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
     shared = getattr(model.config, _SHARED, None)
 
@@ -391,8 +398,9 @@ def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = No
     momentum = how._replace(optimizer="momentum", precision=precision)
     changes = _changes(*_symbolic(like or model, momentum, 1, 1)[:4])
     learned = {_numbered(change.where) for change in changes if change.area == "optimizer states"}
-    tensors = [tensor for tensor in model.tensors() if _numbered(tensor.name) in learned]
-    starts = [model.first_layer(tensor.name) for tensor in tensors]
+    folded = not _by_layer(model)
+    tensors = [tensor for tensor in model.tensors(folded=folded) if _numbered(tensor.name) in learned]
+    starts = [model.first_layer(tensor.name) if folded else layer_number(tensor.name) for tensor in tensors]
     trained = optimizers.sizes(map(how.freezing.trained, tensors, starts))
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
 
@@ -410,6 +418,10 @@ def frozen_layers(how: Plan | Inference) -> int:
     return how.freezing.layers if isinstance(how, Plan) else 0
 
 
+def _by_layer(model: Model) -> bool:
+    return any(change.by_layer for change in model.changes)
+
+
 def _fewest(layers: Any, period: int) -> Any:
     """The smallest number of layers, or a column of them, in a model of the same structure with a period to leave out.
 
@@ -419,8 +431,11 @@ def _fewest(layers: Any, period: int) -> Any:
     return layers - surplus // period * period * (surplus > 0)
 
 
-def period_of(config: Config, how: Plan | Inference, sequence_length: int) -> int:
-    """The number of layers after which the memory of a layer repeats."""
+def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
+    """The number of layers after which the memory of a layer repeats; all of them if a change names some of them."""
+    config = model.config
+    if _by_layer(model):
+        return config.num_hidden_layers
     # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
     differ = frozen_layers(how) or (how.attention == "fused" and config.masks_window(sequence_length))
     return config.layer_period if differ else 1
@@ -475,7 +490,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
     frozen = frozen_layers(how)
-    period = period_of(config, how, sequence_length)
+    period = period_of(model, how, sequence_length)
     folds = []
     layers = 0
     for count, letter in ((frozen, frozen), (config.num_hidden_layers - frozen, _LAYERS - frozen)):
@@ -663,6 +678,8 @@ def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
 def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     """The formulas of the number of parameters and of trained parameters, by their symbols N and N_t."""
     model, how, _batch, _length, folds = symbolic
+    if model.changes:  # adapters have no letters here
+        return {}
     frozen = frozen_layers(how)
     trained_layers = (
         model.config.num_hidden_layers - frozen + sum(fold.layers for fold in folds if fold.layer >= frozen)

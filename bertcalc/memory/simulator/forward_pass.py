@@ -11,9 +11,10 @@ from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
+from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Linear, Norm, Shape, split_layer
+from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
 from bertcalc.model.steps import Step
 from bertcalc.model.trace import Sizes
 
@@ -31,7 +32,8 @@ class Overrides(NamedTuple):
     ``steps`` run a step, by its role. ``modules`` run a whole module whose steps share variables, by the role of one of
     these steps. ``ids`` return the ids that a table looks up, by its role. ``asides`` run operations that are not steps
     (see ``Trace.aside``), by name. ``losses`` compute the losses that a class returns, by its task. ``handed`` names
-    the variables that every layer gets as an argument, so that a checkpoint holds them.
+    the variables that every layer gets as an argument, so that a checkpoint holds them. ``adapters`` call a module with
+    an adapter, by the name of one of its parts.
     """
 
     steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
@@ -40,6 +42,7 @@ class Overrides(NamedTuple):
     asides: Mapping[str, Callable[["Pass", Step], None]] = _NONE
     losses: Mapping[Task, Callable[["Pass", list[SimulatedTensor]], list[SimulatedTensor]]] = _NONE
     handed: tuple[str, ...] = ()
+    adapters: Mapping[str, Callable[["Pass", Steps, SimulatedTensor], SimulatedTensor]] = _NONE
 
 
 class Pass:
@@ -55,7 +58,7 @@ class Pass:
         self.memory = Memory()
         autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
         self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
-        steps = model.run(sizes._replace(cached=self._caches()))
+        steps = list(map(_called, model.calls(sizes._replace(cached=self._caches()))))
         if plan.attention == "fused":
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
@@ -97,10 +100,11 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-        for name, shape, *_rest in self.model.tensors(folded=False):
+        for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
+            item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
             self.memory.where = name
-            self.parameters[name] = tape.leaf(name, shape, 2 if xielu else self.width, trained=name not in frozen)
+            self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
                 self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
         self.memory.where = "batch"
@@ -230,6 +234,8 @@ class Pass:
         """Run a step, and assign its result to a variable."""
         override = self.overrides.steps.get(step.place.role)
         result = override(self, step) if override else self.usual(step)
+        if step.place.role == "word" and self.plan.input_require_grads and result:
+            self.tape.require_gradient(result, step.name)
         if result is not None:
             self.values[step.gives.name] = result
         if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
@@ -249,9 +255,9 @@ class Pass:
             case "input", _:
                 return self.batch.get(step.name)
             case "table", _:
-                return self._tensor(step, "weight")
+                return self.tensor(step, "weight")
             case "lookup", role:
-                return tape.index(self._tensor(step, "weight"), [self._looked_up(step, role)])
+                return self.call(step, self._looked_up(step, role))
             case "linear" | "norm" | "dropout" | "activation", _:
                 return self.call(step, *taken)
             case "softmax", _:
@@ -319,32 +325,41 @@ class Pass:
     def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
         tape, module = self.tape, step.module
         self.memory.where = step.name
+        if step.parts:
+            return self._adapted(step, x)
         match module:
+            case Embedding():
+                return tape.index(self.tensor(step, "weight"), [x])
             case Norm(centers=False):
-                return layers.rms_norm(tape, x, self._tensor(step, "weight"))
+                return layers.rms_norm(tape, x, self.tensor(step, "weight"))
             case Norm(written_out=True):
-                return layers.layer_norm(tape, x, self._tensor(step, "weight"), self._tensor(step, "bias"))
+                return layers.layer_norm(tape, x, self.tensor(step, "weight"), self.tensor(step, "bias"))
             case Norm():
-                return tape.layer_norm(x, self._tensor(step, "weight"), self._learned(step, "bias"))
+                return tape.layer_norm(x, self.tensor(step, "weight"), self.learned(step, "bias"))
             case Dropout():
                 return tape.dropout(x, module.p if self.training else 0, fused=self.plan.fused_dropout)
             case Activation():
                 learned = [self.parameters[tensor.name] for tensor in step.tensors]
                 return simulate_activation(tape, module, x, learned)
-        weight, bias = self._tensor(step, "weight"), self._learned(step, "bias")
+        weight, bias = self.tensor(step, "weight"), self.learned(step, "bias")
         if isinstance(module, Convolution):
-            assert bias
             return tape.convolution(x, weight, bias)
         if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
             return tape.add(tape.linear(x, weight, None), bias)
         return tape.linear(x, weight, bias, transposed=not isinstance(module, Conv1D))
 
-    def _tensor(self, step: Step, last: str) -> SimulatedTensor:
-        tensor = self._learned(step, last)
+    def _adapted(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
+        path = step.name.removesuffix("_again")
+        parts = {part.name.removesuffix("_again").removeprefix(f"{path}."): part for part in step.parts}
+        call = next(call for part, call in self.overrides.adapters.items() if part in parts)
+        return call(self, parts, x)
+
+    def tensor(self, step: Step, last: str) -> SimulatedTensor:
+        tensor = self.learned(step, last)
         assert tensor
         return tensor
 
-    def _learned(self, step: Step, last: str) -> SimulatedTensor | None:
+    def learned(self, step: Step, last: str) -> SimulatedTensor | None:
         if step.module and (name := step.module.tied.get(last)):
             return self.parameters[name]
         return next(
@@ -575,6 +590,11 @@ class Pass:
     def classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         rows = self.tape.view(logits, (prod(logits.shape[:-1]), logits.shape[-1]))
         return self.tape.cross_entropy(rows, labels)
+
+
+def _called(step: Step) -> Step:
+    """The step of a module; one that a wrapper only calls is the module's own, with the names of its tensors there."""
+    return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
 
 
 def _whole(

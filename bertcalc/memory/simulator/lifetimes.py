@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from bertcalc.model.modules import split_layer
-from bertcalc.model.stack import numbered, stack
+from bertcalc.model.stack import in_layer, numbered, stack
 from bertcalc.model.steps import Step, Value
 
 HEADS = ("query_heads", "key_heads", "value_heads")
@@ -30,15 +30,20 @@ def unfolded(steps: Sequence[Step]) -> list[Step]:
     for group in layers.groups:
         for layer in range(group.start, group.start + group.copies):
             for step in group.steps:
-                copy = numbered(step, layer, {group.entry: inside})
                 output = step.output if layer == layers.length - 1 else ""
-                frame, variable = (name.replace("*", str(layer)) for name in step.variable or ("", ""))
-                name = step.name.replace("*", str(layer))
-                sequence.append(
-                    copy._replace(name=name, runs=1, output=output, variable=(frame, variable) if variable else None)
-                )
-            inside = group.last.replace("*", str(layer))
+                sequence.append(_in_layer(step, layer, {group.entry: inside})._replace(output=output))
+            inside = in_layer(group.last, layer)
     return [*sequence, *(numbered(step, "", {layers.groups[-1].last: inside}) for step in layers.after)]
+
+
+def _in_layer(step: Step, layer: int, names: Mapping[str, str]) -> Step:
+    """The step as it runs in one layer, with its parts."""
+    return numbered(step, layer, names)._replace(
+        name=in_layer(step.name, layer),
+        runs=1,
+        variable=step.variable and (in_layer(step.variable[0], layer), in_layer(step.variable[1], layer)),
+        parts=tuple(_in_layer(part, layer, names) for part in step.parts),
+    )
 
 
 def _in_order(steps: Sequence[Step]) -> list[Step]:

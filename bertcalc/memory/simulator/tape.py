@@ -199,6 +199,21 @@ class Tape:
             tensor.node = Node(_LEAF + self._made, name)
         return tensor
 
+    def require_gradient(self, x: SimulatedTensor, where: str) -> None:
+        """requires_grad_(): a tensor without a gradient becomes a leaf, which its node holds."""
+        if x.node is None and self.grad:
+            self._made += 1
+            x.node = Node(_LEAF + self._made, where)
+            x.node.kept = (x.detached(),)
+
+    def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
+        """torch.nn.Parameter(x.T): a leaf with a gradient of its own, as long as the graph is alive."""
+        tensor = self.transpose(x.detached(), 0, 1)
+        if self.grad:
+            self._made += 1
+            tensor.node = Node(_LEAF + self._made, where)
+        return tensor
+
     def like(self, tensor: SimulatedTensor, *_of: SimulatedTensor) -> SimulatedTensor:
         """A new tensor of the same shape, made from that tensor and others."""
         return self.new(tensor.shape, tensor.item)
@@ -457,11 +472,15 @@ class Tape:
         of_x, of_weight, kept = self._factors(x, weight)
         biased = bias is not None  # the rule must not hold the bias: autocast's copy is released after forward
         y = self.new((x.shape[0], weight.shape[1]), x.item)
+        shape = x.shape
+        in_columns = x.strides == (1, x.shape[0])
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
-            grad_x = self.new((grad.shape[0], kept[0].shape[0]), grad.item) if of_x else None
+            grad_x = self.new(shape, grad.item) if of_x else None
+            if grad_x and in_columns:  # its gradient is laid out as it is
+                grad_x = self.transpose(grad_x, 0, 1)
             grad_weight = None
-            if of_weight and transposed:  # its gradient is laid out as it is
+            if of_weight and transposed:  # likewise
                 product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
                 grad_weight = self.transpose(product, 0, 1)
             elif of_weight:
@@ -479,6 +498,14 @@ class Tape:
             self.expand(y, (batch, heads, columns, y.shape[-1])), (batch * heads, columns, y.shape[-1])
         )
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
+
+    def product(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """The product of the rows of a tensor with a matrix that is a transposed view."""
+        x, y = self.lower(x, y)
+        if len(x.shape) == 2:
+            return self._mm(x, y, None, transposed=True)
+        flat = self.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
+        return self.unsafe_view(self._mm(flat, y, None, transposed=True), (*x.shape[:-1], y.shape[1]))
 
     def bmm(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, rows, columns)."""
@@ -539,10 +566,12 @@ class Tape:
         kept = (query, key, value, output, sums, *((mask,) if mask else ()))
         return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
 
-    def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
+    def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """A convolution over the last axis, whose length stays the same."""
-        x, weight, bias = self.lower(x, weight, bias)
-        return self.record((x, weight, bias), self.like(x), (x, weight))
+        x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
+        return self.record(
+            (x, weight, *biases), self.new((x.shape[0], weight.shape[0], x.shape[2]), x.item), (x, weight)
+        )
 
     # Elementwise.
 
@@ -553,10 +582,10 @@ class Tape:
 
     def kernel(self, x: SimulatedTensor, keep: Keep, backward: int = 1) -> SimulatedTensor:
         """An elementwise function, by what it saves and how many tensors its backward pass makes: see FUNCTIONS."""
-        y = self.like(x)
+        y = self._in_bytes(x, x.item)
 
         def rule(grad: SimulatedTensor, *_kept: SimulatedTensor) -> Gradients:
-            made = [grad, *(self.like(grad) for _time in range(backward))]
+            made = [grad, *(self._in_bytes(grad, grad.item) for _time in range(backward))]
             return (made[-1],)
 
         return self.record((x,), y, {"nothing": (), "input": (x,), "output": (y,)}[keep], rule)
@@ -758,6 +787,10 @@ class Tape:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
+                # AccumulateGrad copies what is not laid out as the leaf is, and what others hold, too.
+                if not is_contiguous(gradient) or gradient.storage.holders > 1:
+                    grads.clear()
+                    gradient = self.like(gradient)
                 gradient.storage.move("gradients")
                 node.grad = gradient
             return []  # an existing gradient is added to in place

@@ -1,0 +1,78 @@
+"""The forward methods of peft's LoRA and IA3 on simulated tensors.
+
+Each function has the operations and variables of peft 0.21 (tuners/lora/layer.py, tuners/ia3/layer.py), in the same
+order, because the lifetime of tensors depends on them. peft keeps adapters of 16-bit models in float32.
+"""
+
+from collections.abc import Callable, Mapping
+from math import prod
+
+from bertcalc.memory.family_steps import dora_step
+from bertcalc.memory.simulator.forward_pass import Pass, Steps
+from bertcalc.memory.simulator.tape import SimulatedTensor
+
+
+def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+    """lora.Linear.forward and lora.Conv1d.forward."""
+    tape = run.tape
+    result = run.call(parts["base_layer"], x)
+    item = result.item
+    x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
+    if dora_step.MAGNITUDE in parts:
+        return tape.to(dora_step.linear(run, parts, x, result), item)
+    dropout = parts.get("lora_dropout.default")
+    result = tape.add(
+        result,
+        tape.scale(
+            run.call(
+                parts["lora_B.default"],
+                run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x),
+            )
+        ),
+    )
+    return tape.to(result, item)
+
+
+def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTensor:
+    """lora.Embedding.forward."""
+    tape = run.tape
+    result = run.call(parts["base_layer"], ids)
+    item = result.item
+    tape.memory.where = parts["lora_embedding_A"].name
+    table = tape.transpose(run.tensor(parts["lora_embedding_A"], "default"), 0, 1)
+    wide = tape.transpose(run.tensor(parts["lora_embedding_B"], "default"), 0, 1)
+    if dora_step.MAGNITUDE in parts:
+        return tape.to(dora_step.table(run, parts, (ids, table, wide), result), item)
+    after = tape.index(table, [ids])
+    tape.memory.where = parts["lora_embedding_B"].name
+    output = tape.scale(tape.product(after, wide))
+    result = tape.add(result, output)
+    result = tape.to(result, item)
+    del table, wide, after, output  # variables of the forward method
+    return result
+
+
+def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+    """ia3.Linear.forward."""
+    tape, base = run.tape, parts["base_layer"]
+    (scaled,) = (part for part in parts.values() if part.operation == "multiply")
+    tape.memory.where = scaled.name
+    vector = run.tensor(scaled, "default")
+    scaling = tape.scale(tape.view(vector, (prod(vector.shape),)))
+    if base.takes[0].name == scaled.gives.name:  # in front
+        item = x.item
+        x = tape.to(x, vector.item)
+        x = tape.to(tape.multiply(x, scaling), item)
+        return run.call(base, x)
+    result = run.call(base, x)
+    item = result.item
+    tape.memory.where = scaled.name
+    return tape.to(tape.multiply(result, scaling), item)
+
+
+# By the first part that tells them apart.
+CALLS: Mapping[str, Callable[[Pass, Steps, SimulatedTensor], SimulatedTensor]] = {
+    "lora_A.default": _lora,
+    "lora_embedding_A": _lora_of_table,
+    "base_layer": _ia3,
+}
