@@ -33,7 +33,7 @@ class FactorizeEmbeddings(Resizing):
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(FactorizeEmbeddings(128)).num_parameters()
-    90047616
+    90047232
     """
 
     embedding_size: int

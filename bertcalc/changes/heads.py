@@ -23,8 +23,6 @@ _DISTANCES = N_(
 )
 _TWICE = N_("Heads are pruned twice: put all of them into one PruneHeads.")
 _ALL = N_("All {count} heads of a layer would be pruned: at least one has to stay.")
-# Their _prune_heads in transformers 4.57 raises NotImplementedError, or there is none.
-WITHOUT = ("deberta", "deberta-v2", "modernbert", "eurobert", "nomic_bert", "gte")
 
 
 @record
@@ -52,17 +50,16 @@ class PruneHeads(Resizing):
         return isinstance(self.heads, Mapping)
 
     def configured(self, model: Model, config: Config) -> Config:
-        family = model.family.name
-        if family in WITHOUT or family == "mpnet":
-            message = _DISTANCES if family == "mpnet" else _NO_METHOD
-            raise InputError(Problem.of(message, "heads", None, family=family))
+        if model.family.prunes != "yes":  # its _prune_heads in transformers 4.57 raises an error, or there is none
+            message = _NO_METHOD if model.family.prunes == "no" else _DISTANCES
+            raise InputError(Problem.of(message, "heads", None, family=model.family.name))
         if sum(isinstance(change, PruneHeads) for change in model.changes) > 1:
             raise InputError(Problem.of(_TWICE, "heads", None))
         heads = config.num_attention_heads
         if not isinstance(self.heads, Mapping):
             self.check("heads", self.heads, 0, heads - 1)
             return config
-        layers = 1 if family == "albert" else config.num_hidden_layers
+        layers = 1 if config.has("num_hidden_groups") else config.num_hidden_layers
         for layer, pruned in self.heads.items():
             self.check("layer", layer, 0, layers - 1)
             for head in pruned:

@@ -16,8 +16,6 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
-# Their set_output_embeddings leaves the head's own bias as it is; the others' replace it by the decoder's.
-KEEPS_BIAS = ("roberta", "xlm-roberta", "camembert")
 _BROKEN = N_(
     "transformers takes a wrong matrix of {architecture} for its decoder if legacy is False, and cannot resize its "
     "vocabulary: set legacy to True."
@@ -80,7 +78,9 @@ class ResizeVocabulary(Resizing):
             return
         own = f"{decoder.path.rpartition('.')[0]}.bias"
         before = (model.config.vocab_size,)
-        if model.family.name in KEEPS_BIAS or (model.cls.task == "pretraining" and model.family.name == "albert"):
+        shared = model.config.has("num_hidden_groups")
+        # Their set_output_embeddings replaces the decoder alone, and not the bias of the head.
+        if model.family.keeps_bias or (shared and model.cls.task == "pretraining"):
             decoder.parent.parameters = {**decoder.parent.parameters, "bias": before}
             rewriting.change_tensors(lambda tensor: tensor._replace(shape=before) if tensor.name == own else tensor)
         else:

@@ -61,12 +61,13 @@ def flops_formula(model: Model, batch_size: int, sequence_length: int) -> tuple[
 def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[Math, Math]:
     """A formula with letters, and with the numbers of a model and its inputs."""
     values = {**model.letter_values(), **sizes}
+    beside = {field: size for field, size in values.items() if field not in model.config.shared()}
     dotted = mathml(formula.expression, printer="presentation", mul_symbol="dot")
     written = dotted.replace("&#xB7;", "&InvisibleTimes;")  # printing takes SymPy milliseconds
     numbers = _IDENTIFIER.sub(lambda match: f"<mn>{values[FIELD_OF[match[1]]]:,}</mn>", dotted)
     return (
         Math(formula.latex(), f"<math>{written}</math>"),
-        Math(formula.latex(model.config, **values), f"<math>{numbers}</math>"),
+        Math(formula.latex(model.config, **beside), f"<math>{numbers}</math>"),
     )
 
 

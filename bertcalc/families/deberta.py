@@ -159,5 +159,6 @@ FAMILY = Family(
     presets(DebertaConfig, {"microsoft/deberta-base": _PUBLISHED, "microsoft/deberta-large": LARGE | _PUBLISHED}),
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
+    prunes="no",
     simulation="deberta",
 )

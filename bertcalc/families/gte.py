@@ -71,4 +71,5 @@ FAMILY = Family(
     presets(GteConfig, {"Alibaba-NLP/gte-multilingual-base": {}}),
     remote=("new",),  # the model type in Alibaba-NLP's files
     peaks=True,
+    prunes="no",
 )

@@ -310,5 +310,6 @@ FAMILY = Family(
         },
     ),
     peaks=True,
+    prunes="no",
     simulation="modernbert",
 )

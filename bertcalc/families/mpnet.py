@@ -107,5 +107,6 @@ FAMILY = Family(
     recomputes=(),
     meanings=roberta.POSITIONS,
     peaks=True,
+    prunes="cannot run then",
     simulation="mpnet",
 )

@@ -127,4 +127,5 @@ FAMILY = Family(
     ),
     presets(NomicBertConfig, {"nomic-ai/nomic-embed-text-v1.5": {}}),
     peaks=True,
+    prunes="no",
 )

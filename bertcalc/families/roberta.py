@@ -122,6 +122,7 @@ def family(
     return Family(
         *(name, "roberta", config, body, classes, published_presets, head_first),
         peaks=True,
+        keeps_bias=True,
         like_bert=True,
         meanings=POSITIONS,
         simulation="roberta",

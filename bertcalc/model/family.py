@@ -154,6 +154,9 @@ class Family:
     are the model types of repositories that hold the same models with their own code. ``meanings`` describe inputs that
     differ in meaning from other families (bertcalc/forward/meanings.py). ``simulation`` names the overrides of the
     memory simulation (bertcalc/memory/family_steps), if there are any.
+
+    ``prunes``: whether transformers 4 has prune_heads for it. ``keeps_bias``: whether resizing the vocabulary leaves
+    the bias of an untied language-model head as it is.
     """
 
     name: str  # Hugging Face's model_type
@@ -171,6 +174,8 @@ class Family:
     remote: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
     simulation: str = ""
+    prunes: Literal["yes", "no", "cannot run then"] = "yes"
+    keeps_bias: bool = False
 
     @property
     def base(self) -> Class:

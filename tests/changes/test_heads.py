@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bertcalc import InputError, forward_flops, load
-from bertcalc.changes.heads import WITHOUT, PruneHeads
+from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.layers import DropLayers
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, FAMILIES
 from tests.changes.resized import Changed, owned_tensors, small
 from tests.examples import sampled
 from tests.oracle import ask_transformers4
@@ -28,7 +28,7 @@ with FlopCounterMode(display=False) as counter:
     model(input_ids=torch.ones(case["ids"], dtype=torch.int64))
 print(json.dumps([[(users, list(tensor.shape)) for tensor, users in names.items()], counter.get_total_flops()]))
 """
-PRUNED = [name for name, family in CLASSES.items() if family.name not in (*WITHOUT, "mpnet")]
+PRUNED = [name for name, family in CLASSES.items() if family.prunes == "yes"]
 EVERY_LAYER: tuple[Any, ...] = (1, 3, {0: [0, 1], 3: [2]}, {1: [1], 2: [3]}, {0: [1, 2, 3]})
 
 
@@ -75,7 +75,7 @@ def test_tensors_and_flops_are_those_of_prune_heads(architecture: str) -> None:
         assert forward_flops(model.ours(), 2, 9, num_choices=choices) == flops
 
 
-@pytest.mark.parametrize("family", WITHOUT)
+@pytest.mark.parametrize("family", [name for name, family in FAMILIES.items() if family.prunes == "no"])
 def test_families_without_prune_heads_are_refused_by_name(family: str) -> None:
     architecture = next(name for name, of in CLASSES.items() if of.name == family)
     with pytest.raises(InputError, match=f"no prune_heads for {family}"):
