@@ -6,7 +6,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
-from bertcalc.storage.pieces import Piece
+from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.storage.stored_tensors import CODES
 from bertcalc.text import N_
@@ -60,25 +60,25 @@ class BitsAndBytesConfig(QuantizationFormat):
     def nominal_bits(self) -> int:
         return 8 if self.load_in_8bit else 4
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         layers = converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
         make = self._int8 if self.load_in_8bit else self._four_bits
         names = [(f"{path}.weight" if path else "weight", matrix(module)) for path, module in layers]
         return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
 
-    def _int8(self, name: str, shape: tuple[int, int], _dtype: str) -> list[Piece]:
+    def _int8(self, name: str, shape: tuple[int, int], _dtype: str) -> list[StoredPiece]:
         path = name.removesuffix("weight")
         return [
-            Piece.of(name, "I8", shape, name, "weights"),
-            Piece.of(f"{path}SCB", "F32", shape[:1], name, "scales"),
-            Piece.of(f"{path}weight_format", "U8", (), name, "tables")._replace(in_memory=False),
+            StoredPiece.of(name, "I8", shape, name, "weights"),
+            StoredPiece.of(f"{path}SCB", "F32", shape[:1], name, "scales"),
+            StoredPiece.of(f"{path}weight_format", "U8", (), name, "tables")._replace(in_memory=False),
         ]
 
-    def _four_bits(self, name: str, shape: tuple[int, int], dtype: str) -> list[Piece]:
+    def _four_bits(self, name: str, shape: tuple[int, int], dtype: str) -> list[StoredPiece]:
         weights = shape[0] * shape[1]
         blocks = -(-weights // _BLOCK)
-        packed = Piece.of(name, "U8", (-(-weights // 2), 1), name, "weights", weights)
-        table = Piece.of(f"{name}.quant_map", "F32", (16,), name, "tables")
+        packed = StoredPiece.of(name, "U8", (-(-weights // 2), 1), name, "weights", weights)
+        table = StoredPiece.of(f"{name}.quant_map", "F32", (16,), name, "tables")
         state: dict[str, object] = {
             "quant_type": self.bnb_4bit_quant_type,
             "blocksize": _BLOCK,
@@ -86,19 +86,19 @@ class BitsAndBytesConfig(QuantizationFormat):
             "shape": shape,
         }
         if not self.bnb_4bit_use_double_quant:
-            pieces = [packed, Piece.of(f"{name}.absmax", "F32", (blocks,), name, "scales"), table]
+            pieces = [packed, StoredPiece.of(f"{name}.absmax", "F32", (blocks,), name, "scales"), table]
             return [*pieces, self._description(name, state)]
         state |= {"nested_blocksize": _NESTED_BLOCK, "nested_dtype": "float32", "nested_offset": _TYPICAL_OFFSET}
         return [
             packed,
-            Piece.of(f"{name}.absmax", "U8", (blocks,), name, "scales"),
+            StoredPiece.of(f"{name}.absmax", "U8", (blocks,), name, "scales"),
             table,
-            Piece.of(f"{name}.nested_absmax", "F32", (-(-blocks // _NESTED_BLOCK),), name, "scales"),
-            Piece.of(f"{name}.nested_quant_map", "F32", (256,), name, "tables"),
-            Piece.of(f"{name}.offset", "F32", (), name, "scales")._replace(in_file=False),
+            StoredPiece.of(f"{name}.nested_absmax", "F32", (-(-blocks // _NESTED_BLOCK),), name, "scales"),
+            StoredPiece.of(f"{name}.nested_quant_map", "F32", (256,), name, "tables"),
+            StoredPiece.of(f"{name}.offset", "F32", (), name, "scales")._replace(in_file=False),
             self._description(name, state),
         ]
 
-    def _description(self, name: str, state: dict[str, object]) -> Piece:
+    def _description(self, name: str, state: dict[str, object]) -> StoredPiece:
         full, size = f"{name}.quant_state.bitsandbytes__{self.bnb_4bit_quant_type}", len(json.dumps(state))
-        return Piece.of(full, "U8", (size,), name, "tables")._replace(in_memory=False)
+        return StoredPiece.of(full, "U8", (size,), name, "tables")._replace(in_memory=False)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module, split_layer
 from bertcalc.storage.kept_layers import linear_layers, matrix
-from bertcalc.storage.pieces import Piece
+from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 
 _INT32 = 32
@@ -26,12 +26,12 @@ class _Packed(QuantizationFormat):
     def nominal_bits(self) -> int:
         return self.bits
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         layers = [(path, module) for path, module in linear_layers(model, conv1d=True) if split_layer(path)[0]]
         replaced = {f"{path}.weight": self._of_layer(path, *matrix(module)) for path, module in layers}
         return with_unchanged(model, dtype, replaced)
 
-    def _of_layer(self, path: str, rows: int, columns: int) -> list[Piece]:
+    def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
         raise NotImplementedError
 
     def _packed(self, count: int) -> int:
@@ -52,13 +52,13 @@ class GPTQConfig(_Packed):
     title = "GPTQ"
     source = "AutoGPTQ 0.7.1: auto_gptq/nn_modules/qlinear/qlinear_cuda.py (QuantLinear)"
 
-    def _of_layer(self, path: str, rows: int, columns: int) -> list[Piece]:
+    def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
         name, groups = f"{path}.weight", -(-columns // self.group_size)
         return [
-            Piece.of(f"{path}.qweight", "I32", (self._packed(columns), rows), name, "weights", rows * columns),
-            Piece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
-            Piece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
-            Piece.of(f"{path}.g_idx", "I32", (columns,), name, "tables"),
+            StoredPiece.of(f"{path}.qweight", "I32", (self._packed(columns), rows), name, "weights", rows * columns),
+            StoredPiece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
+            StoredPiece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
+            StoredPiece.of(f"{path}.g_idx", "I32", (columns,), name, "tables"),
         ]
 
 
@@ -71,12 +71,12 @@ class AwqConfig(_Packed):
     title = "AWQ"
     source = "AutoAWQ 0.2.9: awq/modules/linear/gemm.py (WQLinear_GEMM)"
 
-    def _of_layer(self, path: str, rows: int, columns: int) -> list[Piece]:
+    def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
         name, groups = f"{path}.weight", -(-columns // self.group_size)
         return [
-            Piece.of(f"{path}.qweight", "I32", (columns, self._packed(rows)), name, "weights", rows * columns),
-            Piece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
-            Piece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
+            StoredPiece.of(f"{path}.qweight", "I32", (columns, self._packed(rows)), name, "weights", rows * columns),
+            StoredPiece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
+            StoredPiece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
         ]
 
 
@@ -97,7 +97,7 @@ class Int4WeightOnlyConfig(QuantizationFormat):
     def nominal_bits(self) -> int:
         return 4
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         replaced = {}
         for path, module in linear_layers(model):
             rows, columns = matrix(module)
@@ -105,10 +105,10 @@ class Int4WeightOnlyConfig(QuantizationFormat):
                 replaced[f"{path}.weight"] = self._of_layer(f"{path}.weight", rows, columns, dtype)
         return with_unchanged(model, dtype, replaced)
 
-    def _of_layer(self, name: str, rows: int, columns: int, dtype: str) -> list[Piece]:
+    def _of_layer(self, name: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
         groups = (columns // self.group_size, rows)
         return [
-            Piece.of(f"{name}.qdata", "I8", (rows, columns // 2), name, "weights", rows * columns),
-            Piece.of(f"{name}.scale", dtype, groups, name, "scales"),
-            Piece.of(f"{name}.zero_point", dtype, groups, name, "zero points"),
+            StoredPiece.of(f"{name}.qdata", "I8", (rows, columns // 2), name, "weights", rows * columns),
+            StoredPiece.of(f"{name}.scale", dtype, groups, name, "scales"),
+            StoredPiece.of(f"{name}.zero_point", dtype, groups, name, "zero points"),
         ]

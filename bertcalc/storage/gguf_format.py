@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bertcalc.model.modules import Conv1D, Embedding, Module, Shape
-from bertcalc.storage.pieces import Piece
+from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.storage.stored_tensors import state_dict
 
@@ -66,7 +66,7 @@ class Gguf(QuantizationFormat):
     def nominal_bits(self) -> int:
         return int(self.type.removeprefix("I")[1])
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         return with_unchanged(model, "F32", {name: self._blocks(name, shape) for name, shape in self._matrices(model)})
 
     def file_bytes(self, model: Module, dtype: str) -> int:
@@ -96,17 +96,17 @@ class Gguf(QuantizationFormat):
                 matrices.setdefault(entry.owner, shape)
         return list(matrices.items())
 
-    def _blocks(self, name: str, shape: Shape) -> list[Piece]:
+    def _blocks(self, name: str, shape: Shape) -> list[StoredPiece]:
         block_type = BLOCK_TYPES[self.type]
         if shape[-1] % block_type.block:
             block_type = BLOCK_TYPES.get(block_type.fallback, block_type)
         if shape[-1] % block_type.block:
-            return [Piece.of(name, "F16", shape, name, "weights")]
+            return [StoredPiece.of(name, "F16", shape, name, "weights")]
         weights = prod(shape)
         blocks, rest = weights // block_type.block, block_type.bytes - block_type.scales
         return [
-            Piece.of(name, "U8", (blocks, rest), name, "weights", weights),
-            Piece.of(f"{name}.scales", "U8", (blocks, block_type.scales), name, "scales"),
+            StoredPiece.of(name, "U8", (blocks, rest), name, "weights", weights),
+            StoredPiece.of(f"{name}.scales", "U8", (blocks, block_type.scales), name, "scales"),
         ]
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.onnx_file import Exporter, Initializer, graph_bytes, initializers
-from bertcalc.storage.pieces import Piece, bytes_of
+from bertcalc.storage.pieces import StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import QuantizationFormat
 
 _SHAPE_OF_ONE = ()
@@ -34,8 +34,8 @@ class OnnxQuantizeDynamic(QuantizationFormat):
     file_format = "onnx"
     dtypes = ("float32",)
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
-        pieces: list[Piece] = []
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
+        pieces: list[StoredPiece] = []
         for initializer in initializers(model, dtype, self.exporter):
             copies = initializer.copies
             for copy in range(copies):
@@ -45,18 +45,18 @@ class OnnxQuantizeDynamic(QuantizationFormat):
     def file_bytes(self, model: Module, dtype: str) -> int:
         return bytes_of(self.pieces(model, dtype)) + graph_bytes(model, self.exporter, quantized=True)
 
-    def _of_copy(self, initializer: Initializer, copy: str) -> list[Piece]:
+    def _of_copy(self, initializer: Initializer, copy: str) -> list[StoredPiece]:
         tensor = initializer.tensor
         name, source = f"{tensor.name}{copy}", tensor.name
-        whole = Piece.of(name, tensor.dtype, tensor.shape, source, "unchanged")
+        whole = StoredPiece.of(name, tensor.dtype, tensor.shape, source, "unchanged")
         if not initializer.operation:
             return [whole]
         is_table = initializer.operation == "Gather"
         kind = "U8" if is_table or self.weight_type == "QUInt8" else "I8"
         channels = tensor.shape[:1] if self.per_channel and not is_table else _SHAPE_OF_ONE
         parts = [
-            Piece.of(f"{name}_quantized", kind, tensor.shape, source, "weights"),
-            Piece.of(f"{name}_scale", "F32", channels, source, "scales"),
-            Piece.of(f"{name}_zero_point", kind, channels, source, "zero points"),
+            StoredPiece.of(f"{name}_quantized", kind, tensor.shape, source, "weights"),
+            StoredPiece.of(f"{name}_scale", "F32", channels, source, "scales"),
+            StoredPiece.of(f"{name}_zero_point", kind, channels, source, "zero points"),
         ]
         return [*parts, whole] if initializer.operation == "MatMul" and initializer.uses > 1 else parts

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from bertcalc.model.modules import Shape
-from bertcalc.storage.torch_file import Saved, torch_file_bytes
+from bertcalc.storage.torch_file import SavedTensor, torch_file_bytes
 
 SavedOptimizer = Literal["adamw", "momentum", "sgd"]
 _ADAMW = {
@@ -51,10 +51,10 @@ def optimizer_file_bytes(
     return torch_file_bytes({"state": {} if optimizer == "sgd" else state, "param_groups": [group]}, "optimizer")
 
 
-def _states(name: str, shape: Shape, dtype: str, optimizer: SavedOptimizer) -> Iterable[tuple[str, Saved]]:
+def _states(name: str, shape: Shape, dtype: str, optimizer: SavedOptimizer) -> Iterable[tuple[str, SavedTensor]]:
     if optimizer == "adamw":
-        yield "step", Saved("F32", (), f"{name}.step")
-        yield "exp_avg", Saved(dtype, shape, f"{name}.exp_avg")
-        yield "exp_avg_sq", Saved(dtype, shape, f"{name}.exp_avg_sq")
+        yield "step", SavedTensor("F32", (), f"{name}.step")
+        yield "exp_avg", SavedTensor(dtype, shape, f"{name}.exp_avg")
+        yield "exp_avg_sq", SavedTensor(dtype, shape, f"{name}.exp_avg_sq")
     else:
-        yield "momentum_buffer", Saved(dtype, shape, f"{name}.momentum_buffer")
+        yield "momentum_buffer", SavedTensor(dtype, shape, f"{name}.momentum_buffer")

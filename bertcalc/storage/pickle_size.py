@@ -17,7 +17,7 @@ class Global(NamedTuple):
     name: str
 
 
-class Call(NamedTuple):
+class PickledCall(NamedTuple):
     """An object that is written as a call; ``items`` are set on its result, then ``state``.
 
     Equal calls are the same object with ``is_single``, and are written once.
@@ -42,7 +42,7 @@ class Persistent(NamedTuple):
     key: tuple[object, ...]
 
 
-ORDERED_DICT = Call(Global("collections", "OrderedDict"))
+ORDERED_DICT = PickledCall(Global("collections", "OrderedDict"))
 
 
 class PickleSize:
@@ -73,7 +73,7 @@ class PickleSize:
         elif isinstance(value, Persistent):
             self.add(value.key)
             self.num_bytes += 1
-        elif isinstance(value, Call):
+        elif isinstance(value, PickledCall):
             self._call(value)
         elif isinstance(value, tuple):
             self._tuple(value)
@@ -88,7 +88,7 @@ class PickleSize:
         else:
             raise TypeError(type(value).__name__)
 
-    def _call(self, call: Call) -> None:
+    def _call(self, call: PickledCall) -> None:
         if call.is_single and self._repeated(call):
             return
         self.add(call.function)

@@ -18,7 +18,7 @@ KINDS: dict[Kind, str] = {
 }
 
 
-class Piece(NamedTuple):
+class StoredPiece(NamedTuple):
     """A stored tensor: of which tensor of the model it is a part (``source``), and what it is.
 
     ``parameters`` is the number of parameters whose values it has. Some pieces are only in the file, such as a
@@ -33,12 +33,14 @@ class Piece(NamedTuple):
     in_file: bool = True
 
     @classmethod
-    def of(cls, name: str, dtype: str, shape: Shape, source: str, kind: Kind, parameters: int | None = None) -> "Piece":
+    def of(
+        cls, name: str, dtype: str, shape: Shape, source: str, kind: Kind, parameters: int | None = None
+    ) -> "StoredPiece":
         """A piece; ``parameters`` is left out unless several are packed into one element."""
         if parameters is None:
             parameters = prod(shape) if kind in ("weights", "unchanged") else 0
         return cls(StoredTensor(name, dtype, shape), source, kind, parameters)
 
 
-def bytes_of(pieces: Iterable[Piece]) -> int:
+def bytes_of(pieces: Iterable[StoredPiece]) -> int:
     return data_bytes(piece.tensor for piece in pieces)

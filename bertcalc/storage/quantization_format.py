@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from typing import ClassVar, Literal, get_type_hints
 
 from bertcalc.model.modules import Module
-from bertcalc.storage.pieces import Piece
+from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.saved_names import renamed
 from bertcalc.storage.stored_tensors import Dtype, state_dict
@@ -39,7 +39,7 @@ class QuantizationFormat:
         """Whether a weight of fewer bits takes a whole byte."""
         return False
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         """Everything that is stored of a model whose other tensors have a dtype (safetensors' code)."""
         raise NotImplementedError
 
@@ -49,12 +49,12 @@ class QuantizationFormat:
         return safetensors_bytes(renamed(model, tensors))
 
 
-def with_unchanged(model: Module, dtype: str, replaced: dict[str, list[Piece]]) -> list[Piece]:
+def with_unchanged(model: Module, dtype: str, replaced: dict[str, list[StoredPiece]]) -> list[StoredPiece]:
     """The pieces of quantized tensors, by the tensor's name, in the order of the model, with all other tensors.
 
     A tied tensor is stored once, unless only its second name is quantized: then each name has its own data.
     """
-    pieces: list[Piece] = []
+    pieces: list[StoredPiece] = []
     seen: set[str] = set()
     for entry in state_dict(model):
         if entry.name in replaced:
@@ -62,5 +62,5 @@ def with_unchanged(model: Module, dtype: str, replaced: dict[str, list[Piece]]) 
             seen.add(entry.name)
         elif entry.owner not in seen:
             seen.add(entry.owner)
-            pieces.append(Piece.of(entry.owner, dtype, entry.shape, entry.owner, "unchanged"))
+            pieces.append(StoredPiece.of(entry.owner, dtype, entry.shape, entry.owner, "unchanged"))
     return pieces

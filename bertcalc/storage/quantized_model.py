@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from bertcalc.model.modules import Module
-from bertcalc.storage.pieces import KINDS, Kind, Piece, bytes_of
+from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
 from bertcalc.storage.stored_tensors import CODES, Dtype
 from bertcalc.text import N_
@@ -42,7 +42,7 @@ class QuantizedModel:
     dtype: Dtype = "float32"
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[StoredPiece, ...]:
         """Every stored tensor, in the order of the model."""
         return tuple(self.format.pieces(self.model, CODES[self.dtype]))
 

@@ -21,7 +21,7 @@ _RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES)}
 MAX_SHARD_SIZE = 50 * 10**9  # of save_pretrained in transformers 5; 5 GB in transformers 4
 
 
-class File(NamedTuple):
+class WrittenFile(NamedTuple):
     """A file and its size in bytes."""
 
     name: str
@@ -63,7 +63,7 @@ def header_text(tensors: Sequence[StoredTensor]) -> str:
 
 def safetensors_files(
     tensors: Sequence[StoredTensor], num_parameters: int, max_shard_size: int = MAX_SHARD_SIZE
-) -> list[File]:
+) -> list[WrittenFile]:
     """The files that save_pretrained writes: one, or shards of at most ``max_shard_size`` bytes of data and an index.
 
     The rule is huggingface_hub's split_state_dict_into_shards_factory: a tensor that no longer fits begins a new shard,
@@ -71,13 +71,13 @@ def safetensors_files(
     """
     shards = _shards(tensors, max_shard_size)
     if len(shards) == 1:
-        return [File("model.safetensors", safetensors_bytes(shards[0]))]
+        return [WrittenFile("model.safetensors", safetensors_bytes(shards[0]))]
     names = [f"model-{number:05d}-of-{len(shards):05d}.safetensors" for number in range(1, len(shards) + 1)]
     weights = {tensor.name: name for name, shard in zip(names, shards, strict=True) for tensor in shard}
     metadata = {"total_parameters": num_parameters, "total_size": data_bytes(tensors)}
     index = json.dumps({"metadata": metadata, "weight_map": weights}, indent=2, sort_keys=True) + "\n"
-    files = [File(name, safetensors_bytes(shard)) for name, shard in zip(names, shards, strict=True)]
-    return [*files, File("model.safetensors.index.json", len(index.encode()))]
+    files = [WrittenFile(name, safetensors_bytes(shard)) for name, shard in zip(names, shards, strict=True)]
+    return [*files, WrittenFile("model.safetensors.index.json", len(index.encode()))]
 
 
 def _shards(tensors: Sequence[StoredTensor], most: int) -> list[list[StoredTensor]]:

@@ -40,7 +40,7 @@ class StoredTensor(NamedTuple):
         return -(-self.numbers() * DTYPES[self.dtype] // 8)
 
 
-class Entry(NamedTuple):
+class StateEntry(NamedTuple):
     """An entry of a state_dict: ``owner`` is the name of the tensor that has its data, which differs if it is tied."""
 
     name: str
@@ -54,7 +54,7 @@ class Entry(NamedTuple):
         return self.name != self.owner
 
 
-def state_dict(model: Module) -> list[Entry]:
+def state_dict(model: Module) -> list[StateEntry]:
     """The entries of ``model.state_dict()`` in PyTorch's order; buffers are left out, as transformers saves none."""
     shapes: dict[str, Shape] = {}
     pairs: list[tuple[str, str, str, Module]] = []
@@ -65,7 +65,7 @@ def state_dict(model: Module) -> list[Entry]:
             pairs.append((name, module.tied.get(last, name), path, module))
             if last in module.parameters:
                 shapes[name] = module.parameters[last]
-    return [Entry(name, shapes[owner], owner, path, module) for name, owner, path, module in pairs]
+    return [StateEntry(name, shapes[owner], owner, path, module) for name, owner, path, module in pairs]
 
 
 def stored(model: Module, dtype: str) -> list[StoredTensor]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.kept_layers import linear_layers, matrix
-from bertcalc.storage.pickle_size import ORDERED_DICT, Call, Global
-from bertcalc.storage.pieces import Piece
+from bertcalc.storage.pickle_size import ORDERED_DICT, Global, PickledCall
+from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.storage.stored_tensors import state_dict
-from bertcalc.storage.torch_file import Saved, module_versions, torch_file_bytes, with_versions
+from bertcalc.storage.torch_file import SavedTensor, module_versions, torch_file_bytes, with_versions
 
 _VERSION, _PACKED_VERSION = 4, 3  # of the modules DynamicQuantizedLinear and LinearPackedParams
 
@@ -31,17 +31,19 @@ class TorchQuantizeDynamic(QuantizationFormat):
     file_format = "bin"
     dtypes = ("float32",)
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         replaced = {}
         for path, module in linear_layers(model):
             name = _weight(path)
             replaced[name] = [
-                Piece.of(f"{path}.scale", "F32", (), name, "tables")._replace(in_memory=False),  # of the output: unused
-                Piece.of(f"{path}.zero_point", "I64", (), name, "tables")._replace(in_memory=False),
-                Piece.of(name, "I8", matrix(module), name, "weights"),
+                StoredPiece.of(f"{path}.scale", "F32", (), name, "tables")._replace(
+                    in_memory=False
+                ),  # of the output: unused
+                StoredPiece.of(f"{path}.zero_point", "I64", (), name, "tables")._replace(in_memory=False),
+                StoredPiece.of(name, "I8", matrix(module), name, "weights"),
                 # The scale of the weights and their zero point are numbers in the pickle.
-                Piece.of(f"{name}.scale", "F64", (), name, "scales")._replace(in_file=False),
-                Piece.of(f"{name}.zero_point", "I64", (), name, "zero points")._replace(in_file=False),
+                StoredPiece.of(f"{name}.scale", "F64", (), name, "scales")._replace(in_file=False),
+                StoredPiece.of(f"{name}.zero_point", "I64", (), name, "zero points")._replace(in_file=False),
             ]
         return with_unchanged(model, dtype, replaced)
 
@@ -51,7 +53,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
         entries: dict[str, object] = {}
         for entry in state_dict(model):
             if entry.path not in layers:
-                entries[entry.name] = Saved(dtype, entry.shape, entry.owner)
+                entries[entry.name] = SavedTensor(dtype, entry.shape, entry.owner)
             elif entry.name == _weight(entry.path):
                 entries |= _packed(entry.path, layers[entry.path], dtype)
         versions: dict[str, int] = {}
@@ -68,15 +70,15 @@ def _weight(path: str) -> str:
 
 def _packed(path: str, module: Module, dtype: str) -> Mapping[str, object]:
     """The entries of a quantized layer: its weight and bias are one entry."""
-    weight = Saved("I8", matrix(module), _weight(path), quantized=True)
+    weight = SavedTensor("I8", matrix(module), _weight(path), quantized=True)
     bias = None
     if "bias" in module.parameters or "bias" in module.tied:
         owner = module.tied.get("bias", f"{path}.bias")
-        values = Saved(dtype, matrix(module)[:1], owner)
-        bias = Call(Global("torch._utils", "_rebuild_parameter"), (values, True, ORDERED_DICT))
+        values = SavedTensor(dtype, matrix(module)[:1], owner)
+        bias = PickledCall(Global("torch._utils", "_rebuild_parameter"), (values, True, ORDERED_DICT))
     return {
-        f"{path}.scale": Saved("F32", (), f"{path}.scale"),
-        f"{path}.zero_point": Saved("I64", (), f"{path}.zero_point"),
+        f"{path}.scale": SavedTensor("F32", (), f"{path}.scale"),
+        f"{path}.zero_point": SavedTensor("I64", (), f"{path}.zero_point"),
         f"{path}._packed_params.dtype": Global("torch", "qint8"),
         f"{path}._packed_params._packed_params": (weight, bias),
     }

@@ -13,7 +13,7 @@ from math import prod
 from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Shape
-from bertcalc.storage.pickle_size import ORDERED_DICT, Call, Global, Persistent, PickleSize
+from bertcalc.storage.pickle_size import ORDERED_DICT, Global, Persistent, PickledCall, PickleSize
 from bertcalc.storage.stored_tensors import DTYPES, state_dict
 
 _ALIGNMENT = 64
@@ -30,7 +30,7 @@ _STORAGES = {
 }
 
 
-class Saved(NamedTuple):
+class SavedTensor(NamedTuple):
     """A tensor for torch.save; those with the same ``storage`` share their data. ``quantized`` is for qint8."""
 
     dtype: str
@@ -41,14 +41,14 @@ class Saved(NamedTuple):
 
 def state_dict_value(
     model: Module, dtype: str, changed: Mapping[str, object] | None = None, versions: Mapping[str, int] | None = None
-) -> Call:
+) -> PickledCall:
     """A model's ``state_dict()``, with the entries in ``changed`` in place of the tensors of these names.
 
     ``versions`` are the modules in its ``_metadata``, by default every module with version 1.
     """
     entries: dict[str, object] = {}
     for entry in state_dict(model):
-        entries[entry.name] = Saved(dtype, entry.shape, entry.owner)
+        entries[entry.name] = SavedTensor(dtype, entry.shape, entry.owner)
     return with_versions(entries | dict(changed or {}), versions or module_versions(model))
 
 
@@ -56,7 +56,7 @@ def module_versions(model: Module) -> dict[str, int]:
     return dict.fromkeys((path for path, _module, _copies in model.modules(folded=False)), 1)
 
 
-def with_versions(entries: Mapping[str, object], versions: Mapping[str, int]) -> Call:
+def with_versions(entries: Mapping[str, object], versions: Mapping[str, int]) -> PickledCall:
     """A state_dict with its ``_metadata``."""
     metadata = ORDERED_DICT._replace(items={path: {"version": version} for path, version in versions.items()})
     return ORDERED_DICT._replace(items=entries, state={"_metadata": metadata})
@@ -67,7 +67,7 @@ def torch_file_bytes(value: object, stem: str) -> int:
     storages: dict[str, int] = {}  # their bytes, by the name of the tensor
 
     def replace(part: object) -> object:
-        return _rebuilt(part, storages) if isinstance(part, Saved) else part
+        return _rebuilt(part, storages) if isinstance(part, SavedTensor) else part
 
     pickle = PickleSize(replace)
     pickle.add(value)
@@ -77,7 +77,7 @@ def torch_file_bytes(value: object, stem: str) -> int:
     return _archive([(f"{stem}/{name}", size) for name, size in records])
 
 
-def _rebuilt(tensor: Saved, storages: dict[str, int]) -> Call:
+def _rebuilt(tensor: SavedTensor, storages: dict[str, int]) -> PickledCall:
     """The call that rebuilds a tensor when the file is read."""
     elements = prod(tensor.shape)
     storages.setdefault(tensor.storage, elements * DTYPES[tensor.dtype] // 8)
@@ -88,8 +88,8 @@ def _rebuilt(tensor: Saved, storages: dict[str, int]) -> Call:
     place = (storage, 0, tensor.shape, strides)
     if tensor.quantized:  # with one scale and zero point for the whole tensor
         scheme = (Global("torch", "per_tensor_affine"), 0.5, 0)
-        return Call(Global("torch._utils", "_rebuild_qtensor"), (*place, scheme, False, ORDERED_DICT))
-    return Call(Global("torch._utils", "_rebuild_tensor_v2"), (*place, False, ORDERED_DICT))
+        return PickledCall(Global("torch._utils", "_rebuild_qtensor"), (*place, scheme, False, ORDERED_DICT))
+    return PickledCall(Global("torch._utils", "_rebuild_tensor_v2"), (*place, False, ORDERED_DICT))
 
 
 def _archive(records: list[tuple[str, int]]) -> int:

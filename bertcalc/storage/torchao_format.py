@@ -5,15 +5,15 @@ from typing import Literal
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.kept_layers import linear_layers, matrix
-from bertcalc.storage.pickle_size import Call, Global, NewText
-from bertcalc.storage.pieces import Piece
+from bertcalc.storage.pickle_size import Global, NewText, PickledCall
+from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.storage.stored_tensors import CODES, StoredTensor
-from bertcalc.storage.torch_file import Saved, state_dict_value, torch_file_bytes
+from bertcalc.storage.torch_file import SavedTensor, state_dict_value, torch_file_bytes
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 
-_STRIDED = Call(Global("torch.serialization", "_get_layout"), ("torch.strided",), is_single=True)
+_STRIDED = PickledCall(Global("torch.serialization", "_get_layout"), ("torch.strided",), is_single=True)
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class _WeightOnly(QuantizationFormat):
 
     file_format = "bin"
 
-    def pieces(self, model: Module, dtype: str) -> list[Piece]:
-        replaced: dict[str, list[Piece]] = {}
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
+        replaced: dict[str, list[StoredPiece]] = {}
         for path, module in linear_layers(model):
             name, (rows, columns) = f"{path}.weight" if path else "weight", matrix(module)
             groups = (rows, self._groups(name, columns))
             replaced[name] = [
-                Piece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
-                Piece.of(f"{name}.scale", self._scale_dtype(dtype), groups, name, "scales"),
-                Piece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
+                StoredPiece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
+                StoredPiece.of(f"{name}.scale", self._scale_dtype(dtype), groups, name, "scales"),
+                StoredPiece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
             ]
         return with_unchanged(model, dtype, replaced)
 
@@ -65,17 +65,17 @@ class _WeightOnly(QuantizationFormat):
     def _scale_dtype(self, dtype: str) -> str:
         return dtype
 
-    def _wrapped(self, dtype: str, *parts: StoredTensor) -> Call:
+    def _wrapped(self, dtype: str, *parts: StoredTensor) -> PickledCall:
         """The call that rebuilds a tensor of torchao's classes."""
-        data, scale, zero = (Saved(part.dtype, part.shape, part.name) for part in parts)
+        data, scale, zero = (SavedTensor(part.dtype, part.shape, part.name) for part in parts)
         kind, attributes = self._attributes(data, scale, zero)
         long = {code: name for name, code in CODES.items()}[dtype]
-        device = Call(Global("torch", "device"), (NewText("cpu"),))
+        device = PickledCall(Global("torch", "device"), (NewText("cpu"),))
         about = (kind, Global("torch", long), data.shape, (data.shape[1], 1), 0, _STRIDED, device, False)
         rebuild = Global("torch._utils", "_rebuild_wrapper_subclass")
-        return Call(Global("torch._tensor", "_rebuild_from_type_v2"), (rebuild, kind, about, attributes))
+        return PickledCall(Global("torch._tensor", "_rebuild_from_type_v2"), (rebuild, kind, about, attributes))
 
-    def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
+    def _attributes(self, data: SavedTensor, scale: SavedTensor, zero: SavedTensor) -> tuple[Global, dict[str, object]]:
         raise NotImplementedError
 
 
@@ -98,7 +98,7 @@ class Int8WeightOnlyConfig(_WeightOnly):
     def _scale_dtype(self, dtype: str) -> str:
         return "F32"
 
-    def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
+    def _attributes(self, data: SavedTensor, scale: SavedTensor, zero: SavedTensor) -> tuple[Global, dict[str, object]]:
         nothing = dict.fromkeys(("act_quant_kwargs", "act_quant_scale", "act_quant_zero_point", "act_pre_scale"))
         block = [1, data.shape[1]]
         tensors = {"qdata": data, "scale": scale, "block_size": block, "zero_point": zero}
@@ -142,7 +142,7 @@ class IntxWeightOnlyConfig(_WeightOnly):
             raise wrong(message, size=size, columns=columns, name=name)
         return columns // size
 
-    def _attributes(self, data: Saved, scale: Saved, zero: Saved) -> tuple[Global, dict[str, object]]:
+    def _attributes(self, data: SavedTensor, scale: SavedTensor, zero: SavedTensor) -> tuple[Global, dict[str, object]]:
         block = (1, data.shape[1] // scale.shape[1])
         tensors = {"qdata": data, "scale": scale, "zero_point": zero}
         about = {"target_dtype": Global("torch", self.weight_dtype), "block_size": block}
