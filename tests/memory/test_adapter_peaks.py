@@ -1,18 +1,30 @@
 """The simulated peaks of models with adapters against peft's, followed storage by storage."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertcalc import BertConfig, saved_activation_bytes, training_flops, training_peak_bytes
+from bertcalc.changes.ia3 import IA3
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PromptTuning
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak import NotSimulatedError
+from bertcalc.memory.peak import NotSimulatedError, changes_of, peak
+from bertcalc.memory.peak.live_peak_formulas import live_peak
+from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Plan
+from bertcalc.model.model import Model
+from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, adapters
 from tests.examples import examples
 from tests.memory.test_peak import check_training, plans, simulated
 from tests.oracle import Case
 from tests.strategies import SIMULATED, passes
+
+EIGHT_BITS = Plan(optimizer="adamw-8bit")
 
 
 def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
@@ -38,3 +50,33 @@ def test_a_training_step_holds_what_pefts_holds(
 @given(passes(SIMULATED), plans(), st.booleans(), st.data())
 def test_any_plan_with_an_adapter(run: tuple[Case, Call], plan: Plan, hooked: bool, data: st.DataObject) -> None:
     check(*run, plan._replace(input_require_grads=hooked), data.draw(adapters(run[0])))
+
+
+@pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])
+@pytest.mark.parametrize(
+    "change",
+    [
+        Lora(target_modules=["dense"], task_type="SEQ_CLS"),
+        Lora(target_modules=["query"], layers_to_transform=[0, 2]),
+        Lora(target_modules="all-linear", use_dora=True),
+        IA3(),
+    ],
+)
+def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Plan) -> None:
+    """The simulation is judged by peft above."""
+    config = BertConfig(hidden_size=96, num_attention_heads=3, num_hidden_layers=9, intermediate_size=70)
+    model = Model(config, "BertForSequenceClassification", changes=(change,))
+    simulated_bytes = peak(changes_of(model, plan, 4, 16)).live
+    if plan is not EIGHT_BITS:
+        assert peak_bytes(model, plan, 4, 16) == simulated_bytes
+    assert peak_bytes(model, plan, 4, 16) == live_peak(model, plan, 4, 16).num_bytes
+    polynomials = growths(model, plan, "batch_size", 4, 16)
+    assert max(growth.constant + growth.linear * 4 for growth in polynomials) == peak_bytes(model, plan, 4, 16)
+
+
+def test_virtual_tokens_are_counted_but_not_run() -> None:
+    model = Model(BertConfig(), changes=(PromptTuning(task_type="FEATURE_EXTRACTION"),))
+    assert model.num_parameters(only_trainable=True) == 20 * 768
+    for read in (training_peak_bytes, training_flops, saved_activation_bytes):
+        with pytest.raises(InputError, match=r"not its FLOPs and memory|not listed"):
+            read(model, 1, 8)
