@@ -174,6 +174,13 @@ def test_a_class_is_suggested_in_any_case(capsys: pytest.CaptureFixture[str]) ->
         assert f"did you mean {cls}?" in refused(capsys, "--architecture", name)
 
 
+def test_suggestions_are_near(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of the preset's family first; a name that is near none has no suggestion."""
+    assert refused(capsys, "bert-base-uncased", "--architecture", "maskedlm").endswith("did you mean BertForMaskedLM?")
+    assert refused(capsys, "gpt2", "--architecture", "lmheadmodel").endswith("did you mean GPT2LMHeadModel?")
+    assert refused(capsys, "bert-base-uncased", "--dtype", "float16") == "there is no field dtype."
+
+
 def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:
         main(["--version"])

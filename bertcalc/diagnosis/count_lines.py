@@ -185,6 +185,9 @@ def _parts(text: str, names: Mapping[str, int]) -> tuple[str, Sequence[str]]:
         return "", [terms, *sides]
     while len(sides) > 1 and not re.search("[0-9]", sides[0]) and not _is_side(sides[0], names):
         first = f"{first}, {sides.pop(0)}"  # Wq = Wk = 768*768
+    apart = _UNSEPARATED.fullmatch(first)  # position embeddings 512*768 = 393,216
+    if apart and re.search(r"[*×+]", apart["value"]) and _is_calculation(apart["value"], names):
+        return apart["name"].strip(" :,\t"), [apart["value"], *sides]
     return first, sides
 
 

@@ -181,6 +181,11 @@ class Diagnosis(NamedTuple):
         return bool(self.miscounted) and self.miscounted[0].bits <= _BESIDE_COUNT
 
     @property
+    def miscounts_first(self) -> bool:
+        """Whether the explanations are likelier than another model's count or part, and than a typing error."""
+        return self.usual or (bool(self.elsewhere) and all(count.counted for count in self.elsewhere))
+
+    @property
     def known(self) -> bool:
         """Whether the number is a correct or a published count, without any miscount."""
         return bool(self.matches or self.parts or self.elsewhere or self.claims or self.flops)

@@ -199,10 +199,9 @@ def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
 def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) -> Iterator[LineVerdict]:
     """The verdicts; a line without biases becomes right if other lines count these biases."""
     apart = {
-        tensor.name
+        (tensor.name, verdict.counted.layers)
         for verdict in verdicts
-        if verdict.is_right and verdict.counted and verdict.counted.layers == "all"
-        if all(map(is_bias, verdict.counted.tensors))
+        if verdict.is_right and verdict.counted and all(map(is_bias, verdict.counted.tensors))
         for tensor in verdict.counted.tensors
     }
     for verdict in verdicts:
@@ -211,7 +210,9 @@ def _with_biases_apart(verdicts: Sequence[LineVerdict], count: _CountedModel) ->
             for cause in verdict.explanation:
                 after = MISCOUNTS[cause.miscount].make(after, count.sizes)
             left_out = [tensor for tensor in verdict.counted.tensors if tensor not in after and tensor.num_parameters()]
-            if set(after) <= set(verdict.counted.tensors) and all(tensor.name in apart for tensor in left_out):
+            if set(after) <= set(verdict.counted.tensors) and all(
+                (tensor.name, verdict.counted.layers) in apart for tensor in left_out
+            ):
                 weights = verdict.counted._replace(part=verdict.line.name, tensors=tuple(after))
                 yield verdict._replace(counted=_as_part(weights, count), explanation=())
                 continue

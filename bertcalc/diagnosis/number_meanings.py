@@ -177,6 +177,18 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
 def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     counts = [*_of_matches(model, written, diagnosis)], [*_of_parts(model, written, diagnosis)]
     yield from chain(*(reversed(counts) if diagnosis.parts_first else counts))
+    meanings = [*_of_others(written, diagnosis)], [*_of_miscounts(written, diagnosis)]
+    yield from chain(*(reversed(meanings) if diagnosis.miscounts_first else meanings))
+    for cost in diagnosis.flops:
+        message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
+        rule = Problem.of(_RULES[cost.rule]) if cost.rule in _RULES else cost.rule
+        values = {"batch": f"{cost.batch_size:,}", "length": f"{cost.sequence_length:,}", "rule": rule}
+        values |= {"number": written, "operations": scaled(cost.operations, cost.unit)}
+        yield Problem("", None, message, {**values, "phase": Problem.of(_PHASES[cost.phase])})
+
+
+def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+    """Published numbers, counts of other models, and counts that may have been mistyped."""
     for claim in diagnosis.claims:
         message = N_("{number} is published for {preset} ({source}).")
         yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
@@ -184,15 +196,12 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
         yield _of_another(written, elsewhere)
     for slip in diagnosis.slips:
         yield Problem.of(N_("{number} is one digit from {meant}."), number=written, meant=slip.meant)
+
+
+def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     whole = any(other.counted is None and other.reading.key == "parameters" for other in diagnosis.elsewhere)
     for miscounted in () if whole and not diagnosis.usual else diagnosis.miscounted:
         yield _explained(written, miscounted.known_count, miscounted.explanation)
-    for cost in diagnosis.flops:
-        message = N_("{number} is the cost of a batch of {batch} x {length} tokens, {phase}, by {rule}: {operations}.")
-        rule = Problem.of(_RULES[cost.rule]) if cost.rule in _RULES else cost.rule
-        values = {"batch": f"{cost.batch_size:,}", "length": f"{cost.sequence_length:,}", "rule": rule}
-        values |= {"number": written, "operations": scaled(cost.operations, cost.unit)}
-        yield Problem("", None, message, {**values, "phase": Problem.of(_PHASES[cost.phase])})
 
 
 def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:

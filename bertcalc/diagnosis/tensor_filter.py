@@ -70,6 +70,7 @@ _NAMED: dict[str, Selector] = {
     "in layer": in_layer,
     "repeats": lambda tensor: "*" in tensor.name,
     "bias": is_bias,
+    "separate": lambda tensor: " of positions." in tensor.name,  # of position projections that the model lacks
     "gamma": lambda tensor: tensor.name.endswith("weight") and tensor.place.role == "norm",
     "beta": lambda tensor: tensor.name.endswith("bias") and tensor.place.role == "norm",
     "matrix": lambda tensor: len(tensor.shape) == 2,

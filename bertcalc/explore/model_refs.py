@@ -191,6 +191,8 @@ def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
         if field not in FIELDS:
             message = N_("there is no field {name}: did you mean {nearest}?")
+            if nearest(field, FIELDS) is None:
+                message = N_("there is no field {name}.")
             raise InputError(_unknown(field, field, message, FIELDS))
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
@@ -209,7 +211,10 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
     if field == "architecture":
         if value in CLASSES:
             return None
-        return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), CLASSES)
+        own = [name for name, cls in CLASSES.items() if cls.config is kind]
+        parts = [name for name in own if str(value).casefold() in name.casefold()]  # MaskedLM
+        options = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
+        return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), options)
     if field == "add_pooling_layer":
         # Not a field of the configuration, but of the same type as use_cache.
         problem = check_field(kind, "use_cache", value)

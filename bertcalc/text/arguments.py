@@ -20,6 +20,7 @@ Names that PyTorch and transformers use for an option are accepted as well: see 
 numbers. A size can also be a column or a symbol.
 """
 
+import re
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields as members
@@ -135,7 +136,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         for name, _check in wanted.positional[: len(args)] if kwargs else ():
             if name in kwargs and name in wanted.named:
                 raise _error(N_("{function} has two values for {argument}."), name, kwargs[name], function=wanted.name)
-        named = {name: _check_named(wanted, name, value) for name, value in kwargs.items()}
+        named = {name: _check_named(wanted, name, value, len(args)) for name, value in kwargs.items()}
         required = wanted.required[len(args) :] + wanted.required_by_name
         if missing := [name for name in required if name not in named]:
             message = N_("{function} needs {argument}.")
@@ -158,6 +159,7 @@ def record(kind: type[Kind]) -> type[Kind]:
 
 
 _MOST_LISTED = 12
+_DIGITS = re.compile("[0-9]+")
 RECORDS: set[type] = set()  # the NamedTuples whose fields are arguments
 CHECKED: list[Callable[..., Any]] = []  # every decorated function, for the tests
 
@@ -224,13 +226,21 @@ def _each(wanted: _Signature, value: Any) -> Any:
     return wanted.varargs("", value)
 
 
-def _check_named(wanted: _Signature, name: str, value: Any) -> Any:
+def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     check = wanted.named.get(name) or wanted.keywords
     if check is None:
+        by_position = {position for position, _check in wanted.positional[:given]} | {"self"}
+        options = [option for option in wanted.named if option not in by_position]
+        near = nearest(name, options)
         message = N_("{function} has no argument {argument}: did you mean {nearest}?")
-        near = nearest(name, wanted.named, similarity=0.0)
-        raise _error(message, name, value, function=wanted.name, argument=shorten(name), nearest=near)
+        if near is None:
+            message = N_("{function} has no argument {argument}: it takes {options}.") if options else _NO_MORE
+        words = {"argument": shorten(name), "nearest": near, "options": ", ".join(options)}
+        raise _error(message, name, value, function=wanted.name, **words)
     return check(name, value)
+
+
+_NO_MORE = N_("{function} has no argument {argument}, and no others.")
 
 
 @cache
@@ -320,7 +330,9 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
             return value
     except (TypeError, ValueError, RuntimeError):  # a column, or a tensor, cannot be compared with a text
         pass
-    written = value.__name__ if isinstance(value, type) else str(value) if _is_short(value) else ""
+    written = str(value) if _is_short(value) else ""
+    if isinstance(value, type):
+        written = value.__name__ if value.__module__ != "builtins" else ""  # PyTorch takes Python's float for float64
     plain = written.casefold()
     for option in choices:
         if plain == str(option).casefold() or plain in SYNONYMS.get(name, {}).get(option, ()):
@@ -329,10 +341,15 @@ def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
         message = N_("{argument} {value} is not counted here: {reason}. It must be {wanted}.")
         raise _error(message, name, value, reason=reason, wanted=_listed(choices))
     near = nearest(written, map(str, choices)) if written else None
-    if near is not None and len(choices) > 2:
+    if near is not None and len(choices) > 2 and not _is_other_width(near, plain):
         message = N_("{argument} {value} is not possible: did you mean {nearest}? It must be {wanted}.")
         raise _error(message, name, value, nearest=near, wanted=_listed(choices))
     raise _error(N_("{argument} {value} is not possible: it must be {wanted}."), name, value, wanted=_listed(choices))
+
+
+def _is_other_width(option: str, written: str) -> bool:
+    """Whether two names differ only by a number: torch.float64 does not mean float16."""
+    return _DIGITS.sub("", option) == _DIGITS.sub("", written.rpartition(".")[2])
 
 
 def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **values: object) -> UnknownNameError:

@@ -24,7 +24,7 @@ LARGE, ALL_BURST, ALL_A_SECOND = 65_536, 4.0 * LARGEST, 1_000_000.0
 # Bytes of large messages that may wait for their turn in this process.
 MOST_WAITING = 16_000_000
 # A page has fewer than a hundred controls; the panel sends some fields for each unanswered event.
-_MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 10_000, 5_000, 50_000, 50
+_MOST_ITEMS, _MOST_OBJECTS, _MOST_VALUES, _DEEPEST = 1_000, 5_000, 50_000, 50
 _SMALL = 4_096  # bytes; a smaller message cannot hold a harmful structure
 # A string of JSON, or the rest of the text if the string is not closed. Matching takes linear time.
 _STRING = re.compile(r'"(?:[^"\\]++|\\.?)*+(?:"|\Z)', re.DOTALL)

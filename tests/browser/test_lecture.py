@@ -192,6 +192,19 @@ def test_an_old_projector_has_room_for_the_longest_formula_and_the_longest_name(
     assert crowded(page) == []
 
 
+def test_a_table_of_three_rows_fills_a_tablet(look: Look) -> None:
+    """There the row of buttons has two lines, and the page still needs no scroll bar."""
+    page = look("lecture?screen=110-million&lang=en")
+    ready(page, NAMES.index("110-million") + 1)
+    page.set_viewport_size({"width": 820, "height": 1180})
+    settled(page)
+    assert page.evaluate(_LOOK)["filled"] > 0.8
+    assert (
+        page.evaluate("(main => main.scrollHeight - main.clientHeight)(document.querySelector('[data-testid=stMain]'))")
+        < 2
+    )
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768)])
 def test_a_table_of_three_rows_fills_the_screen(look: Look, language: str, width: int, height: int) -> None:

@@ -372,6 +372,15 @@ def test_the_weight_of_all_attention_is_not_that_of_a_part() -> None:
     assert not judge(read("attention weights = 3*H*H", BertConfig())[0], build(BertConfig()), BertConfig()).is_right
 
 
+def test_the_biases_of_one_layer_belong_to_the_weights_of_one_layer() -> None:
+    config = BertConfig()
+    weights = "Q: H*H; K: H*H; V: H*H; O: H*H"
+    apart = check(build(config), config, read(f"{weights}; biases: 4*H", config))
+    assert [verdict.is_right for verdict in apart.verdicts] == [True] * 5
+    all_layers = check(build(config), config, read("Q: 12*H*H; biases of the attention: 4*H", config))
+    assert not all_layers.verdicts[0].is_right
+
+
 def test_layernorm_weights_and_biases_are_a_pair() -> None:
     text = "LayerNorm weights = 768\nLayerNorm bias = 768\nLayerNorm weights = 768\nLayerNorm bias = 768"
     report = check(build(BertConfig()), BertConfig(), read(text, BertConfig()))

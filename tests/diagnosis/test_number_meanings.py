@@ -107,3 +107,31 @@ def test_a_text_without_a_number_is_refused() -> None:
 
 def test_an_integer_is_explained_by_its_mistakes() -> None:
     assert [cause.miscount for [cause] in [BERT.explain(108_891_648)[0]]] == ["pooler"]
+
+
+@pytest.mark.parametrize(
+    ("architecture", "number", "cause"),
+    [
+        # Electra's masked language model of this size has as many with a decoder of its own.
+        ("BertForMaskedLM", "132,955,194", "counted as a separate matrix, although it shares the word embeddings"),
+        # 12 H² for each layer and the tables of embeddings: as many as all matrices of electra-base.
+        (
+            "BertModel",
+            "108,770,304",
+            "no LayerNorm is counted; the pooler is left out",
+        ),
+    ],
+)
+def test_a_usual_mistake_comes_before_a_part_or_another_class_of_another_model(
+    architecture: str, number: str, cause: str
+) -> None:
+    first, *_more = str(bertcalc.load("bert-base-uncased", architecture).explain(number)).splitlines()
+    assert first.endswith(f"{cause}.")
+
+
+def test_nothing_is_called_missing_that_a_model_has() -> None:
+    """DeBERTa has matrices for queries and keys of positions; only the keys' have no bias."""
+    model = bertcalc.load("microsoft/deberta-base")
+    text = str(model.explain(f"{model.num_parameters() + 12 * 768:,}"))
+    assert "query, key and value are given biases that this model does not have" in text
+    assert "positions" not in text

@@ -15,6 +15,7 @@ from bertcalc.discover import discover
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search import build
 from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.search.changes import merge_changes
 from bertcalc.discover.search.config_input import (
     MOST,
     MOST_COPIES,
@@ -239,3 +240,10 @@ def test_the_limits_of_one_thread_are_none_for_another() -> None:
         with pytest.raises(Ended):
             torch.nn.Sequential(*(torch.nn.Tanh() for _time in range(200)))
     assert len(built[0]) == 200
+
+
+def test_a_field_that_differs_between_layers_can_be_changed() -> None:
+    """transformers raises when it is read from the whole configuration, and takes it as an argument."""
+    config = transformers.CONFIG_MAPPING["embedding_gemma2_text"]
+    changes = {"head_dim": 128, "num_key_value_heads": 1}
+    assert merge_changes(config, transformers.EmbeddingGemma2TextModel, {}, changes, process_time() + 60) == changes

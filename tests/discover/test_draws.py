@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.discover.results.conditions import Condition
-from bertcalc.discover.search.condition_candidates import bounds, count_excluded
+from bertcalc.discover.search.condition_candidates import bounds, candidates, count_excluded
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 
 FIELDS = ("hidden_size", "heads", "layers")
@@ -62,3 +62,12 @@ def test_bounds_exclude_a_size_and_as_few_good_ones_as_they_can() -> None:
     offered = bounds({"size": 14}, good, ["size"])
     assert offered == [Condition("at most", "size", 12), Condition("at least", "size", 16), Condition("is", "size", 8)]
     assert [count_excluded(condition, good) for condition in offered] == [1, 3, 3]
+
+
+def test_a_quarter_of_a_quotient_is_among_the_conditions() -> None:
+    """OLMo Hybrid has int(0.75 * hidden_size / heads) keys in each head: 22 instead of 22.5 with 3,840 / 128."""
+    fields = ("hidden_size", "heads")
+    base, bad = ({"hidden_size": 3840, "heads": heads} for heads in (30, 128))
+    good = [{"hidden_size": 3840, "heads": heads} for heads in range(1, 3841) if 2880 % heads == 0 == 3840 % heads]
+    assert Condition("multiple", "hidden_size", "heads", Fraction(4)) in candidates(bad, good, fields, base)
+    assert all(int(0.75 * 3840 / sizes["heads"]) * sizes["heads"] == 2880 for sizes in good)

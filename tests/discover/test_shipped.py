@@ -166,6 +166,7 @@ CASES: list[tuple[str, str, dict[str, int]]] = [
     ("convbert", "ConvBertForMaskedLM", {"hidden_size": 1536}),
     ("blt", "BltForCausalLM", {"cross_attn_k": 4}),
     ("canary", "CanaryForConditionalGeneration", {"encoder_config.subsampling_conv_channels": 16}),
+    ("olmo_hybrid", "OlmoHybridForCausalLM", {"num_attention_heads": 128}),  # int(0.75 * 3840 / 128) is rounded down
     ("encoder-decoder", "EncoderDecoderModel", {"decoder.intermediate_size": 3073}),
     ("encoder-decoder", "EncoderDecoderModel", {"decoder.num_hidden_layers": 12}),  # as many as by default
     ("speech-encoder-decoder", "SpeechEncoderDecoderModel", {"decoder.num_hidden_layers": 12}),

@@ -543,6 +543,27 @@ def test_a_model_is_copied_and_pickled(architecture: str, copied: Callable[[Any]
     assert forward_flops(twin, 1, 2) == forward_flops(model, 1, 2)
 
 
+@pytest.mark.parametrize("dtype", ["float64", torch.float64, "double", float])
+def test_double_precision_is_refused_without_a_suggestion(dtype: Any) -> None:
+    """PyTorch takes Python's float for float64; float16 has half of float32's bytes, not twice as many."""
+    with pytest.raises(ArgumentError, match="not possible: it must be float32, bfloat16 or float16"):
+        training_peak_bytes(MODEL, 1, 8, dtype=dtype)
+
+
+def test_an_unknown_argument_is_not_taken_for_one_that_is_given() -> None:
+    with pytest.raises(ArgumentError, match=r"formula\(\) has no argument config: it takes path\."):
+        LOADED.formula(config=SMALL)
+    with pytest.raises(ArgumentError, match=r"has no argument foo: it takes (?!model)"):
+        LOADED.flops(1, 8, foo=3)
+
+
+def test_an_unknown_size_of_a_formula_is_refused() -> None:
+    bert = shipped("bert", "BertModel") or shipped("bert", "BertForMaskedLM")
+    for method in (bert.count, bert.whole):
+        with pytest.raises(InputError, match=r"hidden_sze is not one of the sizes.*did you mean hidden_size"):
+            method(hidden_sze=3)
+
+
 def test_a_changed_deep_copy_leaves_the_model_as_it_was() -> None:
     model = build(SMALL)
     twin = copy.deepcopy(model)

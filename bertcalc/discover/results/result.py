@@ -14,6 +14,7 @@ from sympy.parsing.sympy_parser import parse_expr
 from bertcalc.discover.results.conditions import Condition
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.suggestions import nearest
 
 _NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing
 _FUNCTIONS: dict[Any, Callable[..., Any]] = {sympy.floor: floor, sympy.ceiling: ceil, sympy.Min: min, sympy.Max: max}
@@ -88,9 +89,7 @@ class Formulas:
         change as well, the message names it.
         """
         for name, value in fields.items():
-            if name not in self.fields:
-                message = N_("{size} is not one of the sizes in this formula: {known}.")
-                raise wrong(message, name, value, size=name, known=", ".join(self.fields))
+            self._check_known(name, value)
             if isinstance(value, bool) or not isinstance(value, int) or (value < 1 and value != self.fields[name]):
                 raise wrong(N_("{size} must be a whole number, 1 or more."), name, value, size=name)
         values = {**self.fields, **fields}
@@ -98,6 +97,14 @@ class Formulas:
             if not condition.holds(values):
                 raise InputError(condition.problem(values))
         return values
+
+    def _check_known(self, name: str, value: int) -> None:
+        if name in self.fields:
+            return
+        message = N_("{size} is not one of the sizes in this formula: {known}.")
+        if near := nearest(name, self.fields):
+            message = N_("{size} is not one of the sizes in this formula: did you mean {nearest}?")
+        raise wrong(message, name, value, size=name, known=", ".join(self.fields), nearest=near or "")
 
     def completed(self, **fields: int) -> dict[str, int]:
         """Return all sizes with some replaced, adjusting those that follow them, without any checks."""
@@ -199,6 +206,8 @@ class Discovered(Formulas):
         >>> shipped("convbert", "ConvBertForMaskedLM").whole(hidden_size=1536)
         {'hidden_size': 1536, 'embedding_size': 1536}
         """
+        for name, value in fields.items():
+            self._check_known(name, value)
         completed = self.completed(**fields)
         moved = {name: completed[name] for name in self.follows if completed[name] != self.fields[name]}
         above = {_above(name) for name in fields}

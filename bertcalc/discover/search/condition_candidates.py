@@ -7,7 +7,12 @@ from bertcalc.discover.results.conditions import Condition
 
 # Order of preference if several conditions explain the same observations.
 _ORDER = ("multiple", "differs", "more", "less", "at least", "at most")
-_FACTORS = (Fraction(1), Fraction(2), Fraction(1, 2))  # such as heads of even size, or a width of 2 * hidden_size
+_FACTORS = (
+    Fraction(1),
+    Fraction(2),
+    Fraction(4),
+    Fraction(1, 2),
+)  # such as heads of even size, or a width of 2 * hidden_size
 FEW = 16  # every value of a field up to this size is tried, so that a single value can be excluded
 _DIVISORS = (2, 3, 4, 5, 6, 8, 12, 16, 32, 64, 128)
 

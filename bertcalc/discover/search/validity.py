@@ -28,6 +28,7 @@ _MOST_ROUNDS = 4  # of draws over a wide range
 _LESSON = 5  # rows of draws before conditions are updated
 _FEW = 3  # a condition on several sizes may exclude one in this many good configurations
 _HALVES = 5  # bisections of a bound
+_ODD = (1, 3, 5, 7, 9, 15)  # multiples of what must divide a size
 _CALLED = 5  # rows if models are run as well as built
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models treat long inputs differently, or cannot on the meta device
 _LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
@@ -55,6 +56,7 @@ def regime(lab: Lab, findings: Findings, within: Sequence[Condition] | None = No
         inspector.try_pairs()
         inspector.try_random()
         inspector.try_tiny()
+        inspector.try_odd_multiples()
         if strict or not inspector.wrong:
             inspector.try_wide()
     except Ended:
@@ -71,6 +73,7 @@ def regime_again(lab: Lab, findings: Findings, conditions: Sequence[Condition]) 
         inspector.try_deeper()
         inspector.try_random()
         inspector.try_tiny()
+        inspector.try_odd_multiples()
         inspector.try_wide()
     except Ended:
         inspector.open.append(_LATE)
@@ -378,6 +381,22 @@ class _Inspector:
             if condition.kind == "multiple" and {condition.field, divisor} <= {*self.names}:
                 for value in (1, 2, 3):
                     self.lab.build({condition.field: value, str(divisor): 1})
+        self.learn()
+
+    def try_odd_multiples(self) -> None:
+        """Try sizes that are odd multiples of what must divide them: a class may halve or quarter the quotient.
+
+        OLMo Hybrid's heads have int(0.75 * hidden_size / num_attention_heads) keys: with 3,840 / 128, 22 and not 22.5.
+        """
+        values = {**self.lab.sizes, **self.lab.base_sizes}
+        for condition in list(self.conditions) if self.within is None else ():
+            divisor, step = str(condition.other), condition.step
+            if condition.kind == "multiple" and {condition.field, divisor} <= {*self.names}:
+                for odd in _ODD:
+                    self.lab.build({condition.field: odd * step(values)})
+                    divided = Fraction(values[condition.field], odd) / condition.factor
+                    if divided.denominator == 1:
+                        self.lab.build({divisor: int(divided)})
         self.learn()
 
     def try_wide(self) -> None:

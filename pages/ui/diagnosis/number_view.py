@@ -48,14 +48,14 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
     if diagnosis.parts and not diagnosis.parts_first:
         counts_view.show_own_parts(model, diagnosis.parts)
     if not peaks:
-        if diagnosis.usual:  # before other models, which are less likely
+        if diagnosis.miscounts_first:
             miscounts_view.show_miscounted(
                 diagnosis, number, explained=bool(tools or diagnosis.matches or diagnosis.parts)
             )
         counts_view.show_claims(model, diagnosis.claims)
         counts_view.show_elsewhere(diagnosis.elsewhere)
         counts_view.show_slips(present, diagnosis.slips, number)
-        if diagnosis.miscounted and not diagnosis.usual:
+        if diagnosis.miscounted and not diagnosis.miscounts_first:
             miscounts_view.show_miscounted(diagnosis, number, explained=bool(tools or diagnosis.known))
         if not (tools or diagnosis.hand or diagnosis.known or diagnosis.slips or diagnosis.miscounted):
             _show_other_meanings(model, number, text)
