@@ -4,11 +4,12 @@ Liu et al. 2022, arXiv:2205.05638; Zhao et al. 2023, arXiv:2312.11420.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_all
+from bertcalc.changes.peft_defaults import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS
 from bertcalc.changes.recording import Recording
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import Names, TaskType, matching, resolved
@@ -18,19 +19,6 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
-# peft/utils/constants.py: TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING, ..._FEEDFORWARD_MODULES_MAPPING and
-# ..._LNTUNING_TARGET_MODULES_MAPPING
-IA3_TARGETS: Mapping[str, Names] = {
-    **dict.fromkeys(("bert", "roberta"), ("key", "value", "output.dense")),
-    "deberta-v2": ("key_proj", "value_proj", "output.dense"),
-    "deberta": ("in_proj", "output.dense"),
-    "gpt2": ("c_attn", "mlp.c_proj"),
-}
-IA3_FEED_FORWARD: Mapping[str, Names] = {
-    **dict.fromkeys(("bert", "roberta", "deberta-v2", "deberta"), ("output.dense",)),
-    "gpt2": ("mlp.c_proj",),
-}
-LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
 _UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
 _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must be LayerNorms.")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_biases
+from bertcalc.changes.peft_defaults import LORA_TARGETS
 from bertcalc.changes.recording import Recording
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.changes.targets import Names, TaskType, matching, named_by_layer, resolved
@@ -17,13 +18,6 @@ from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
 Bias = Literal["none", "all", "lora_only"]
-# peft/utils/constants.py, TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING
-DEFAULT_TARGETS: Mapping[str, Names] = {
-    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra"), ("query", "value")),
-    "deberta-v2": ("query_proj", "value_proj"),
-    "deberta": ("in_proj",),
-    "gpt2": ("c_attn",),
-}
 _UNSUPPORTED = N_(
     "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding."
 )
@@ -81,7 +75,7 @@ class Lora(PeftChange):
         return {"lora_rank": self.r}
 
     def adapt(self, rewriting: Rewriting) -> None:
-        names = resolved(rewriting, "target_modules", self.target_modules, DEFAULT_TARGETS, self.task_type)
+        names = resolved(rewriting, "target_modules", self.target_modules, LORA_TARGETS, self.task_type)
         if self.use_dora and self.lora_bias:
             raise InputError(Problem.of(_DORA_BIAS, "lora_bias", True))
         if self.layers_to_transform is not None and isinstance(self.target_modules, str):

@@ -45,7 +45,7 @@ class Prompts(PeftChange):
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim
-        if family == "distilbert":  # its field is dim
+        if config.own_name("hidden_size") not in ("hidden_size", "n_embd", "d_model"):
             values = {"family": family, "hidden_size": config.hidden_size}
             raise InputError(Problem.of(_NO_WIDTH, "token_dim", None, **values))
         return config.hidden_size

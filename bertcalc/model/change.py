@@ -1,17 +1,14 @@
 """A change of a model, such as an adapter: it rewrites what the family's program declared."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from bertcalc.config import Config
+from bertcalc.model.modules import Module
+from bertcalc.model.trace import Step, Trace
 
-if TYPE_CHECKING:
-    from bertcalc.model.model import Model
-    from bertcalc.model.modules import Module
-    from bertcalc.model.trace import Step, Trace
-
-Twin = Callable[["Change"], "tuple[Module, list[Step] | None]"]
-
+Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
+Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
 
@@ -35,27 +32,27 @@ class Change:
     in_16_bits = True
     under_autocast = True
 
-    def configured(self, model: "Model", config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.
 
         Raises InputError if the model cannot be changed so.
         """
         return config
 
-    def unsimulated(self, model: "Model") -> bool:
+    def unsimulated(self, model: Model) -> bool:
         """Whether the peak memory of a model with the change is not simulated."""
         return False
 
-    def prepare(self, trace: "Trace") -> None:
+    def prepare(self, trace: Trace) -> None:
         """Set options of the trace before the program runs."""
 
-    def rewrite(self, model: "Model", root: "Module", steps: "list[Step] | None") -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         """Change the tree below ``root``, and the steps, in place; ``steps`` is None if only the tree is needed.
 
         Raises InputError if the model cannot be changed so.
         """
 
-    def rewrite_with(self, model: "Model", root: "Module", steps: "list[Step] | None", twin: Twin) -> None:
+    def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
         """Like ``rewrite``; ``twin`` runs the program once more for the same batch, prepared by another change."""
         self.rewrite(model, root, steps)
 

@@ -18,7 +18,7 @@ from bertcalc.storage.stored_tensors import DTYPES, StoredTensor, data_bytes
 
 LENGTH_BYTES = 8
 _RANKS = {dtype: rank for rank, dtype in enumerate(DTYPES)}
-MAX_SHARD_SIZE = 50 * 10**9  # of save_pretrained in transformers 5; 5 GB in transformers 4
+MAX_SHARD_SIZE = 50 * 10**9  # of save_pretrained; 5 GB before transformers 5
 
 
 class WrittenFile(NamedTuple):

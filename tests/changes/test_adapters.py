@@ -14,7 +14,7 @@ from peft.utils import constants
 
 import bertcalc
 from bertcalc import IA3, BitFit, InputError, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
-from bertcalc.changes import ia3, lora
+from bertcalc.changes import peft_defaults
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.model.formula import ALL_SYMBOLS, formula
 from bertcalc.model.model import Model
@@ -127,10 +127,10 @@ def test_a_published_count(row: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (lora.DEFAULT_TARGETS, constants.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING),
-        (ia3.IA3_TARGETS, constants.TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING),
-        (ia3.IA3_FEED_FORWARD, constants.TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING),
-        (ia3.LAYER_NORMS, constants.TRANSFORMERS_MODELS_TO_LNTUNING_TARGET_MODULES_MAPPING),
+        (peft_defaults.LORA_TARGETS, constants.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING),
+        (peft_defaults.IA3_TARGETS, constants.TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING),
+        (peft_defaults.IA3_FEED_FORWARD, constants.TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING),
+        (peft_defaults.LAYER_NORMS, constants.TRANSFORMERS_MODELS_TO_LNTUNING_TARGET_MODULES_MAPPING),
     ],
     ids=["lora", "ia3", "feed-forward", "layer norms"],
 )
