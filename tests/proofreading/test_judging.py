@@ -32,6 +32,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("model.safetensors: 440449768 bytes", "right", "A safetensors file of BertForPreTraining"),
         ("109,482,240 × 4 = 437,928,960 bytes", "right", "the bytes of BertModel with pooler in float32"),
         ("110M × 4 bytes = 44 MB", "wrong", "The calculation gives 440.0 MB (419.6 MiB), not 44 MB."),
+        ("BERT-base needs 110000000 × 4 = 0 MB", "wrong", "The calculation gives 440.0 MB (419.6 MiB), not 0 MB."),
         ("The weights of BERT-base in float16: 281.9 MB", "wrong", "219.0 MB (208.8 MiB) is right for BertModel"),
         ("| | fp16 |\n|---|---|\n| BERT-large | 0.97 GB |", "wrong", "670.3 MB (639.2 MiB) is right"),
         ("BERT-base has 111M parameters", "conditional", "It is near the count of BertModel with pooler, 109,482,240."),
