@@ -261,6 +261,25 @@ def test_a_long_text_takes_seconds(line: str) -> None:
     assert perf_counter() - before < 60  # a few seconds on an idle machine
 
 
+def seconds(text: str) -> float:
+    before = perf_counter()
+    proofread(f"BERT-base\n\n{text}"[:LONGEST])
+    return perf_counter() - before
+
+
+@pytest.mark.parametrize(
+    ("text", "plainer"),
+    [
+        ("|a" * 1300 + "|\n" + ("|1" * 1300 + "|\n") * 30, "|a" * 30 + "|\n" + ("|1" * 30 + "|\n") * 1300),
+        (f"{'a' * 80}{' 12345' * 140}\n" * 90, f"{'aaa aaa ' * 10}{' 12345' * 140}\n" * 90),
+        ("| |" + "a " * 20_000 + "|\n" + "| 1 | 2 |\n" * 1000, "| | a |\n" + "| 1 | 2 |\n" * 1000),
+    ],
+    ids=["wide table", "long word", "long header"],
+)
+def test_wide_tables_and_long_words_take_no_longer(text: str, plainer: str) -> None:
+    assert seconds(text) < 4 * seconds(plainer) + 2
+
+
 @given(st.text(alphabet="0123456789,.%*×+=()[]|#：: \nMB亿层BERTlayersatenion-base$\\{}<>", max_size=300))
 @settings(max_examples=200, deadline=None)
 def test_any_text_is_proofread(text: str) -> None:
