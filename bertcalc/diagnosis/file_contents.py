@@ -109,18 +109,13 @@ def _masks(model: Model) -> Iterator[tuple[Stored, ...]]:
         yield tuple(Stored(f"{path}.bias", (1, 1, length, length), dtype) for path in layers)
 
 
-def safetensors_header(tensors: Sequence[Stored], dtype: str) -> int:
+def safetensors_headers(tensors: Sequence[Stored], dtype: str) -> tuple[int, int]:
     """The bytes before the data of a safetensors file that has these tensors, as PyTorch's models save them.
 
-    They are a multiple of 8; in files of safetensors before 0.3, up to 7 fewer.
+    They are a multiple of 8 in the second number, which safetensors writes since 0.3.
     """
-    unpadded = plain_header(tensors, dtype)
-    return unpadded + -unpadded % 8
-
-
-def plain_header(tensors: Sequence[Stored], dtype: str) -> int:
-    """The bytes before the data without padding."""
-    return _LENGTH + len(header_text(tensors, dtype))
+    unpadded = _LENGTH + len(header_text(tensors, dtype))
+    return unpadded, unpadded + -unpadded % 8
 
 
 def header_text(tensors: Sequence[Stored], dtype: str) -> str:

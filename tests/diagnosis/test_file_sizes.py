@@ -9,7 +9,7 @@ import transformers
 from safetensors.torch import save_file
 
 from bertcalc import BertConfig, build
-from bertcalc.diagnosis.file_contents import Contents, Stored, pickle_sizes, safetensors_header
+from bertcalc.diagnosis.file_contents import Contents, Stored, pickle_sizes, safetensors_headers
 from bertcalc.diagnosis.file_sizes import buffers, file_sizes
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
@@ -36,7 +36,7 @@ def test_the_header_has_the_size_of_a_real_file(architecture: str, tmp_path: Pat
     save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
     size = (tmp_path / "model.safetensors").stat().st_size
     model = build(SMALL, architecture)
-    header = safetensors_header([Stored(*named) for named in model.named_parameters()], "F32")
+    _unpadded, header = safetensors_headers([Stored(*named) for named in model.named_parameters()], "F32")
     assert header + 4 * model.num_parameters() == size
     assert f"A safetensors file of {architecture}" in " ".join(map(str, file_sizes(model, size)))
 

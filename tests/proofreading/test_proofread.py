@@ -135,6 +135,8 @@ def test_a_vocabulary_in_every_layer_is_wrong() -> None:
     # A public book on scaling had this mistake until February 2025.
     text = "L=64, V=32128, D=4096. Total: 64*4096*(3*16384+2*256*(32+8)+32128) = 26.7e9"
     assert [claim.right_value for claim in proofread(text).of("wrong")] == [18_385_207_296]
+    other = "A model with L=24, V=50000, D=1024: total 24*(12*1024^2 + 50000*1024) = 1,530,789,888"
+    assert [claim.right_value for claim in proofread(other).of("wrong")] == [353_189_888]
     right = "L=64, V=32128, D=4096. Total: 64*4096*(3*16384+2*256*(32+8))+4096*32128 = 18.4e9"
     assert proofread(right).of("wrong") == ()
 
