@@ -106,7 +106,7 @@ _LABELLED = re.compile(
 )
 # A question about the bytes of a file, or a line that names one; a number with its unit that is no part of a name.
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
-_ABOUT_FILE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
+_ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
 _LONGEST_LINE, _FEWEST_DIGITS = 300, 6
 _BYTES = re.compile(
     r"(?<![\w.,:/-])(?P<number>[0-9](?:[0-9,._']{0,60}[0-9])?)(?![\w:/-])(?P<unit>[ \t]?(?:[kmgt]i?b|bytes?|b|字节)\b)?"
@@ -146,7 +146,7 @@ def number_asked(text: str) -> str:
 def _size_of_file(text: str) -> str:
     """The only number of bytes in a line about a file; the only large number if none has a unit; else empty."""
     line = text.strip()
-    if len(line) > _LONGEST_LINE or "\n" in line or not _ABOUT_FILE.search(line):
+    if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""
     numbers = list(_BYTES.finditer(line))
     sized = [match[0] for match in numbers if match["unit"] or match["joined"]]
