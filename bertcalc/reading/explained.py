@@ -62,7 +62,7 @@ def number_kind(text: str) -> Kind:
 def is_hand_count(text: str, model: Model) -> bool:
     """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation.
 
-    Notes are none: they also give sizes of the model, bytes, or the counts of several models.
+    Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models.
     """
     if too_long(text) or _are_notes(text):
         return False
