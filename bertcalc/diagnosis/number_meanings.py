@@ -97,6 +97,7 @@ _FIELDS = {
     "num_labels": r"labels|classes|标签|类别",
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
+_IS_QUESTION = re.compile(rf"^(?:{_QUESTION.pattern})|[?？]$|(?:多少|几个?|什么)\W*$", re.I)
 # What tools print in front of the number of a whole model.
 _LABELLED = re.compile(
     r"(?:#|total |trainable |all |number of |num |model |file |模型|总|可训练){0,3}"
@@ -139,7 +140,7 @@ def number_asked(text: str) -> str:
         return label["number"]
     if size := _size_of_file(text):
         return size
-    match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
+    match = _NUMBER.search(text[:400]) if _QUESTION.search(text) and _IS_QUESTION.search(text.strip()) else None
     return match[0].strip(" ,.") if match else text.strip()
 
 

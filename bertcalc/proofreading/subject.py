@@ -111,6 +111,15 @@ def names_model(text: str) -> bool:
     return bool(_mentioned().search(text))
 
 
+def models_named(text: str) -> set[str]:
+    """The presets that a text names.
+
+    >>> sorted(models_named("GPT-2 has more tokens than BERT-base, and than BERT-base-uncased."))
+    ['bert-base-uncased', 'gpt2']
+    """
+    return {mention.preset for mention in _every_mention(text) if mention.preset}
+
+
 def is_model_name(text: str) -> bool:
     """Whether a label is only the name of a model."""
     match = _mentioned().fullmatch(text.strip())

@@ -14,7 +14,7 @@ from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.subject import is_model_name
+from bertcalc.proofreading.subject import is_model_name, models_named
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
@@ -84,11 +84,25 @@ _SIZE_VALUE = re.compile(r"[0-9]{1,3}(?:,?[0-9]{3})?")
 _OTHER_UNIT = re.compile(r"[0-9][0-9.,]*\s?(?:[kMGT]i?B|bytes|[KMGT]?FLOPs?|[GM]?MACs|%)", re.I)
 
 
+# What no part of a model is called: the lines of a log of a training, or prose that goes on behind a full stop.
+_OF_TRAINING = re.compile(
+    r"\b(?:examples|epochs?|(?:batch|step)s?(?: size)?|learning rate)\b|样本|轮数|学习率|批大小", re.I
+)
+_PROSE = re.compile(r"。[^\s）)”\"]")
+
+
 def _are_notes(text: str) -> bool:
-    """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares."""
+    """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares.
+
+    A text that names several models, goes on about a training, or has Chinese sentences is not a hand count either.
+    """
+    if len(models_named(text)) > 1 or _PROSE.search(text):
+        return True
     lines = [sides for line in text.split("\n") if (sides := _name_and_value(line))]
     sizes = sum(bool(_SIZE.fullmatch(name) and _SIZE_VALUE.fullmatch(value)) for name, value in lines)
     models = sum(is_model_name(name) for name, _value in lines)
+    if any(_OF_TRAINING.search(name) for name, _value in lines):
+        return True
     return sizes > 1 or models > 1 or any(_OTHER_UNIT.fullmatch(value) for _name, value in lines)
 
 
