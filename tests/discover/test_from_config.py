@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import transformers
+from huggingface_hub.errors import StrictDataclassFieldValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -285,9 +286,10 @@ def test_what_is_counted_is_what_transformers_builds(case: tuple[str, str, dict[
     try:
         parsed = read_config(json.dumps(config))
         answer = counted_config(parsed.model_type, cls, parsed.fields)
-    except InputError:
+        built = real(model_type, cls, **changed)
+    except (InputError, StrictDataclassFieldValidationError):  # the latter: a whole number where a decimal has to be
         return
-    assert answer.parameters == real(model_type, cls, **changed)
+    assert answer.parameters == built
 
 
 EXPLICIT = sorted(from_config._data(from_config.EXPLICIT))
