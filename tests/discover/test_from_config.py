@@ -246,6 +246,7 @@ def test_a_key_that_is_not_known_to_change_nothing_is_not_counted(more: dict[str
         ("axk2", "AXK2ForCausalLM", {"first_k_dense_replace": 0}),
         ("granite", "GraniteForCausalLM", {"head_dim": 0}),
         ("mistral", "MistralForCausalLM", {"layer_types": []}),
+        ("t5", "T5ForConditionalGeneration", {"num_decoder_layers": 12}),
         ("gemma3_text", "Gemma3ForCausalLM", {"rope_scaling": 0}),
         ("gemma3_text", "Gemma3ForCausalLM", {"sliding_window_pattern": 0}),
     ],

@@ -150,6 +150,10 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
             is_known = value is not None or name in keys["derived"]
         elif name in keys["equal"] and value is not None:
             is_known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
+        elif name in discovery.derived and name not in keys["derived"] and value is not None:
+            [leader, *others] = discovery.derived[name]  # such as the layers of T5's decoder
+            are_layers = not others and "layers" in name and "layers" in leader
+            is_known = are_layers and value == {**discovery.fields, **fields}.get(leader)
         else:
             is_known = _leaves_formulas(keys, discovery, name, value)
         if not is_known:
