@@ -1,4 +1,4 @@
-"""Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers 4."""
+"""Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers before 5."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
@@ -30,8 +30,8 @@ _ALL = N_("All {count} heads of a layer would be pruned: at least one has to sta
 class PruneHeads(Resizing):
     """Heads are pruned: ``heads`` of them in each layer, or those in the lists, by the number of the layer.
 
-    This is ``model.prune_heads({layer: [head, ...]})`` of transformers 4.57; transformers 5 has no such method. Cross
-    attention keeps its heads. ALBERT has a single layer for this, whose number is 0.
+    This is ``model.prune_heads({layer: [head, ...]})`` of transformers up to 4.57; later versions have no such method.
+    Cross attention keeps its heads. ALBERT has a single layer for this, whose number is 0.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()
@@ -50,7 +50,7 @@ class PruneHeads(Resizing):
         return isinstance(self.heads, Mapping)
 
     def configured(self, model: Model, config: Config) -> Config:
-        if model.family.prunes != "yes":  # its _prune_heads in transformers 4.57 raises an error, or there is none
+        if model.family.prunes != "yes":  # its _prune_heads raises an error, or there is none
             message = _NO_METHOD if model.family.prunes == "no" else _DISTANCES
             raise InputError(Problem.of(message, "heads", None, family=model.family.name))
         if sum(isinstance(change, PruneHeads) for change in model.changes) > 1:

@@ -1,6 +1,7 @@
 """The modules that peft 0.21 targets by default, by the type of the model (peft/utils/constants.py).
 
-They are its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING for LORA_TARGET, IA3_TARGET, IA3_FEEDFORWARD and LNTUNING_TARGET.
+They are its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots stand for LORA_TARGET, IA3_TARGET,
+IA3_FEEDFORWARD and LNTUNING_TARGET.
 """
 
 from collections.abc import Mapping

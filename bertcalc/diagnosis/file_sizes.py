@@ -7,7 +7,7 @@
 ['The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes.']
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -19,13 +19,13 @@ from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families import family_of
 from bertcalc.model.model import Model
 from bertcalc.storage.safetensors_file import plain_header
+from bertcalc.storage.stored_tensors import DTYPES
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-_DTYPES: tuple[tuple[int, str, Problem | str], ...] = (
-    (4, "F32", "float32"),
-    (2, "F16", Problem.of(N_("16 bits"))),
-)
+# The precisions of weights by the bytes of a parameter.
+PRECISIONS: Mapping[int, Problem | str] = {4: "float32", 2: Problem.of(N_("16 bits")), 1: Problem.of(N_("8 bits"))}
+_DTYPES = ((4, "F32"), (2, "F16"))
 _SURE = 0.02  # so near to a header that it is no pickle
 _NEAR = 0.2  # what torch.save adds to the data depends on its release and on the file's name
 _OLDER_NAMES = 0.3  # headers of older releases differ: other names, other metadata
@@ -71,13 +71,13 @@ class _SizedFile(NamedTuple):
 
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [known for known in counts if not known.buffers]
-    for (width, dtype, words), known in product(_DTYPES, classes):
+    for (width, dtype), known in product(_DTYPES, classes):
         # What older releases save beside the parameters may be larger than what a format adds: GPT-2's masks.
         if 0 < size - width * known.parameters < _most_over(known, width):
             for file in contents(known):
                 over = size - file.size(dtype)
                 if 0 < over < _MOST_OVER:
-                    yield from _file(file, over, dtype, words, pickled)
+                    yield from _file(file, over, dtype, pickled)
 
 
 def _most_over(known: KnownCount, width: int) -> int:
@@ -88,13 +88,18 @@ def _most_over(known: KnownCount, width: int) -> int:
     return masks + width * added + 8 * config.max_position_embeddings + _MOST_OVER
 
 
-def _file(file: Contents, over: int, dtype: str, words: Problem | str, pickled: bool) -> Iterator[_SizedFile]:
+def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_SizedFile]:
     """The file that exceeds its tensors by ``over`` bytes, if a format explains it."""
     plain = plain_header(file.tensors(dtype))
     off = min(abs(over - plain), abs(over - plain - -plain % 8)) / plain
     size = file.size(dtype)
     about = (off, over, file.known.model.config, file.extras)
-    values = {"known": _in_words(file), "dtype": words, "bytes": f"{size:,}", "over": f"{over:,}"}
+    values = {
+        "known": _in_words(file),
+        "dtype": PRECISIONS[DTYPES[dtype] // 8],
+        "bytes": f"{size:,}",
+        "over": f"{over:,}",
+    }
     if off <= (_OTHER_NAMES if file.extras else _OLDER_NAMES):
         message = N_("A safetensors file of {known}, in {dtype}: {bytes} bytes of weights after a header of {over}.")
         yield _SizedFile(False, *about, Problem("", None, message, values))

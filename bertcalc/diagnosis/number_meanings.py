@@ -97,6 +97,7 @@ _FIELDS = {
     "num_labels": r"labels|classes|标签|类别",
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
+_IS_QUESTION = re.compile(rf"^(?:{_QUESTION.pattern})|[?？]$|(?:多少|几个?|什么)\W*$", re.I)
 # What tools print in front of the number of a whole model.
 _LABELLED = re.compile(
     r"(?:#|total |trainable |all |number of |num |model |file |模型|总|可训练){0,3}"
@@ -106,7 +107,7 @@ _LABELLED = re.compile(
 )
 # A question about the bytes of a file, or a line that names one; a number with its unit that is no part of a name.
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
-_ABOUT_FILE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
+_ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
 _LONGEST_LINE, _FEWEST_DIGITS = 300, 6
 _BYTES = re.compile(
     r"(?<![\w.,:/-])(?P<number>[0-9](?:[0-9,._']{0,60}[0-9])?)(?![\w:/-])(?P<unit>[ \t]?(?:[kmgt]i?b|bytes?|b|字节)\b)?"
@@ -139,14 +140,14 @@ def number_asked(text: str) -> str:
         return label["number"]
     if size := _size_of_file(text):
         return size
-    match = _NUMBER.search(text[:400]) if _QUESTION.search(text) else None
+    match = _NUMBER.search(text[:400]) if _QUESTION.search(text) and _IS_QUESTION.search(text.strip()) else None
     return match[0].strip(" ,.") if match else text.strip()
 
 
 def _size_of_file(text: str) -> str:
     """The only number of bytes in a line about a file; the only large number if none has a unit; else empty."""
     line = text.strip()
-    if len(line) > _LONGEST_LINE or "\n" in line or not _ABOUT_FILE.search(line):
+    if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""
     numbers = list(_BYTES.finditer(line))
     sized = [match[0] for match in numbers if match["unit"] or match["joined"]]

@@ -94,6 +94,8 @@ class _Measured:
         idle += self._idle_together(read)
         names |= {name: own for name in read if name not in idle and (own := self._meaning(name))}
         keys["read"] = [name for name in read if name not in idle and name not in names]
+        numbers = [name for name in (*idle, *keys["read"]) if type(default.get(name)) is not bool]
+        keys["not_zero"] = self._not_zero(numbers)
         keys["equal"] = {
             name: leaders[0]
             for name, leaders in self.discovery.derived.items()
@@ -146,6 +148,15 @@ class _Measured:
             return dict.fromkeys(names, is_same)
         half = len(names) // 2
         return {**self._halved(names[:half], value), **self._halved(names[half:], value)}
+
+    def _not_zero(self, names: list[str]) -> list[str]:
+        """The keys that change a tensor if they are 0 or False, or that may be neither."""
+        outcomes = [self._halved(names, value) for value in (0, 0.0, False)]
+        return [
+            name
+            for name in names
+            if any(outcome[name] is False for outcome in outcomes) or not any(outcome[name] for outcome in outcomes)
+        ]
 
     def _meaning(self, name: str) -> str:
         """The size that a key changes under another name, such as hidden_size for Bloom's n_embed; else empty."""

@@ -155,8 +155,8 @@ class Family:
     differ in meaning from other families (bertcalc/forward/meanings.py). ``simulation`` names the overrides of the
     memory simulation (bertcalc/memory/family_steps), if there are any.
 
-    ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers. ``keeps_bias``: whether resizing the vocabulary leaves
-    the bias of an untied language-model head as it is.
+    ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers. ``keeps_bias``: whether
+    resizing the vocabulary leaves the bias of an untied language-model head as it is.
     """
 
     name: str  # Hugging Face's model_type

@@ -90,8 +90,8 @@ def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
     values = sorted(operand.value for operand in first.operands)
     if len(values) != 2 or values[0] not in _WIDTHS or values[1] < _LEAST_COUNT or not _IS_PRODUCT.search(first.text):
         return None
-    ratio = max(first.value, other.value) / min(first.value, other.value)
-    if ratio.denominator == 1 and ratio in _WIDTHS:
+    smaller, larger = sorted((first.value, other.value))
+    if smaller and larger / smaller in _WIDTHS:
         return None
     reason = Problem.of(_GIVES, value=in_words(first.value, "bytes"), written=shorten(other.text))
     return Judged("wrong", first.value, reasons=(reason,))

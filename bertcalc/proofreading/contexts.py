@@ -10,6 +10,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.proofreading.calculations import WrittenNumber, cells_of
@@ -91,7 +92,8 @@ def _as_one(text: str) -> str:
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
 _RUN_IN = re.compile(
-    r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d](?:[\w-]{1,20} ?){1,4})[)）\]]?[.:：。]\s?(?=[\w(])"
+    r"\s{0,3}(?:[-*•]\s|[0-9]{1,2}[.)、]\s?)?[(（\[]?([^\W\d][\w-]{1,80}(?: [\w-]{1,30}){0,3}) ?"
+    r"[)）\]]?[.:：。]\s?(?=[\w(])"
 )
 
 
@@ -108,7 +110,7 @@ class Surroundings:
     def __init__(self, text: str) -> None:
         self._text = text
         self._lines = text.split("\n")
-        self._without_biases = bool(re.search(r"\bbias\s?=\s?False\b", text))
+        self._without_biases = _is_without_biases(self._lines)
         self._headings: list[tuple[str, ...]] = []
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
@@ -136,8 +138,8 @@ class Surroundings:
         first = self._first_rows[entry.line]
         if not entry.cells or first in (None, entry.line):
             return TableRow()
-        headers = cells_of(self._lines[first])
-        header = headers[entry.column] if len(headers) == len(entry.cells) else ""
+        headers = _cells(self._lines[first])
+        header = headers[entry.column][:_MOST_BEFORE] if len(headers) == len(entry.cells) else ""
         return TableRow(entry.cells, headers, header)
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
@@ -145,7 +147,7 @@ class Surroundings:
         sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
-            yield _row_label(entry)
+            yield _row_label(entry.cells)
             yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
         if _WORD.search(clause):
             yield _trimmed(clause[-_MOST_BEFORE:])
@@ -156,8 +158,8 @@ class Surroundings:
             yield _trimmed(sentence[-_MOST_BEFORE:])
         if not re.search(r"[^\W\d_]{2}", before) and entry.line:
             yield from self._above(entry.line)
-        if (label := _RUN_IN.match(self._lines[entry.line][:80])) and entry.start:
-            yield _trimmed(label[1])
+        if entry.start:
+            yield _run_in(self._lines[entry.line][:80])
 
     def _above(self, line: int) -> Iterator[str]:
         """The last line with words, if it introduces this one; the heading if it is directly above."""
@@ -170,6 +172,16 @@ class Surroundings:
                 if re.search(r"[:：?？]\s*$", text) or not re.search(r"[0-9]", text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+def _is_without_biases(lines: Sequence[str]) -> bool:
+    """Whether a model, not only one of its modules, is made with bias=False."""
+    fields = ((line, field.start()) for line in lines for field in re.finditer(r"\bbias\s?=\s?False\b", line))
+    return any(not _IN_MODULE.search(line[max(0, start - 200) : start]) for line, start in fields)
+
+
+# The arguments of a module, up to one of them: nn.Linear(n_embd, 4 * (n_embd),
+_IN_MODULE = re.compile(r"(?:\bnn\.\w{1,30}|Linear|Norm|Embedding|Conv\w{0,4})\((?:[^()]|\([^()]{0,60}\)){0,200}$")
 
 
 def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
@@ -187,10 +199,22 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
 _MOST_EMPTY = 1
 
 
-def _row_label(entry: WrittenNumber) -> str:
+# Every number of a line asks for these.
+_cells = lru_cache(maxsize=16)(cells_of)
+
+
+@lru_cache(maxsize=16)
+def _row_label(cells: Sequence[str]) -> str:
     """The first cell with words in a row; empty if there is none."""
-    label = next((cell for cell in entry.cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)), "")
+    label = next((cell for cell in cells if re.search(r"[^\W\d_]{2}|[㐀-鿿]", cell)), "")
     return _trimmed(_as_one(label[:_MOST_BEFORE]))
+
+
+@lru_cache(maxsize=16)
+def _run_in(line: str) -> str:
+    """The heading that begins a line; empty if there is none."""
+    label = _RUN_IN.match(line)
+    return _trimmed(label[1]) if label else ""
 
 
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.

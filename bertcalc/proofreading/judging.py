@@ -43,7 +43,7 @@ from bertcalc.proofreading.named_parts import (
     names_particular_part,
     scoped,
 )
-from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_keys_and_values, judge_share
+from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
@@ -106,8 +106,6 @@ _LEAST_LAYERS = 3
 
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
-    if entry.stated.unit == "bytes" and (judged := judge_keys_and_values(entry.stated, context, model)):
-        return judged
     if entry.stated.unit == "bytes":
         return judge_bytes(entry, context, model)
     if side.unit in ("FLOPs", "MACs"):
@@ -174,7 +172,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return without
     part = _any_part(side, model)
     particular = names_particular_part(context, model)
-    if part and not particular and not (verdict and verdict.explanation and (_is_said(verdict, context, model))):
+    if part and not particular and not (verdict and verdict.explanation and (_names_whole(verdict, context, model))):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
@@ -191,14 +189,13 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
         if elsewhere := judge_published(side):
             return elsewhere
-        is_named = part and "query, key and value" in part.part and _QUERY_KEY_VALUE.search(context.line)
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
-        if part and (is_far or (is_named and len(verdict.explanation) > 1)):
+        if part and is_far:
             return right_as(part, model)
         if context.supposes or _is_shape(entry):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
-        return _if_said(judged, verdict.explanation, entry, context)
+        return _unless_explained(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
         return right_as(part, model)
     if adapters := judge_adapters(side, context, model):
@@ -254,7 +251,7 @@ _WITHOUT = re.compile(
 _MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-Za-z0-9])?\b)(?<!We)|权重|矩阵", re.I)
 
 
-def _is_said(verdict: LineVerdict, context: Context, model: Model) -> bool:
+def _names_whole(verdict: LineVerdict, context: Context, model: Model) -> bool:
     """Whether the words beside a number, not only a heading, mean the layers or the whole model."""
     if verdict.counted and verdict.counted.part == "layers":
         return any(re.search(PARTS["layers"][1], name, re.I) for name in context.names)
@@ -267,10 +264,10 @@ def _says_total(context: Context) -> bool:
 
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
-    said = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
+    says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
     near = (*context.names[:2], *context.headings[:1])
-    said = said or context.without_biases or any(map(_MATRICES.search, near))
-    if not said:
+    says_so = says_so or context.without_biases or any(map(_MATRICES.search, near))
+    if not says_so:
         return None
     names = (*context.names, *context.headings[:1])
     for right, part in counts_without_biases(model):
@@ -280,14 +277,11 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
-_QUERY_KEY_VALUE = re.compile(r"\bQ\b.{0,5}\bK\b.{0,8}\bV\b|query.{0,8}key", re.I)
-
-
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
 
 
-def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
-    """The verdict; under a condition if the text itself says what differs: its own vocabulary, or biases apart."""
+def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
+    """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
     vocabulary = [value for value in operands if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
@@ -296,18 +290,19 @@ def _if_said(judged: Judged, explanation: Explanation, entry: WrittenNumber, con
     apart = all("bias" in cause.miscount for cause in explanation) and (
         re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
     )
-    last = any(_OUTPUT_LAYER.search(name) for name in context.names[:2])  # the pooler, or of the attention, or a head
-    near = judged.right_value and abs(entry.best.value - judged.right_value) <= judged.right_value * _ALMOST
-    is_rough = entry.stated.letters and _RULE_OF_THUMB.search(context.line)
-    last = last or bool(near and (_ABOUT.search(entry.before) or entry.stated.about or is_rough))
-    last = last or (context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation))
-    last = last or _is_without_positions(judged, explanation)
-    own_size = len(explanation) == 1 and bool(size and vocabulary)
-    return (
-        judged._replace(verdict="conditional")
-        if apart or last or own_size or _says_why(explanation, context)
-        else judged
+    right = judged.right_value or Fraction(0)
+    near = abs(entry.best.value - right) <= right * _RULE_OF_THUMB_ERROR
+    is_rough = entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line))
+    conditions = (
+        apart,
+        near and (is_rough or _ABOUT.search(entry.before)),
+        context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
+        _is_without_positions(judged, explanation),
+        any(_OUTPUT_LAYER.search(name) for name in context.names[:2]),
+        len(explanation) == 1 and size and vocabulary,
+        _says_why(explanation, context),
     )
+    return judged._replace(verdict="conditional") if any(conditions) else judged
 
 
 def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
@@ -336,7 +331,7 @@ _LEFT_OUT = {
 
 def _says_why(explanation: Explanation, context: Context) -> bool:
     """Whether the line itself says that all of what is missing is not counted."""
-    said = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
+    left_out = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
     patterns = [
         next(
             (pattern for word, pattern in _LEFT_OUT.items() if word in cause.miscount.lower() and cause.amount < 0),
@@ -344,20 +339,20 @@ def _says_why(explanation: Explanation, context: Context) -> bool:
         )
         for cause in explanation
     ]
-    return bool(said) and all(re.search(pattern, said, re.I) for pattern in patterns)
+    return bool(left_out) and all(re.search(pattern, left_out, re.I) for pattern in patterns)
 
 
 # An approximation that is called one, and that is right to one part in 500.
 _FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part has exactly this count
 
 
-_ABOUT, _ALMOST = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I), Fraction(1, 500)
+_ABOUT = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I)
+_RULE_OF_THUMB_ERROR = Fraction(1, 500)
 
 
-_RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
-
-
+# The pooler, the output of the attention, or a head.
 _OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
+_RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
 
 
 def _contains(line: str, value: Fraction | None) -> bool:
@@ -392,8 +387,8 @@ _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
     """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
     side = entry.best
-    own = OWN_MODEL.search(" ".join(context.names[:2]))
-    if entry.computes or published is None or side.unit or own or not _is_vocabulary(context):
+    is_other_model = OWN_MODEL.search(" ".join(context.names[:2]))
+    if entry.computes or published is None or side.unit or is_other_model or not _is_vocabulary(context):
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
@@ -470,7 +465,7 @@ def _called(part: Counted) -> str:
     return PARTS[part.part][1] + also
 
 
-_LEAST_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
+_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
 
 
 def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
@@ -487,7 +482,7 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
         apart = abs(line.value - nearest.right)
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
         exact = not line.rough and line.value >= _LEAST_EXACT
-        if apart > 2 * line.rough and (exact or apart * _LEAST_APART > nearest.right) and ratio < _MOST_APART:
+        if apart > 2 * line.rough and (exact or apart * _CLEARLY_APART > nearest.right) and ratio < _MOST_APART:
             return right_for(nearest, model)
     return None
 
@@ -507,7 +502,7 @@ def _is_near_another(name: str, value: Fraction, model: Model) -> bool:
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     if name == "embeddings" and count_of_part("projection of the embeddings", model):
         return True
-    return any(abs(other - value) * _LEAST_APART <= other for other in others)
+    return any(abs(other - value) * _CLEARLY_APART <= other for other in others)
 
 
 def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:

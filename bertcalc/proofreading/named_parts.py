@@ -16,6 +16,7 @@ from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.relatives import SIZE_NAMES
 from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, wrong_by
 
 _BITS = 9.0
@@ -302,7 +303,7 @@ def names_part_but_whole(name: str) -> bool:
     )
 
 
-_CLEAN = {
+_LABELS_OF_PARTS = {
     **_TABLE_LABELS,
     **_PLAIN_LABELS,
     "pooler": r"(?:the )?pooler(?: layer)?|池化层",
@@ -311,7 +312,7 @@ _CLEAN = {
 }
 # The model whose part it is: DistilBERT's encoder.
 _OWNER = re.compile(
-    r"\b(?:the )?[\w-]{0,12}(?:bert|electra|gpt-?2)(?:[-_ ](?:base|large|small|medium|tiny|mini|xl))?"
+    rf"\b(?:the )?[\w-]{{0,12}}(?:bert|electra|gpt-?2)(?:[-_ ](?:{SIZE_NAMES}))?"
     r"(?:'s|’s|的)?(?![\w-])"
     r"|^(?:of|in|for) ",
     re.I,
@@ -326,7 +327,7 @@ def meant_alone(name: str) -> list[str]:
         return ["layers"]
     name = _OWNER.sub(" ", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
-    meant = [part for part, pattern in _CLEAN.items() if re.fullmatch(pattern, label, re.I)]
+    meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
     whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
     return meant or (["layers"] if whole else [])
 

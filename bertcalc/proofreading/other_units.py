@@ -1,11 +1,14 @@
 """Judge a number in another unit than parameters: bytes, FLOPs, and shares of the parameters."""
 
 import re
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from math import ceil, floor
+from typing import NamedTuple
 
-from bertcalc.diagnosis.file_sizes import file_sizes
+from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
 from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS
@@ -16,7 +19,13 @@ from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.named_parts import all_parts, names_part_but_whole, scoped, with_and_without_biases
+from bertcalc.proofreading.named_parts import (
+    all_parts,
+    meant_alone,
+    names_part_but_whole,
+    scoped,
+    with_and_without_biases,
+)
 from bertcalc.proofreading.subject import names_model
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
@@ -36,27 +45,25 @@ def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
     for component, count in totals_by_component(model).items():
         if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             message = N_("the share of this component: {component}")
-            return Judged("right", counts=Problem.of(message, component=component))
+            return Judged("right", counts=Problem.of(message, component=Problem.of(component)))
     return _other_share(side, context, model) or NO_CLAIM
 
 
-# Words around a share that mean one of the parameters of the model, and the component that a label means alone.
+# Words around a share that mean one of the parameters of the model.
 _OF_PARAMETERS = re.compile(
     r"\bshare of|\bfraction of|\bproportion of|percent(?:age)? of|account|make up|% of|占|比例"
     r"|of (?:the |all |its |total |model )*(?:param|weights|model)",
     re.I,
 )
-_COMPONENTS = {
-    "embeddings": r"(?:the )?(?:word |token |input )?embeddings?(?: layers?| tables?| matri(?:x|ces))?|嵌入层?|词嵌入",
-    "layers": r"(?:the )?(?:transformer )?(?:encoder|layers)(?: layers| stack| blocks)?|编码器",
-    "pooler": r"(?:the )?pooler(?: layer)?|池化层",
-}
 _AROUND_SHARE = re.compile(
     r"\b(?:share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
     r"|accounts?|makes?|take|takes|hold|holds|contain|contains|parameters?|params|total|all|model)\b|占|的|参数|比例|约|为|是|[^\w\s]",
     re.I,
 )
-_APART = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
+# The parts whose share is judged, with those that go by the same name.
+_EMBEDDINGS = ("embeddings", "word embeddings", "embeddings without LayerNorm")
+_COMPONENTS = {"embeddings": _EMBEDDINGS, "word embeddings": _EMBEDDINGS, "layers": ("layers",), "pooler": ("pooler",)}
+_FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
 
 
 def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -65,25 +72,29 @@ def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | No
     if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(" ".join((beside, *context.names[1:2]))):
         return None
     label = " ".join(_AROUND_SHARE.sub(" ", beside).split())
-    meant = [name for name, pattern in _COMPONENTS.items() if re.fullmatch(pattern, label, re.I)]
+    meant = [name for name in meant_alone(label) if name in _COMPONENTS]
     if len(meant) != 1 or context.supposes:
         return None
-    counts = [part.right for name in (meant[0], *_WITHIN.get(meant[0], ())) for part in scoped(name, model)]
-    wholes = [known.total for known in every_count(model.config, known_counts)]
-    wholes += [part.right for part in scoped("layers", model)]
+    counts = [part.right for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
+    wholes = _wholes(model)
     shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
-    if not counts or any(abs(share - side.value) <= max(side.reach, _APART) for share in shares):
+    if not counts or any(abs(share - side.value) <= max(side.reach, _FAR_SHARE) for share in shares):
         return None
     right = Fraction(counts[0], model.num_parameters())
     message = N_("The share of this component is {share} %: {component}.")
-    reason = Problem.of(message, share=fixed(100 * right, 1), component=meant[0])
+    reason = Problem.of(message, share=fixed(100 * right, 1), component=Problem.of(meant[0]))
     return Judged("wrong", right, None, (reason,))
+
+
+def _wholes(model: Model) -> list[int]:
+    """What a share may be one of: each class with each convention, or the layers."""
+    wholes = [known.total for known in every_count(model.config, known_counts)]
+    return wholes + [part.right for part in scoped("layers", model)]
 
 
 def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | None:
     """The verdict on the share of all parameters that a count before it has; None if it is one of something else."""
-    wholes = [known.total for known in every_count(model.config, known_counts)]
-    wholes += [part.right for part in scoped("layers", model)]
+    wholes = _wholes(model)
     right = count / model.num_parameters()
     counts = Problem.of(N_("the share of the number before it"))
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
@@ -96,55 +107,105 @@ def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | N
 
 
 _ROUGHLY = Fraction(1, 200)
-_WITHIN = {"embeddings": ("word embeddings", "embeddings without LayerNorm")}
-_DTYPES = ((4, "float32"), (2, "16 bits"), (1, "8 bits"))
-_SINGLE = re.compile(r"^\W{0,3}(?:in|of|as|at|用|以)?\s?(?:float32|fp32|single precision|32[ -]bits?|单精度)", re.I)
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on a size in bytes: of the weights, in MB or in MiB, which words after it may call float32."""
-    side, single = entry.stated, bool(_SINGLE.search(entry.after[:40]))
-    judged = _of_bytes(entry, context, model)
-    if judged.verdict == "right" and judged.counts and single:
-        dtype = judged.counts.values.get("dtype")
-        if dtype != "float32" and (width := next((width for width, name in _DTYPES if name == dtype), 0)):
-            right = 4 * round(side.value / width) if not is_total(context) else 4 * model.num_parameters()
-            message = N_("It is {counts}; in float32 it is {bytes}.")
-            reason = Problem.of(message, counts=judged.counts, bytes=in_words(Fraction(right), "bytes"))
-            return Judged("wrong", Fraction(right), judged.counts, (reason,))
-    return judged
+    """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
+    stored = list(_stored(entry.stated, model))
+    width = _named_width(entry, context)
+    if not stored:
+        return _of_other_bytes(entry, context, model)
+    fitting = [size for size in stored if width in (None, size.width)]
+    if width is None or fitting:
+        return Judged("right", counts=fitting[0].in_words())
+    right = width * (model.num_parameters() if is_total(context) else stored[0].parameters)
+    message = N_("It is {counts}; in {dtype} it is {bytes}.")
+    counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
+    reason = Problem.of(message, counts=counts, dtype=PRECISIONS[width], bytes=stated)
+    return Judged("wrong", Fraction(right), counts, (reason,))
+
+
+class _Stored(NamedTuple):
+    """Parameters that have a size in a precision, and whether its unit is MiB."""
+
+    parameters: int
+    part: Problem
+    width: int
+    is_binary: bool
+
+    def in_words(self) -> Problem:
+        message = (
+            N_("the bytes of {known} in {dtype}, in binary units")
+            if self.is_binary
+            else N_("the bytes of {known} in {dtype}")
+        )
+        return Problem.of(message, known=self.part, dtype=PRECISIONS[self.width])
+
+
+def _stored(side: ChainSide, model: Model) -> Iterator[_Stored]:
+    """What has this size, in decimal units first."""
+    unit = re.search(r"([kmgt])i?b\b", side.text, re.I)
+    binary = [Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)] if unit else []
+    for factor in (Fraction(1), *binary):
+        low, high = ceil((side.value - side.reach) * factor), floor((side.value + side.reach) * factor)
+        for (parameters, part), width in product(_parameters(model), PRECISIONS):
+            if low <= width * parameters <= high:
+                yield _Stored(parameters, part, width, factor != 1)
+
+
+def _named_width(entry: WrittenNumber, context: Context) -> int | None:
+    """The bytes of a parameter in the precision that the words after a number or before it name, if it is one."""
+    after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
+    beside = context.names[0] if context.names else ""
+    before = [width for width, pattern in _PRECISIONS.items() if re.search(pattern, beside, re.I)]
+    if len(before) > 1 or _CHANGES_PRECISION.search(beside):
+        before = []
+    named = after or before
+    return named[0] if len(named) == 1 else None
+
+
+# The size beside a precision may be the one before or after the change.
+_CHANGES_PRECISION = re.compile(
+    r"halv|half of|shrink|reduc|compress|quanti|convert|cast|\bcut|\bthan\b|\bfrom\b|instead"
+    r"|减|压缩|量化|转换|从|而不是",
+    re.I,
+)
 
 
 _CACHED = re.compile(r"\bKV\b|\bK/V\b|\bkeys? (?:and|&) values?|键值|KV ?缓存", re.I)
 _PER_TOKEN = re.compile(r"\btoken\b|词元|个token", re.I)
 
 
-def judge_keys_and_values(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of the keys and values that a decoder keeps for a token, in 16 bits."""
+def _keys_and_values(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of the keys and values that a decoder keeps for a token."""
     words = " ".join((*context.names, *context.headings[:1]))
     if not _CACHED.search(words) or not _PER_TOKEN.search(words) or side.reach:
         return None
     config = model.config
     heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    layers = 1 if context.scope(config.num_hidden_layers) == "one" else config.num_hidden_layers
-    of_head = 2 * (config.hidden_size // config.num_attention_heads) * 2
-    right = of_head * heads * layers
-    counts = Problem.of(N_("keys and values of a token in 16 bits"))
-    if side.value == right:
-        return Judged("right", counts=counts)
-    if side.value != of_head and side.value * heads != right:
-        return None
-    message = N_("{right} is right for {part}: only one head is counted.")
-    reason = Problem.of(message, right=in_words(Fraction(right), "bytes"), part=counts)
-    return Judged("wrong", Fraction(right), counts, (reason,))
+    numbers = 2 * heads * (config.hidden_size // config.num_attention_heads)
+    for layers in (1, config.num_hidden_layers):
+        for width in (2, 4):
+            right, dtype = layers * width * numbers, PRECISIONS[width]
+            counts = Problem.of(_KEYS_AND_VALUES, layers=layers, dtype=dtype)
+            if side.value == right:
+                return Judged("right", counts=counts)
+            if side.value * heads == right and layers == 1 and context.scope(config.num_hidden_layers) == "one":
+                message = N_("{right} is right for {part}: only one head is counted.")
+                reason = Problem.of(message, right=in_words(Fraction(right), "bytes"), part=counts)
+                return Judged("wrong", Fraction(right), counts, (reason,))
+    return None
+
+
+_KEYS_AND_VALUES = N_("keys and values of a token in {dtype} (layers: {layers})")
 
 
 @lru_cache(maxsize=32)
-def _sizes(model: Model) -> tuple[tuple[int, Problem, str], ...]:
-    """The bytes of every known count and of every large part, in each data type."""
+def _parameters(model: Model) -> tuple[tuple[int, Problem], ...]:
+    """Every known count, and that of every large part."""
     known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
     named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
-    return tuple((width * count, described, dtype) for width, dtype in _DTYPES for count, described in (*known, *named))
+    return (*known, *named)
 
 
 _LEAST_OF_BYTES = 10**5
@@ -196,25 +257,13 @@ def _is_of_model(context: Context) -> bool:
 _PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]
 
 
-def _of_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    side = entry.stated
-    reach = max(side.reach, Fraction(0))
-    power = next((power for power, sign in enumerate("kmgt", 1) if sign in side.text.lower().split("b")[0]), 0)
-    binary = Fraction(1024**power, 1000**power)
-    for ratio in (Fraction(1), binary):
-        low, high = ceil((side.value - reach) * ratio), floor((side.value + reach) * ratio)
-        for size, described, dtype in _sizes(model):
-            if low <= size <= high:
-                message = (
-                    N_("the bytes of {known} in {dtype}")
-                    if ratio == 1
-                    else N_("the bytes of {known} in {dtype}, in binary units")
-                )
-                return Judged("right", counts=Problem.of(message, known=described, dtype=dtype))
+def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    """The verdict on a size that no weights have exactly."""
     return (
-        _bytes_of_file(side, model)
-        or _bytes_of_named(side, context, model)
-        or _bytes_of_training(side, context, model)
+        _keys_and_values(entry.stated, context, model)
+        or _bytes_of_file(entry.stated, model)
+        or _bytes_of_named(entry.stated, context, model)
+        or _bytes_of_training(entry.stated, context, model)
         or _other_bytes(entry, context, model)
         or UNKNOWN
     )
@@ -245,7 +294,7 @@ def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judge
     return None
 
 
-_NEAR = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
+_LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same
 
 
 def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -261,7 +310,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
         for tensors in with_and_without_biases(part)
     ]  # fmt: skip
     apart, right, part = min(named, key=lambda entry: entry[0], default=(Fraction(0), 0, None))
-    if part is None or right < 10**6 or not side.reach < apart < right * _NEAR:
+    if part is None or right < 10**6 or not side.reach < apart < right * _LAST_DIGITS:
         return None
     described = part_in_words(part, model)
     reason = Problem.of(N_("{right} is right for {part}."), right=_in_unit_of(right, side), part=described)
@@ -270,10 +319,11 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
 
 def _in_unit_of(right: int, side: ChainSide) -> str:
     """A number of bytes in the unit of a size that somebody wrote, with as many decimals."""
-    number, unit = re.fullmatch(r"([0-9.,]+)(.*)", side.text.strip(), re.S).groups()  # type: ignore[union-attr]
-    places = len(number.partition(".")[2])
-    factor = side.value / Fraction(number.replace(",", "") or 1)
-    return f"{fixed(right / factor, places)}{unit}"
+    number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
+    if number is None:
+        return in_words(Fraction(right), "bytes")
+    factor = side.value / Fraction(re.sub("[,_']", "", number[0]))
+    return f"{fixed(right / factor, len(number[0].partition('.')[2]))}{side.text.strip()[number.end() :]}"
 
 
 def judge_flops(side: ChainSide, model: Model) -> Judged:

@@ -151,7 +151,6 @@ def _fraction(match: re.Match[str]) -> str:
     return f"(({match[1]})/({match[2]}))"
 
 
-_ALWAYS = re.compile("")
 _LATEX = re.compile(r"\\(?:times|cdot|text|frac|approx|section|begin|mathrm|left|quad|ast|textbf|item|,)|\{,\}")
 _TABULAR = re.compile(r"\\begin\{(?:tabular|longtable)")
 _COLUMNS = re.compile(

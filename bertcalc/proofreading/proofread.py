@@ -15,7 +15,7 @@ from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
+from bertcalc.proofreading.chains import divided_count, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
@@ -120,8 +120,7 @@ class _Verdicts:
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
         judged = (
-            self._of_formula(entry, context, judged)
-            or self._table_in_every_layer(entry, judged)
+            self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, model)
@@ -129,13 +128,14 @@ class _Verdicts:
         )
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
-            others = (
-                self._carried(finding),
-                self._repeated(finding),
-                self._of_all_layers(finding),
-                self._summed(finding, context),
+            finding = (
+                self._carried(finding)
+                or self._repeated(finding)
+                or self._of_all_layers(finding)
+                or self._summed(finding, context)
+                or self._rounded(finding)
+                or finding
             )
-            finding = next(filter(None, others), None) or self._rounded(finding) or finding
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
         self._findings.append(finding)
         is_result = entry.computes or judged.counted is not None
@@ -147,11 +147,11 @@ class _Verdicts:
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
-    def _table_in_every_layer(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+    def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
         sizes = self._about.sizes
         vocabulary, layers = sizes.get("vocab_size", 0), sizes.get("num_hidden_layers", 0)
-        if judged.verdict in ("right", "conditional") or not (vocabulary and layers and entry.computes):
+        if judged.verdict in ("right", "conditional") or not (vocabulary and layers and is_total(context)):
             return None
         return table_in_every_layer(entry, vocabulary, layers)
 
@@ -162,7 +162,7 @@ class _Verdicts:
             return None
         counted = last.entry.best
         between = self._text[last.entry.end : entry.start]
-        if len(between) > _SHORT or names_part_but_whole(between) or context.supposes:
+        if not _JOINS_SHARE.fullmatch(between) or names_part_but_whole(between) or context.supposes:
             return None
         if not entry.stated.text.endswith("%") or not _IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"):
             return None
@@ -175,21 +175,6 @@ class _Verdicts:
         header = self._around.row(entry).header
         names_it = self._about.is_named_on(entry.line) or subject.names_model(header)
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
-
-    def _of_formula(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
-        """The verdict on what the text says that the formula before it gives, if it gives something else."""
-        last = self._findings[-1].entry if self._findings else None
-        if last is None or not last.computes or entry.computes or entry.line - last.line > _MOST_LINES_APART:
-            return None
-        if not context.names or not _FORMULA_GIVES.search(context.names[0]) or judged.verdict == "wrong":
-            return None
-        value, stated = last.best.value, entry.best
-        apart = abs(value - stated.value)
-        if stated.unit not in (None, "parameters") or apart <= max(stated.reach, stated.rough) or not value:
-            return None
-        if not Fraction(1, 3) < stated.value / value < 3:
-            return None
-        return gives(value, stated.text)
 
     def _searched(self, finding: _Finding, context: Context) -> Judged | None:
         """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
@@ -380,10 +365,12 @@ class _Verdicts:
 
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
-_FORMULA_GIVES = re.compile(
-    r"\b(?:formula|calculation)\W{1,3}(?:yields|gives)|公式(?:给出|得到|得出|算出|的结果)", re.I
+# What may stand between a count and its share of the model.
+_JOINS_SHARE = re.compile(
+    r"(?:[\s,，、(（:：=≈~—–]|parameters?\b|params?\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
+    r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为)*",
+    re.I,
 )
-_MOST_LINES_APART = 3
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 

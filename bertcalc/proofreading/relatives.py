@@ -17,6 +17,9 @@ from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.model.model import Model
 from bertcalc.text.problem import Problem
 
+# The words for the size of a model.
+SIZE_NAMES = "tiny|mini|small|medium|base|large|xx?-?large|xl"
+
 
 class Relative:
     """A published model: its configuration, the class that counts it, and the names of its own classes."""

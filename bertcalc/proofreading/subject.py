@@ -21,7 +21,7 @@ from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
-from bertcalc.proofreading.relatives import RELATIVES, SPELLINGS
+from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 from bertcalc.text.problem import InputError
 
 # Short names that people use, besides the presets' own.
@@ -91,22 +91,33 @@ def _mentioned() -> re.Pattern[str]:
     )
 
 
-_SIZE_WORD = re.compile(r"(?<![a-z0-9.])(?:base|small|medium|large|xl|[0-9.]{1,5}b)(?![a-z])")
-# A label that is only the size of a model.
+_SIZE_WORD = re.compile(rf"(?<![a-z0-9.])(?:{SIZE_NAMES}|[0-9.]{{1,5}}b)(?![a-z])")
+# A label that is only the size of a model: the large model has
 _SIZE_ALONE = re.compile(
-    r"\W*(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: ?(?:model|version|模型|版))?\W*", re.I
+    rf"\W*(?:the )?(?P<size>{SIZE_NAMES})(?:[ -]?(?:model|version|variant|one|模型|版))?"
+    r"(?: (?:has|have|contains?|with|is|needs|takes))?\W*",
+    re.I,
 )
 
 
 @lru_cache(maxsize=64)
 def _family_name(preset: str) -> str:
     """The first words of a preset's name: bert for bert-base-uncased."""
-    return re.split(r" ?\b(?:tiny|mini|small|medium|base|large|xx?large|xl|uncased|cased)\b", _spelled(preset))[0]
+    return re.split(rf" ?\b(?:{SIZE_NAMES}|uncased|cased)\b", _spelled(preset))[0]
 
 
 def names_model(text: str) -> bool:
     """Whether words name a model."""
     return bool(_mentioned().search(text))
+
+
+def models_named(text: str) -> set[str]:
+    """The presets that a text names.
+
+    >>> sorted(models_named("GPT-2 has more tokens than BERT-base, and than BERT-base-uncased."))
+    ['bert-base-uncased', 'gpt2']
+    """
+    return {mention.preset for mention in _every_mention(text) if mention.preset}
 
 
 def is_model_name(text: str) -> bool:
@@ -151,8 +162,8 @@ class Subject:
             return model if mention["bert"] else self.of(_preset_of(mention))
         if size := _SIZE_ALONE.fullmatch(row.header):
             return self._sibling(size["size"])
-        sizes = sizes_in_row(row.headers, row.cells)
-        if model is None or any(map(_SIZE_ALONE.fullmatch, row.cells)):
+        sizes = _sizes_in_row(row.headers, row.cells)
+        if model is None or _names_size(row.cells):
             return model
         return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
 
@@ -312,7 +323,7 @@ _HEADING = re.compile(r"\s{0,3}(#{1,6})\s")
 _LONGEST_TOPIC = 60
 _ONLY_SIZE = "?"  # before the size that a heading names without the model: Parameters (large)
 _SIZE_IN_HEADING = re.compile(
-    r"(?:^\s{0,3}(?:#{1,6}\s)?|[(（])(?P<size>tiny|mini|small|medium|base|large|xx?-?large|xl)(?: model)?"
+    rf"(?:^\s{{0,3}}(?:#{{1,6}}\s)?|[(（])(?P<size>{SIZE_NAMES})(?: model)?"
     r"(?:[)）][?？:：]?\s*$|\s?[?？:：]\s*$|(?<=[a-z])\s*$)",
     re.I,
 )
@@ -342,7 +353,7 @@ def _level(line: str, names_model: bool) -> int:
         return len(heading[1])
     if not names_model or len(line) > _LONGEST_TOPIC or "|" in line:
         return 0
-    rest = _mentioned().sub("", _APART.sub("", line))
+    rest = _mentioned().sub("", _VERSION.sub("", line))
     return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
 
 
@@ -360,7 +371,7 @@ def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: s
 
 def _mentions(text: str) -> Iterator[Mention]:
     """The models that a text names; "Llama" alone is the one that it names with a size, if there is only one."""
-    mentions = list(_every_mention(text))
+    mentions = _every_mention(text)
     relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
     for mention in mentions:
         bare = re.match("[a-z]+", text[mention.start : mention.start + 10], re.I)
@@ -368,20 +379,22 @@ def _mentions(text: str) -> Iterator[Mention]:
         yield mention._replace(preset=meant[0]) if not mention.preset and len(meant) == 1 else mention
 
 
-_APART = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
+_VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
 
 def without_sizes(text: str) -> str:
     """A text in which the digits of models' names are no numbers: Mistral 7B. Its length is the same."""
-    return _mentioned().sub(lambda match: _APART.sub(lambda size: "x" * len(size[0]), match[0]), text)
+    return _mentioned().sub(lambda match: _VERSION.sub(lambda size: "x" * len(size[0]), match[0]), text)
 
 
-def _every_mention(text: str) -> Iterator[Mention]:
+@lru_cache(maxsize=2)
+def _every_mention(text: str) -> tuple[Mention, ...]:
     lines = [match.start() for match in re.finditer("\n", text)]
-    for match in _mentioned().finditer(text):
-        if match["bert"]:
-            continue
-        yield Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1))
+    return tuple(
+        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1))
+        for match in _mentioned().finditer(text)
+        if not match["bert"]
+    )
 
 
 def _preset_of(mention: re.Match[str]) -> str:
@@ -472,20 +485,20 @@ _LISTED = re.compile(
 
 def _sizes(text: str) -> dict[str, int]:
     """The sizes that a text assigns; none for a field that is given several values."""
-    given: dict[str, list[int]] = {}
+    assigned: dict[str, list[int]] = {}
     for match in _ASSIGNED.finditer(text):
         field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
-        given.setdefault(field, []).append(int(match["number"].replace(",", "")))
+        assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
     for match in _LETTER.finditer(text):
-        given.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
+        assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
     for match in _LISTED.finditer(text):
         names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
         if len(names) == len(numbers):
             for name, number in zip(names, numbers, strict=True):
                 if name in _FIELDS:
-                    given.setdefault(name, []).append(int(number))
+                    assigned.setdefault(name, []).append(int(number))
     sizes = {}
-    for field, values in given.items():
+    for field, values in assigned.items():
         low, high = _PLAUSIBLE[field]
         likely = {value for value in values if low <= value <= high}
         if len(likely) == 1:
@@ -493,7 +506,8 @@ def _sizes(text: str) -> dict[str, int]:
     return sizes
 
 
-def sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> dict[str, int]:
+@lru_cache(maxsize=16)  # every number of a row asks for them
+def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, int]:
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
     sizes = {}
     for name, cell in zip(header, cells, strict=False):
@@ -506,6 +520,11 @@ def sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> dict[str, int]:
     return sizes
 
 
+@lru_cache(maxsize=16)
+def _names_size(cells: Sequence[str]) -> bool:
+    return any(map(_SIZE_ALONE.fullmatch, cells))
+
+
 _COLUMNS = {
     "num_hidden_layers": r"l|(?:num(?:ber)? ?(?:of )?)?(?:hidden )?layers?|n_layers?|depth|层数",
     "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?"
@@ -514,10 +533,11 @@ _COLUMNS = {
 }
 
 
+@lru_cache(maxsize=2)
 def _literals(text: str) -> Counter[int]:
     """How often whole numbers stand in a text."""
-    found = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
-    return Counter(int(match[1].replace(",", "")) for match in found)
+    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
+    return Counter(int(match[1].replace(",", "")) for match in literals)
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:

@@ -10,6 +10,7 @@
 
 import re
 from fractions import Fraction
+from math import prod
 
 from bertcalc.proofreading.calculations import WrittenNumber
 from bertcalc.proofreading.contexts import Context
@@ -18,9 +19,16 @@ from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 _MODULE = re.compile(
-    r"nn\.(?P<name>Linear|Embedding|LayerNorm)\(\s?(?P<first>[0-9]{1,7})(?:,\s?(?P<second>[0-9]{1,7}))?"
-    r"(?:,\s?bias\s?=\s?(?P<bias>True|False))?\s?\)[\s)#:：=→>-]{0,30}(?:params?|parameters|参数量?)?[\s:：=]{0,5}$"
+    r"(?:nn\.)?(?P<name>Linear|Embedding|LayerNorm)\((?P<arguments>(?:[^()]|\([0-9, ]{1,20}\)){1,120})\)"
+    r"[\s)#:：=→>-]{0,30}(?:params?|parameters|参数量?)?[\s:：=]{0,5}$"
 )
+# The arguments of each module that decide its shapes, in their order; those beside them that change none.
+_ARGUMENTS = {
+    "Linear": ("in_features", "out_features", "bias"),
+    "Embedding": ("num_embeddings", "embedding_dim", "padding_idx"),
+    "LayerNorm": ("normalized_shape", "eps", "elementwise_affine", "bias"),
+}
+_OTHERS = ("device", "dtype", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
 
 def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
@@ -30,19 +38,29 @@ def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
     right = _count(module) if module else 0
     if module is None or not right or side.unit not in (None, "parameters"):
         return None
-    called = re.match(r"[^)]{0,60}\)", module[0])
-    counts = Problem.of(N_("the parameters of {module}"), module=called[0] if called else "")
+    called = f"{module['name']}({module['arguments']})"
+    called = f"nn.{called}" if module[0].startswith("nn.") else called
+    counts = Problem.of(N_("the parameters of {module}"), module=called)
     if abs(side.value - right) <= max(side.reach, side.rough):
         return Judged("right", counts=counts)
-    reason = Problem.of(N_("{right} is right for {part}."), right=right, part=called[0] if called else "")
+    reason = Problem.of(N_("{right} is right for {part}."), right=right, part=called)
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 
 def _count(module: re.Match[str]) -> int:
-    """The parameters of a module; 0 if its sizes do not fit."""
-    first, second = int(module["first"]), int(module["second"] or 0)
+    """The parameters of a module; 0 if an argument is none of its sizes, or is not known."""
+    names = _ARGUMENTS[module["name"]]
+    values: dict[str, str] = {}
+    for number, argument in enumerate(re.split(r",(?![^()]*\))", module["arguments"])):
+        name, _sign, value = argument.rpartition("=")
+        name = name.strip() or (names[number] if number < len(names) else "?")
+        values[name] = value.strip().strip("(,)").replace("_", "")
+    sizes = [int(values[name]) for name in names[:2] if re.fullmatch("[0-9]{1,7}", values.get(name, ""))]
+    if values.keys() - {*names, *_OTHERS} or values.get("elementwise_affine") == "False":
+        return 0
+    has_bias = values.get("bias") != "False"
     if module["name"] == "LayerNorm":
-        return 0 if second else 2 * first
-    if module["name"] == "Embedding":
-        return first * second
-    return first * second + second * (module["bias"] != "False") if second else 0
+        return sizes[0] * (1 + has_bias) if sizes else 0
+    if len(sizes) < 2:
+        return 0
+    return prod(sizes) + (sizes[1] * has_bias if module["name"] == "Linear" else 0)

@@ -20,6 +20,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
+from bertcalc.proofreading.relatives import SIZE_NAMES
 from bertcalc.proofreading.subject import is_model_name, names_model
 from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
 from bertcalc.text import N_
@@ -44,8 +45,10 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
                 return total_is(meant)
             message = N_("It is the count of {known}.")
             reason = Problem.of(message, known=known_in_words(known))
-            said = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
-            return Judged("right" if said else "conditional", Fraction(known.total), reason, () if said else (reason,))
+            is_named = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
+            if is_named:
+                return Judged("right", Fraction(known.total), reason)
+            return Judged("conditional", Fraction(known.total), reason, (reason,))
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:
         if named_total and claim.is_meant(typed) and PRESETS[claim.preset].config == model.config:
@@ -86,11 +89,11 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
     nearest = min(counts, key=lambda known: abs(known.total - side.value))
-    if abs(nearest.total - side.value) > max(reach, side.value / _NEAR):
+    if abs(nearest.total - side.value) > max(reach, side.value / _PARTS):
         return total_is(model)
     if not reach:
         return total_is(model)
-    nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _NEAR))
+    nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _PARTS))
     message = N_("It is near the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
@@ -109,7 +112,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
     )
 
 
-_NEAR = 50  # a fiftieth of a rounded number
+_PARTS = 50  # a fiftieth of a rounded number
 
 
 _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
@@ -144,7 +147,7 @@ def _is_other_column(context: Context) -> bool:
 
 
 _NAME = re.compile(
-    r"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:base|tiny|mini|small|medium|(?:xx?)?large|xl)"
+    rf"(?:the )?(?:bert|roberta|albert|electra|gpt)?[ _-]?2?[ _-]?(?:{SIZE_NAMES})"
     r"(?: model)?"
     r"|(?:the )?(?:distil|ro|al|deberta|xlm-ro)?bert[\w-]{0,20}|gpt-?2[\w-]{0,10}",
     re.I,

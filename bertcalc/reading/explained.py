@@ -14,7 +14,7 @@ from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.subject import is_model_name
+from bertcalc.proofreading.subject import is_model_name, models_named
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
@@ -62,7 +62,7 @@ def number_kind(text: str) -> Kind:
 def is_hand_count(text: str, model: Model) -> bool:
     """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation.
 
-    Notes are none: they also give sizes of the model, bytes, or the counts of several models.
+    Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models.
     """
     if too_long(text) or _are_notes(text):
         return False
@@ -72,9 +72,9 @@ def is_hand_count(text: str, model: Model) -> bool:
     return valued >= fewest and 2 * valued > len(lines)
 
 
-_LINE = re.compile(
-    r"\s*(?:[-*•]\s|[0-9]{1,2}[.)]\s)?\s*(?P<name>[^:：=\n]{1,40}?)\s*[:：=]\s*(?P<value>[^\n]{1,40}?)\s*"
-)
+_BULLET = re.compile(r"^(?:[-*•]|[0-9]{1,2}[.)])\s+")
+_SIGN = re.compile("[:：=]")
+_LONGEST_SIDE = 40  # characters of a name or a value
 _SIZE = re.compile(
     r"(?:num(?:ber)?[ _](?:of[ _])?)?(?:hidden|vocab\w*|embedding|intermediate|attention|transformer|encoder)?[ _]?"
     r"(?:size|dim\w*|layers|heads|vocab\w*)|词表(?:大小)?|隐藏层?(?:大小|维度)|层数|头数",
@@ -84,12 +84,34 @@ _SIZE_VALUE = re.compile(r"[0-9]{1,3}(?:,?[0-9]{3})?")
 _OTHER_UNIT = re.compile(r"[0-9][0-9.,]*\s?(?:[kMGT]i?B|bytes|[KMGT]?FLOPs?|[GM]?MACs|%)", re.I)
 
 
+# What no part of a model is called: the lines of a log of a training, or prose that goes on behind a full stop.
+_OF_TRAINING = re.compile(
+    r"\b(?:examples|epochs?|(?:batch|step)s?(?: size)?|learning rate)\b|样本|轮数|学习率|批大小", re.I
+)
+_PROSE = re.compile(r"。[^\s）)”\"]")
+
+
 def _are_notes(text: str) -> bool:
-    """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares."""
-    lines = [match for line in text.split("\n") if (match := _LINE.fullmatch(line))]
-    sizes = sum(bool(_SIZE.fullmatch(line["name"]) and _SIZE_VALUE.fullmatch(line["value"])) for line in lines)
-    models = sum(is_model_name(line["name"]) for line in lines)
-    return sizes > 1 or models > 1 or any(_OTHER_UNIT.fullmatch(line["value"]) for line in lines)
+    """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares.
+
+    A text that names several models, goes on about a training, or has Chinese sentences is not a hand count either.
+    """
+    if len(models_named(text)) > 1 or _PROSE.search(text):
+        return True
+    lines = [sides for line in text.split("\n") if (sides := _name_and_value(line))]
+    sizes = sum(bool(_SIZE.fullmatch(name) and _SIZE_VALUE.fullmatch(value)) for name, value in lines)
+    models = sum(is_model_name(name) for name, _value in lines)
+    if any(_OF_TRAINING.search(name) for name, _value in lines):
+        return True
+    return sizes > 1 or models > 1 or any(_OTHER_UNIT.fullmatch(value) for _name, value in lines)
+
+
+def _name_and_value(line: str) -> tuple[str, str] | None:
+    """The two sides of the first colon or equals sign of a line, without a bullet; None if it has no short ones."""
+    name, *value = (side.strip() for side in _SIGN.split(line.strip(), maxsplit=1))
+    name = _BULLET.sub("", name)
+    are_short = value and all(0 < len(side) <= _LONGEST_SIDE for side in (name, *value))
+    return (name, value[0]) if are_short else None
 
 
 _FEWEST = 2  # lines of a hand count

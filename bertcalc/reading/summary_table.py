@@ -12,29 +12,21 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from itertools import product
-from math import prod
-from typing import Any, Literal, NamedTuple
+from typing import NamedTuple
 
-from bertcalc.config import ConfigError
-from bertcalc.families import CLASSES
-from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import Model
-from bertcalc.model.modules import Embedding, Linear, Module, Norm, Tensor
+from bertcalc.model.modules import Module, Tensor
 from bertcalc.model.read_modules import ReadModule
 from bertcalc.reading.plain_lines import is_fence, without_ansi
-from bertcalc.reading.recognition import UnmatchedPart, with_ties
+from bertcalc.reading.summary_models import SummaryKind, SummaryRow, count_of_tied, model_of_rows
 from bertcalc.reading.text_reading import TextReading, of_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem, wrong
 
-SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
 _OF_TORCHINFO = re.compile(
-    r"[│|├└─ ]{0,200}(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?"
-    r": (?P<depth>[0-9]{1,3})-[0-9]{1,6}(?P<rest> .*|)"
+    r"(?P<bars>[│|├└─+ ]{0,200})(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?"
+    r"(?:: (?P<depth>[0-9]{1,3})-[0-9]{1,6})?(?P<rest> .*|)"
 )
+_BRANCH = re.compile(r"^(?:[│|] {4})*(?:[├└]─|\+ )[A-Za-z_]", re.MULTILINE)  # in a table without depth-idx
 _ROOT_OF_TORCHINFO = re.compile(r"(?P<kind>[A-Za-z_][\w.]*)(?: \((?P<name>[^()]{1,80})\))?(?P<rest>  .*|)")
 _OF_TORCHSUMMARY = re.compile(r" {0,80}(?P<kind>[A-Za-z_][\w.]*)-(?P<number>[0-9]{1,6}) (?P<rest>.*)")
 _OF_KERAS = re.compile(
@@ -44,23 +36,11 @@ _NUMBER = re.compile(r"(?<![\w\[(.,\-])(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})(
 _FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  # torchinfo's parameters without gradient
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9,]{1,30})", re.IGNORECASE)
 _QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
-_CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*) {0,3}\((?P<kind>[A-Za-z_][\w.>]*)\)?")
+_CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*…?) {0,3}\((?P<kind>[A-Za-z_][\w.>]*…?)\)?")
+_CUT = "…"  # behind what does not fit into a cell of Keras 3
 _REPEATED = "(recursive)"
 _UNBUILT = "(unbuilt)"  # Keras 3, of a layer that has not got its first input yet
 _MOST_ROWS = 20_000
-
-
-class SummaryRow(NamedTuple):
-    """A row: its name if the table has it, its class, how deep it is inside of others, and its own parameters.
-
-    ``repeated`` rows are uses of a module that an earlier row counts.
-    """
-
-    name: str
-    kind: str
-    depth: int
-    parameters: int
-    repeated: bool = False
 
 
 class SummaryTable(NamedTuple):
@@ -75,7 +55,7 @@ def table_kind(text: str) -> SummaryKind | None:
     """Which program wrote a table; None if the text has none."""
     if "Param #" not in text or "Layer (type" not in text:
         return None
-    if "depth-idx" in text:
+    if "depth-idx" in text or _BRANCH.search(text):
         return "torchinfo"
     numbered = sum(bool(_OF_TORCHSUMMARY.match(line)) for line in text.split("\n"))
     named = sum(bool(_OF_KERAS.match(line)) for line in text.split("\n"))
@@ -92,8 +72,19 @@ def table_of(text: str) -> SummaryTable:
     lines = [line.expandtabs(4).rstrip() for line in plain[start:].split("\n")[1:_MOST_ROWS]]
     end = next((number for number, line in enumerate(lines) if _TOTAL.search(line) or is_fence(line)), len(lines))
     total = _TOTAL.search(plain, start)
-    rows = {"torchinfo": _torchinfo, "torchsummary": _torchsummary, "keras-summary": _keras}[kind](lines[:end])
-    return SummaryTable(kind, tuple(rows), int(total["count"].replace(",", "")) if total else None)
+    rows = tuple({"torchinfo": _torchinfo, "torchsummary": _torchsummary, "keras-summary": _keras}[kind](lines[:end]))
+    if total is None:
+        return SummaryTable(kind, rows, None)
+    count = int(total["count"].replace(",", ""))
+    return SummaryTable(kind, _completed(rows, count), count)
+
+
+def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
+    """The rows; the total gives the number of one that is cut off."""
+    if sum(row.is_cut for row in rows) != 1 or any(row.depth > 1 for row in rows):
+        return rows
+    rest = total - sum(row.parameters for row in rows)
+    return tuple(row._replace(parameters=rest, is_cut=False) if row.is_cut and rest > 0 else row for row in rows)
 
 
 def _count(rest: str) -> int:
@@ -104,8 +95,10 @@ def _count(rest: str) -> int:
 def _torchinfo(lines: Iterable[str]) -> Iterator[SummaryRow]:
     is_first = True
     for line in lines:
-        if match := _OF_TORCHINFO.match(line):
-            depth, rest = int(match["depth"]), match["rest"]
+        match = _OF_TORCHINFO.match(line)
+        if match and (match["depth"] or _BRANCH.match(line)):
+            bars, rest = match["bars"], match["rest"]
+            depth = int(match["depth"] or 1 + bars.count("│") + bars.count("|"))
         elif is_first and (match := _ROOT_OF_TORCHINFO.match(line)):
             depth, rest = 0, match["rest"]
         else:
@@ -151,7 +144,10 @@ def _boxes(lines: Sequence[str]) -> Iterator[SummaryRow]:
             rows[-1] = (rows[-1][0] + cells[0], rows[-1][1])
     for layer, count in rows:
         if match := _CELL.match(layer.lstrip("└ ")):
-            yield SummaryRow(match["name"], match["kind"], 2 if layer.startswith("└") else 1, _count(count))
+            parameters = 0 if _CUT in count else _count(count)
+            yield SummaryRow(
+                match["name"], match["kind"], 2 if layer.startswith("└") else 1, parameters, is_cut=_CUT in count
+            )
 
 
 _FEWEST_CELLS = 3  # the layer, its shape, its number
@@ -169,20 +165,28 @@ def read_table(text: str) -> TextReading:
     notes = []
     if table.total is None:
         notes.append(Problem.of(N_("The table has no total, so it may be cut off: its rows are added up.")))
+    elif any(row.is_cut for row in counted):
+        notes.append(Problem.of(N_("Some numbers of the table are cut off, so its rows do not sum to its total.")))
     elif added != table.total:
         notes.append(Problem.of(N_("The rows sum to {rows}, the table says {total}."), rows=added, total=table.total))
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
     tensors = tuple(Tensor(row.name or row.kind, (row.parameters,), 1) for row in counted if row.parameters)
-    known = _known(table, counted, count)
-    if known is None:
+    matched = model_of_rows(table.kind, counted, count)
+    if matched is None and (tied := count_of_tied(table.kind, counted, count)):
+        count, possible = tied
+        notes += [_TIED_AGAIN] if count != table.total else []
+        return TextReading(
+            table.kind, sentence, None, _tree(table), tensors, count, is_at_least, possible, notes=tuple(notes)
+        )
+    if matched is None:
         return TextReading(table.kind, sentence, None, _tree(table), tensors, count, is_at_least, notes=tuple(notes))
-    model, additional = known
+    model, additional = matched
     possible = tuple(of_ties(model, count)) if not additional else ()
     if possible and count != model.num_parameters():
         count = model.num_parameters()
-        notes.append(Problem.of(N_("Such tables count a tied matrix with each module that uses it.")))
+        notes.append(_TIED_AGAIN)
         possible = tuple(of_ties(model, count))
     return TextReading(
         table.kind,
@@ -199,6 +203,7 @@ def read_table(text: str) -> TextReading:
     )
 
 
+_TIED_AGAIN = Problem.of(N_("Such tables count a tied matrix with each module that uses it."))
 _SENTENCES: dict[SummaryKind, str] = {
     "keras-summary": N_("Read as: a Keras summary with {count} rows."),
     "torchinfo": N_("Read as: a torchinfo table with {count} rows."),
@@ -223,117 +228,3 @@ def _tree(table: SummaryTable) -> Module:
         stack[-1][1].children[row.name or f"{row.kind}-{number}"] = module
         stack.append((row.depth, module))
     return root
-
-
-def _known(
-    table: SummaryTable, counted: Sequence[SummaryRow], total: int
-) -> tuple[Model, tuple[UnmatchedPart, ...]] | None:
-    """The model of the first row with a class of ours, and the rows that do not belong to it."""
-    for number, row in enumerate(counted):
-        architecture = _class(row.kind)
-        if architecture is None:
-            continue
-        end = next((at for at in range(number + 1, len(counted)) if counted[at].depth <= row.depth), len(counted))
-        inside = counted[number:end]
-        outside = [other for other in (*counted[:number], *counted[end:]) if other.parameters]
-        count = sum(other.parameters for other in inside)
-        if not outside and table.kind == "torchinfo":
-            count = total
-        if model := _with_count(architecture, count) or _solved(architecture, inside, count):
-            own_head = table.kind == "keras-summary" and all(other.kind == "Dense" for other in outside)
-            if outside and (whole := _with_head(model, total, outside, own_head)):
-                return whole, ()
-            return model, tuple(
-                UnmatchedPart(other.name or other.kind, other.kind, other.parameters) for other in outside
-            )
-    return None
-
-
-def _class(kind: str) -> str | None:
-    """The class that a row names; those of TensorFlow begin with TF, and their bodies end in MainLayer."""
-    name = kind.removeprefix("TF")
-    name = f"{name.removesuffix('MainLayer')}Model" if name.endswith("MainLayer") else name
-    return name if name in CLASSES else None
-
-
-def _with_count(architecture: str, count: int) -> Model | None:
-    """The preset that has this count as this class, with or without the pooler."""
-    family = CLASSES[architecture]
-    configs = [preset.config for preset in PRESETS.values() if type(preset.config) is family.config]
-    for config, pooler in product(configs, (True, False)):
-        with suppress(ConfigError):
-            model = Model(config, architecture, pooler)
-            if _has(model, count):
-                return model
-    return None
-
-
-def _has(model: Model, count: int) -> bool:
-    """Whether a model has a count, or has it if tied tensors count with each module that uses them."""
-    matrices = [module for _path, module, _copies in model.modules() if isinstance(module, Linear) and module.tied]
-    again = [
-        sum(prod(module.shapes[name]) for module in matrices for name in names & module.tied.keys()) for names in _TIED
-    ]
-    return count - model.num_parameters() in (0, *again)
-
-
-_TIED: tuple[set[str], ...] = ({"weight"}, {"weight", "bias"})
-
-
-def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
-    """The class that has the total, with the number of labels that the last row outside of the body shows.
-
-    Of several, the one with modules of the rows' names; one of them is needed if the rows may be somebody's
-    ``own_head``.
-    """
-    labels = outside[-1].parameters // (body.config.hidden_size + 1)
-    names = {row.name for row in outside}
-    models: list[Model] = []
-    for cls in body.family.classes:
-        with suppress(ConfigError):
-            model = Model(replace(body.config, num_labels=labels), cls.name)
-            models += [model] if model.num_parameters() == total else []
-    nearest = max(models, key=lambda model: len(names & model.children.keys()), default=None)
-    return None if own_head and nearest and not names & nearest.children.keys() else nearest
-
-
-_FIELDS = {"word": "vocab_size", "position": "max_position_embeddings", "token type": "type_vocab_size"}
-
-
-def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model | None:
-    """Read the sizes off the rows: tables from their counts, layers from their number, the rest from the total."""
-    family = CLASSES[architecture]
-    default = Model(family.config.default(), architecture)
-    norm = next((module for _path, module, _copies in default.modules() if isinstance(module, Norm)), None)
-    shown = next((row.parameters for row in rows if row.kind.endswith("Norm") and row.parameters), 0)
-    layer = next((module for path, module, _copies in default.modules() if path.endswith(".*")), None)
-    tables = [module for _path, module, _copies in default.modules() if isinstance(module, Embedding)]
-    embeddings = [row.parameters for row in rows if row.kind == "Embedding" and row.parameters]
-    if norm is None or layer is None or not shown or len(tables) > len(embeddings):
-        return None
-    hidden = shown // len(norm.parameters)
-    sizes = {
-        _FIELDS[module.place.role]: size // hidden
-        for module, size in zip(tables, embeddings, strict=False)
-        if module.place.role in _FIELDS
-    }
-    layers = sum(row.kind == layer.kind for row in rows)
-    heads = next((heads for heads in (hidden // 64, 1) if heads and hidden % heads == 0), 1)
-    values = {**sizes, "hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads}
-    for pooler, tied in product((True, False), (True, False)):
-        with suppress(ConfigError, ZeroDivisionError):
-            if model := _with_units(default, values | {"tie_word_embeddings": tied}, pooler, count):
-                return with_ties(model, True) or model
-    return None
-
-
-def _with_units(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Model | None:
-    """The model with some sizes and the intermediate_size that gives a count, which grows by the same for each unit."""
-
-    def model(units: int) -> Model:
-        fields = default.config.under_own_names({**values, "intermediate_size": units})
-        return Model(replace(default.config, **fields), default.architecture, pooler)
-
-    smallest, larger = (model(units).num_parameters() for units in (1, 2))
-    units, rest = divmod(count - smallest, larger - smallest)
-    return model(units + 1) if not rest and units >= 0 else None

@@ -145,13 +145,16 @@ def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
     if tied is None or untied is None:
         return
     name = next(name for name in tied.ties() if name not in untied.ties())
-    messages = (
-        N_("if {name} is tied to the word embeddings"),
-        N_("if {name} is a matrix of its own"),
+    with_tie, without = (count + other.num_parameters() - model.num_parameters() for other in (tied, untied))
+    yield from of_tie(with_tie, without, name)
+
+
+def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
+    """The counts of a text with a matrix that is tied, and with one of its own."""
+    return (
+        PossibleCount(tied, Problem.of(N_("if {name} is tied to the word embeddings"), name=name)),
+        PossibleCount(untied, Problem.of(N_("if {name} is a matrix of its own"), name=name)),
     )
-    for other, message in zip((tied, untied), messages, strict=True):
-        more = other.num_parameters() - model.num_parameters()
-        yield PossibleCount(count + more, Problem.of(message, name=name))
 
 
 def sizes_of(model: Model) -> str:

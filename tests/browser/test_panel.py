@@ -132,13 +132,17 @@ def test_a_held_key_is_one_step_and_quick_presses_all_count(look: Look) -> None:
     expect_query(page, {"num_hidden_layers": "24"})
 
 
+_SCRIPT = "**/bertcalc_panel-*.js"
+
+
 def test_keys_work_if_another_run_came_while_the_panel_was_loaded(page: Page, visit: Open) -> None:
     kept: list[Route] = []
-    page.route("**/bertcalc_panel-*.js", lambda route: kept.append(route))
+    page.route(_SCRIPT, kept.append)
     visit()
     expect(total(page)).to_have_text(layers(12), timeout=60_000)
     page.get_by_role("button", name="中文").or_(page.get_by_role("radio", name="中文")).first.click()
     expect(page.get_by_role("heading", name="为什么")).to_be_visible()
+    page.unroute(_SCRIPT)  # other tests have the same window
     for route in kept:
         route.continue_()
     slider(page, "num_hidden_layers").press("ArrowRight")

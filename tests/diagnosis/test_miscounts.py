@@ -74,6 +74,7 @@ def by_hand(c: Any, case: Case) -> dict[str, int]:
         "cross attention added": n * (attention + 2 * h),
         "third LayerNorm": n * 2 * h,
         "pooler in every layer": (n - 1) * pooler * (h * h + h),
+        "words in every layer": (n - 1) * v * h,
         "positions in every layer": (n - 1) * p * h,
         "embedding LayerNorm in every layer": (n - 1) * 2 * h,
         "embeddings in every layer": (n - 1) * (v + p + t + 2) * h,

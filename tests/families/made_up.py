@@ -57,6 +57,7 @@ def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
         "design": (f"candidates ({MADE_UP}, ", {}),
         "bring": (f"{total:,}", {}),  # of its config.json, which is pasted there
         "any_model": ("Model type", {}),  # of whatever has no family: nothing on it is about the made-up one
+        "change": (f"{total:,}", {}),
         "verify": (f"has no {MADE_UP}: ", {}),
         "explain": (f"**{total:,}**", {}),
         "tools": (f"{MADE_UP} has {total:,} parameters", {}),

@@ -135,6 +135,8 @@ def test_a_vocabulary_in_every_layer_is_wrong() -> None:
     # A public book on scaling had this mistake until February 2025.
     text = "L=64, V=32128, D=4096. Total: 64*4096*(3*16384+2*256*(32+8)+32128) = 26.7e9"
     assert [claim.right_value for claim in proofread(text).of("wrong")] == [18_385_207_296]
+    other = "A model with L=24, V=50000, D=1024: total 24*(12*1024^2 + 50000*1024) = 1,530,789,888"
+    assert [claim.right_value for claim in proofread(other).of("wrong")] == [353_189_888]
     right = "L=64, V=32128, D=4096. Total: 64*4096*(3*16384+2*256*(32+8))+4096*32128 = 18.4e9"
     assert proofread(right).of("wrong") == ()
 
@@ -259,6 +261,25 @@ def test_a_long_text_takes_seconds(line: str) -> None:
     before = perf_counter()
     proofread((line * LONGEST)[:LONGEST])
     assert perf_counter() - before < 60  # a few seconds on an idle machine
+
+
+def seconds(text: str) -> float:
+    before = perf_counter()
+    proofread(f"BERT-base\n\n{text}"[:LONGEST])
+    return perf_counter() - before
+
+
+@pytest.mark.parametrize(
+    ("text", "plainer"),
+    [
+        ("|a" * 1300 + "|\n" + ("|1" * 1300 + "|\n") * 30, "|a" * 30 + "|\n" + ("|1" * 30 + "|\n") * 1300),
+        (f"{'a' * 80}{' 12345' * 140}\n" * 90, f"{'aaa aaa ' * 10}{' 12345' * 140}\n" * 90),
+        ("| |" + "a " * 20_000 + "|\n" + "| 1 | 2 |\n" * 1000, "| | a |\n" + "| 1 | 2 |\n" * 1000),
+    ],
+    ids=["wide table", "long word", "long header"],
+)
+def test_wide_tables_and_long_words_take_no_longer(text: str, plainer: str) -> None:
+    assert seconds(text) < 4 * seconds(plainer) + 2
 
 
 @given(st.text(alphabet="0123456789,.%*×+=()[]|#：: \nMB亿层BERTlayersatenion-base$\\{}<>", max_size=300))

@@ -11,14 +11,16 @@ MODULES = [
     "nn.Linear(768, 768, bias=False)",
     "nn.Embedding(30522, 768)",
     "nn.LayerNorm(1024)",
+    "nn.Embedding(30522, 768, padding_idx=0)",
+    "nn.Linear(in_features=768, out_features=3072, bias=True)",
+    "nn.LayerNorm((768,), eps=1e-12)",
+    "nn.LayerNorm(normalized_shape=1024, bias=False)",
 ]
 
 
 def real(module: str) -> int:
-    name, sizes = module.removeprefix("nn.").rstrip(")").split("(")
-    numbers = [int(size) for size in sizes.split(",") if "=" not in size]
-    bias = {"bias": False} if "bias" in module else {}
-    built = getattr(torch.nn, name)(*numbers, device="meta", **bias)
+    with torch.device("meta"):
+        built = eval(module, {"nn": torch.nn})
     return sum(parameter.numel() for parameter in built.parameters())
 
 

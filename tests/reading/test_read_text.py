@@ -39,7 +39,12 @@ KIND_OF = {
     "embeddings = 23837184\nlayers = 12*7087872\ntotal = 108891648": "hand-count",
     ARTICLE: "article",
     "BERT-base\n- Vocabulary: 30,522\n- Hidden size: 768\n- Pooler: 590,592\n- Total: 109,482,240": "article",
+    "1. Hidden size:  768\n*  layers: 12\nPooler = 590,592": "article",
     "notes\nembeddings: 23.4M\nBERT-large: 340M\nRoBERTa: 125M\ntotal: 110M": "article",
+    "| Model | Params |\n|---|---|\n| BERT-tiny | 4.4M |\n| BERT-mini | 11.2M |\n| BERT-base | 110M |": "article",
+    "Num examples = 3,668\nNum epochs = 3\nNumber of trainable parameters = 109,483,778": "article",
+    "词嵌入：23440896；位置嵌入：393216。每层7087872，12层：85054464；总计：109482240。": "article",
+    "mBERT has 178M parameters, of which 91.8M are word embeddings; XLM-R has 278M.": "article",
     "笔记\n12层：85054464\n总计：109482240\n大小：438MB": "article",
     hf_json.write(BERT): "config",
     PRINTED: "printed-model",
@@ -65,6 +70,16 @@ def test_the_kind_of_a_text_is_recognized(text: str, kind: str) -> None:
 @pytest.mark.parametrize("text", [*KIND_OF, "1e+5", "1.1·10^8", "V", "which vocabulary gives 1e+8?"])
 def test_a_text_is_read_as_the_kind_that_is_recognized(text: str) -> None:
     assert kind_of(text, BERT) == bertcalc.read(text).kind
+
+
+def test_lines_of_spaces_take_no_time() -> None:
+    times = []
+    for text in ("word " * 96 + "b 2\n", " " * 480 + "b 2\n"):
+        before = time.perf_counter()
+        with suppress(InputError):
+            kind_of(text * 8, BERT)
+        times.append(time.perf_counter() - before)
+    assert times[1] < 100 * times[0] + 1  # backtracking over the spaces took a minute
 
 
 def test_every_kind_has_a_name() -> None:

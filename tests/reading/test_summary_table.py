@@ -1,66 +1,88 @@
-"""Summaries are read. torchinfo, torchsummary and Keras are not installed: small printers write their formats.
+"""Summaries are read: those that torchinfo prints of real models, and files that Keras and torchsummary have printed.
 
-The layouts follow torchinfo 1.8 (layer_info.py, formatting.py), torchsummary 1.5 and Keras 2 and 3 (summary_utils.py).
+The summaries of Keras 2, which needs TensorFlow, follow its summary_utils.py.
 """
 
-from collections.abc import Iterator
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
-from hypothesis import given
+from torchinfo import summary
 
 import bertcalc
-from bertcalc.model.modules import Module
+from bertcalc.families import CLASSES
+from bertcalc.model.model import Model
 from bertcalc.reading.summary_table import table_kind, table_of
 from bertcalc.text.problem import InputError
-from tests.examples import examples
+from tests.examples import sampled
 from tests.oracle import Case
 from tests.reading.noise import coloured, in_markdown, quoted, with_windows_line_ends
-from tests.strategies import cases
+from tests.reading.real_summaries import PLACE
 
 
-def torchinfo(model: Module, depth: int = 3) -> str:
-    """The table of ``torchinfo.summary(model)``: below the last level, a row has the parameters of all inside."""
-    rows = [f"{model.kind:56}[1, 768]                  --", *_torchinfo_rows(model, 1, depth, {})]
-    line, head = "=" * 90, f"{'Layer (type:depth-idx)':56}{'Output Shape':26}Param #"
-    total = model.num_parameters()
-    return "\n".join([line, head, line, *rows, line, f"Total params: {total:,}", f"Trainable params: {total:,}", line])
+def torchinfo(model: Model, depth: int = 3, columns: Sequence[str] = ("num_params",), *, named: bool = False) -> str:
+    """What ``torchinfo.summary`` prints of the real model, which is on the meta device."""
+    rows = ("depth", "var_names") if named else ("depth",)
+    real = Case.of(model).real()
+    return str(summary(real, depth=depth, col_names=columns, row_settings=rows, device="meta", verbose=0))
 
 
-def _torchinfo_rows(module: Module, level: int, depth: int, numbers: dict[int, int]) -> Iterator[str]:
-    for _name, child, copies in module.named_children(folded=False):
-        for _copy in range(copies):
-            numbers[level] = numbers.get(level, 0) + 1
-            bars = "├─" if level == 1 else "│    " * (level - 1) + "└─"
-            last = level == depth or not any(child.named_children(folded=True))
-            count = child.num_parameters() if last else child.own_parameters()
-            label = f"{bars}{child.kind}: {level}-{numbers[level]}"
-            yield f"{label:56}{'[1, 10, 768]':26}{f'{count:,}' if count else '--'}"
-            if not last:
-                yield from _torchinfo_rows(child, level + 1, depth, numbers)
+def tensors_of(model: Model | None) -> dict[str, tuple[int, ...]] | None:
+    return None if model is None else dict(model.named_parameters())
 
 
-def torchsummary(model: torch.nn.Module) -> str:
-    """The table of ``torchsummary.summary(model, ...)``, of the leaves in their order."""
-    leaves = [module for module in model.modules() if not [*module.children()]]
-    counts = [sum(tensor.numel() for tensor in leaf.parameters()) for leaf in leaves]
-    rows = [
-        f"{f'{type(leaf).__name__}-{number}':>20}  {'[-1, 10, 768]':>24} {count:>15,}"
-        for number, (leaf, count) in enumerate(zip(leaves, counts, strict=True), 1)
-    ]
-    head = f"{'Layer (type)':>20}  {'Output Shape':>24} {'Param #':>15}"
-    total = sum(counts)
-    return "\n".join(["-" * 64, head, "=" * 64, *rows, "=" * 64, f"Total params: {total:,}", "-" * 64])
+def same_shape(model: Model) -> Model:
+    """The model with sizes that occur: the heads of a table without shapes are a guess, and so are rare sizes."""
+    config = model.config
+    sizes = {"hidden_size": 128, "intermediate_size": 200, "num_attention_heads": 2, "vocab_size": 3000}
+    sizes |= {"num_hidden_layers": 3, "max_position_embeddings": 70}
+    fields: dict[str, Any] = {
+        type(config).own_name(name): value for name, value in sizes.items() if type(config).has(name)
+    }
+    return Model(replace(type(config).default(), pad_token_id=0, **fields), model.architecture)
 
 
-@given(cases())
-@examples(12)
-def test_a_torchinfo_table_has_the_parameters_of_its_rows(case: Case) -> None:
-    model = case.ours()
-    for depth in (2, 3, 9):
-        table = table_of(torchinfo(model, depth))
-        assert table.total == model.num_parameters()
-        assert sum(row.parameters for row in table.rows) <= model.num_parameters()
+@pytest.mark.parametrize("name", sampled(sorted(CLASSES), 30))
+def test_the_sizes_of_any_model_are_read_off_a_torchinfo_table(name: str) -> None:
+    model = same_shape(Model(CLASSES[name].config.default(), name))
+    for named in (False, True):
+        reading = bertcalc.read(torchinfo(model, depth=9, columns=("num_params", "params_percent"), named=named))
+        assert (reading.kind, reading.num_parameters) == ("torchinfo", model.num_parameters())
+        assert tensors_of(reading.model) == tensors_of(model)
+    shallow = bertcalc.read(torchinfo(model))
+    counts = {shallow.num_parameters, *(possible.parameters for possible in shallow.possible_counts)}
+    assert model.num_parameters() in counts
+
+
+@pytest.mark.parametrize("rows", [(), ("var_names",), ("ascii_only",), ("ascii_only", "var_names", "depth")])
+def test_rows_without_numbers_of_their_depth_are_read(rows: tuple[str, ...]) -> None:
+    model = bertcalc.build("bert-base-uncased")
+    text = str(summary(Case.of(model).real(), row_settings=rows, device="meta", verbose=0))
+    reading = bertcalc.read(text)
+    assert (reading.kind, reading.model) == ("torchinfo", model)
+
+
+def test_tables_of_embeddings_in_the_order_of_the_forward_pass_are_told_apart() -> None:
+    config = bertcalc.BertConfig(100, 64, 2, 1, 128, max_position_embeddings=16)
+    model = bertcalc.build(config)
+    ids = {"input_ids": torch.zeros(1, 4, dtype=torch.long)}
+    text = str(summary(Case.of(model).real("cpu"), input_data=ids, depth=9, verbose=0))
+    assert bertcalc.read(text).model == model
+
+
+REAL = json.loads(PLACE.joinpath("index.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_what_keras_and_torchsummary_print_is_read(name: str) -> None:
+    """``real_summaries.py`` made these files."""
+    reading = bertcalc.read(PLACE.joinpath(f"{name}.txt").read_text(encoding="utf-8"))
+    assert reading.kind == ("keras-summary" if name.startswith("keras") else "torchsummary")
+    assert reading.num_parameters == REAL[name]["parameters"]
+    assert sum(tensor.num_parameters() for tensor in reading.tensors) == REAL[name]["parameters"]
 
 
 @pytest.mark.parametrize("name", ["bert-base-uncased", "roberta-base", "distilbert-base-uncased", "bert-large-uncased"])
@@ -89,20 +111,18 @@ def test_noise_changes_nothing(noise: object) -> None:
 def test_a_tied_matrix_is_counted_once_whatever_the_table_says() -> None:
     """torchinfo adds up modules: the decoder of BertForMaskedLM has the word embeddings again."""
     model = bertcalc.build("bert-base-uncased", "BertForMaskedLM")
-    text = torchinfo(model).replace(f"{model.num_parameters():,}", f"{model.num_parameters() + 30522 * 768:,}")
-    reading = bertcalc.read(text)
+    reading = bertcalc.read(torchinfo(model))
     assert (reading.model, reading.num_parameters) == (model, 109_514_298)
     assert "count a tied matrix with each module" in str(reading)
 
 
-def test_a_torchsummary_table_is_added_up() -> None:
-    real = torch.nn.Sequential(
-        torch.nn.Embedding(100, 8), torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2)
-    )
-    reading = bertcalc.read(torchsummary(real))
-    assert reading.kind == "torchsummary"
-    assert reading.num_parameters == sum(tensor.numel() for tensor in real.parameters())
-    assert [tensor.num_parameters() for tensor in reading.tensors] == [800, 144, 34]
+def test_without_the_sizes_both_counts_of_a_matrix_that_may_be_tied_are_given() -> None:
+    config = bertcalc.BertConfig(1000, 128, 5, 2, 300, max_position_embeddings=64)
+    model = bertcalc.build(config, "BertForPreTraining")
+    reading = bertcalc.read(torchinfo(model))
+    assert reading.num_parameters == model.num_parameters()
+    tied, untied = (possible.parameters for possible in reading.possible_counts)
+    assert (tied, untied) == (model.num_parameters(), model.num_parameters() + 1000 * 128)
 
 
 def test_a_module_that_is_used_twice_counts_once() -> None:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -28,7 +28,8 @@ FILE, EXPLICIT = "file_keys.json", "explicit.json"
 # Fields that a class derives from others unless a file gives them, and for which there are formulas of their own.
 DERIVED = ("num_key_value_heads", "head_dim")
 # The angles of rotary positions: they change values, not shapes.
-_ANGLES = ("rope_theta", "rope_scaling", "rope_parameters", "rope_local_base_freq")
+_NUMBERS_OF_ANGLES = ("rope_theta", "rope_local_base_freq")
+_ANGLES = (*_NUMBERS_OF_ANGLES, "rope_scaling", "rope_parameters")
 _TIED = "tie_word_embeddings"
 _LONGEST = 60  # characters of a key that are compared with the sizes
 _NAMED = 6  # keys in a sentence
@@ -71,7 +72,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     named = _under_own_names(keys, fields)
     discovery = _with_ties(_discovery(model_type, cls, keys, named), keys, named.get(_TIED))
     if unknown := list(_unknown(keys, discovery, named)):
-        message = N_("It is not known here what these keys change in {cls}: {keys}.")
+        message = N_("bertcalc does not know what these keys change in {cls}: {keys}.")
         raise wrong(message, unknown[0], named[unknown[0]], cls=cls, keys=_listed(unknown))
     if lacking := [name for name in _needed(model_type, cls) if named.get(name) is None]:
         message = N_("{cls} has no default for these keys, which the file does not have: {keys}.")
@@ -91,10 +92,13 @@ def _data(file: str) -> Any:
     return json.loads(files("bertcalc.discover.results").joinpath(file).read_text(encoding="utf-8"))
 
 
+_every_explicit = cache(partial(_data, EXPLICIT))
+
+
 @cache
 def _explicit(name: str) -> Discovered | None:
     """The formulas of a class in which fields that are usually derived are sizes."""
-    entry = _data(EXPLICIT).get(name)
+    entry = _every_explicit().get(name)
     return None if entry is None else of_json(entry)
 
 
@@ -139,23 +143,45 @@ def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Dis
 
 def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str, Any]) -> Iterator[str]:
     """The keys of which it is not known that they leave the formulas as they are."""
-    declared = {*keys["idle"], *keys["same"], *keys["null"], *keys["derived"]} - keys["equal"].keys()
     for name, value in fields.items():
-        if name in discovery.fields or name == _TIED:
-            known = value is not None or name in keys["derived"] if name != _TIED else _is_tie(keys, value)
-        elif value is None:
-            known = name in (*keys["null"], *keys["derived"], *_ANGLES) or name not in declared
-        elif name in declared:
-            idle = name in keys["idle"] and not (name in keys["null"] and isinstance(value, bool))
-            known = idle or name in _ANGLES or _is_usual(keys, name, value)
-        elif name in keys["equal"]:
-            known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
+        if name == _TIED:
+            is_known = keys["tied"] is not None and isinstance(value, bool)
+        elif name in discovery.fields:
+            is_known = value is not None or name in keys["derived"]
+        elif name in keys["equal"] and value is not None:
+            is_known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
+        elif name in discovery.derived and name not in keys["derived"] and value is not None:
+            [leader, *others] = discovery.derived[name]  # such as the layers of T5's decoder
+            are_layers = not others and "layers" in name and "layers" in leader
+            is_known = are_layers and value == {**discovery.fields, **fields}.get(leader)
         else:
-            is_read = keys["read"] is None or name in keys["read"] or name in _keys()[""]["read"]
-            is_read = is_read or name.startswith("_") or _is_doubtful(discovery, name, value)
-            known = name in _ANGLES or not value or not is_read or is_neutral(name, value)
-        if not known:
+            is_known = _leaves_formulas(keys, discovery, name, value)
+        if not is_known:
             yield name
+
+
+def _leaves_formulas(keys: Mapping[str, Any], discovery: Discovered, name: str, value: Any) -> bool:
+    """Whether a key that is not a size is known to leave the formulas as they are."""
+    is_declared = any(name in keys[kind] for kind in ("idle", "same", "null", "derived"))
+    if value is None:
+        return name in (*keys["null"], *keys["derived"], *_ANGLES) or not is_declared
+    if name in _ANGLES:
+        return _is_angle(name, value)
+    if not value and name in keys["not_zero"]:
+        return _is_usual(keys, name, value)
+    if is_declared:
+        is_idle = name in keys["idle"] and not (name in keys["null"] and isinstance(value, bool))
+        return is_idle or _is_usual(keys, name, value)
+    if name in keys["read"]:
+        return value in (0, False)
+    may_be_read = name in _keys()[""]["read"] or name.startswith("_") or _is_doubtful(discovery, name, value)
+    return not may_be_read or not value or is_neutral(name, value)
+
+
+def _is_angle(name: str, value: Any) -> bool:
+    """Whether a key of rotary positions has a value that transformers accepts."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and value > 0 if name in _NUMBERS_OF_ANGLES else isinstance(value, Mapping)
 
 
 def _is_usual(keys: Mapping[str, Any], name: str, value: Any) -> bool:
@@ -168,12 +194,9 @@ def _is_usual(keys: Mapping[str, Any], name: str, value: Any) -> bool:
 
 def _is_doubtful(discovery: Discovered, name: str, value: Any) -> bool:
     """Whether a key that the class does not read is a size all the same: of experts, or misspelled."""
-    near = get_close_matches(name[:_LONGEST], discovery.fields, n=1, cutoff=0.85)
-    return type(value) is int and ("expert" in name or bool(near))
-
-
-def _is_tie(keys: Mapping[str, Any], value: Any) -> bool:
-    return keys["tied"] is not None and isinstance(value, bool)
+    if type(value) is not int:
+        return False
+    return "expert" in name or bool(get_close_matches(name[:_LONGEST], discovery.fields, n=1, cutoff=0.85))
 
 
 def _derived(keys: Mapping[str, Any], discovery: Discovered, changes: Mapping[str, int]) -> dict[str, int]:

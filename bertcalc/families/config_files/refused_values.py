@@ -27,7 +27,7 @@ _NO_ROPE = N_("{field} {value} is not possible: it must be null or an object, su
 _NO_LAYERS = N_(
     "{field} {value} is not possible: it must be null or a list with a type for each of the {layers} layers."
 )
-_NO_DECIMAL = N_("{field} {value} is not possible: transformers reads only decimal numbers here, such as {example}.")
+_NO_DECIMAL = N_("{field} {value} is not possible: transformers accepts only decimals, such as {example}.")
 _NO_NUMBER = N_("{field} {value} is not possible: it must be a number, such as {example}.")
 _NO_SIZE = N_("{field} {value} is not possible: it must be a whole number.")
 _NO_SECOND = N_("{field} {value} is not possible, although {other} is given as well: transformers checks both.")

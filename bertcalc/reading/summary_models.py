@@ -1,0 +1,235 @@
+"""The model whose parts the rows of a summary count: a published one, or one whose sizes the rows give.
+
+>>> rows = [SummaryRow("", "BertModel", 0, 0), SummaryRow("", "BertEncoder", 1, 109_482_240)]
+>>> model_of_rows("torchinfo", rows, 109_482_240)[0].config.hidden_size
+768
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import product
+from math import prod
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.config import ConfigError
+from bertcalc.families import CLASSES
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Conv1D, Embedding, Linear, Norm
+from bertcalc.reading.recognition import UnmatchedPart
+from bertcalc.reading.text_reading import PossibleCount, of_tie
+from bertcalc.text.problem import InputError
+
+SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
+
+
+class SummaryRow(NamedTuple):
+    """A row: its name if the table has it, its class, how deep it is inside of others, and its own parameters.
+
+    ``repeated`` rows are uses of a module that an earlier row counts. The number of a row may be cut off.
+    """
+
+    name: str
+    kind: str
+    depth: int
+    parameters: int
+    repeated: bool = False
+    is_cut: bool = False
+
+
+def model_of_rows(
+    kind: SummaryKind, counted: Sequence[SummaryRow], total: int
+) -> tuple[Model, tuple[UnmatchedPart, ...]] | None:
+    """The model of the first row with a class of ours, and the rows that do not belong to it; None if there is none.
+
+    ``counted`` are the rows that count something once, ``total`` their sum as the table has it.
+    """
+    for number, row in enumerate(counted):
+        architecture = _class(row.kind)
+        if architecture is None:
+            continue
+        end = next((at for at in range(number + 1, len(counted)) if counted[at].depth <= row.depth), len(counted))
+        inside = counted[number:end]
+        outside = [other for other in (*counted[:number], *counted[end:]) if other.parameters]
+        count = sum(other.parameters for other in inside)
+        if not outside and kind == "torchinfo":
+            count = total
+        published = _with_count(architecture, count)
+        if published and not _has_rows(published, inside):
+            published = None
+        if model := published or _solved(architecture, inside, count):
+            own_head = kind == "keras-summary" and all(other.kind == "Dense" for other in outside)
+            if outside and (whole := _with_head(model, total, outside, own_head)):
+                return whole, ()
+            return model, tuple(
+                UnmatchedPart(other.name or other.kind, other.kind, other.parameters) for other in outside
+            )
+    return None
+
+
+def count_of_tied(
+    kind: SummaryKind, rows: Sequence[SummaryRow], total: int
+) -> tuple[int, tuple[PossibleCount, ...]] | None:
+    """The count of a table with a decoder that may be tied to the word embeddings, and those with a tie and without.
+
+    The first is that of the class that a row names, or the total if it is none of ours. None if no row may be tied.
+    """
+    words = next((row.parameters for row in rows if row.kind == "Embedding" and row.parameters), 0)
+    matrices = [row for row in rows if row.kind == "Linear" and words and row.parameters >= words]
+    biases = [row.parameters - words for row in matrices]
+    fitting = [bias == 0 or (bias >= _FEWEST_WORDS and words % bias == 0) for bias in biases]
+    decoder = next((row for row, fits in zip(matrices, fitting, strict=True) if fits), None)
+    if kind != "torchinfo" or decoder is None:
+        return None
+    architecture = next(filter(None, (_class(row.kind) for row in rows)), None)
+    is_tied = architecture is not None and bool(Model(CLASSES[architecture].config.default(), architecture).ties())
+    possible = of_tie(total - words, total, decoder.name or "Linear")
+    return total - words if is_tied else total, possible
+
+
+_FEWEST_WORDS = 100  # of a vocabulary
+
+
+def _class(kind: str) -> str | None:
+    """The class that a row names; those of TensorFlow begin with TF, and their bodies end in MainLayer."""
+    name = kind.removeprefix("TF")
+    name = f"{name.removesuffix('MainLayer')}Model" if name.endswith("MainLayer") else name
+    return name if name in CLASSES else None
+
+
+def _with_count(architecture: str, count: int) -> Model | None:
+    """The preset that has this count as this class, with or without the pooler."""
+    family = CLASSES[architecture]
+    configs = [preset.config for preset in PRESETS.values() if type(preset.config) is family.config]
+    for config, pooler in product(configs, (True, False)):
+        with suppress(ConfigError):
+            model = Model(config, architecture, pooler)
+            if _has(model, count):
+                return model
+    return None
+
+
+def _has(model: Model, count: int) -> bool:
+    """Whether a model has a count, or has it if tied tensors count with each module that uses them."""
+    return any(count - model.num_parameters() == again for again in _counted_again(model))
+
+
+def _counted_again(model: Model) -> Iterator[int]:
+    """What a table may count twice: the tied matrices alone, as torchinfo does, with their biases, or nothing."""
+    tied = [module for _path, module, _copies in model.modules() if isinstance(module, Linear) and module.tied]
+    for names in ({"weight"}, {"weight", "bias"}):
+        yield sum(prod(module.shapes[name]) for module in tied for name in names & module.tied.keys())
+    yield 0
+
+
+def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
+    """Whether a model has modules with the counts of all rows of tables, matrices and LayerNorms."""
+    counts: Counter[tuple[str, int]] = Counter()
+    for _path, module, copies in model.modules():
+        if isinstance(module, Linear | Conv1D | Embedding | Norm):
+            shapes = module.shapes if isinstance(module, Linear) else module.parameters
+            counts[module.kind, sum(map(prod, shapes.values()))] += copies
+    kinds = {kind for kind, _count in counts}
+    shown = Counter((row.kind, row.parameters) for row in rows if row.kind in kinds and row.parameters)
+    return not shown - counts
+
+
+def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
+    """The class that has the total, with the number of labels that the last row outside of the body shows.
+
+    Of several, the one with modules of the rows' names; one of them is needed if the rows may be somebody's
+    ``own_head``.
+    """
+    labels = outside[-1].parameters // (body.config.hidden_size + 1)
+    names = {row.name for row in outside}
+    models: list[Model] = []
+    for cls in body.family.classes:
+        with suppress(ConfigError):
+            model = Model(replace(body.config, num_labels=labels), cls.name)
+            models += [model] if model.num_parameters() == total else []
+    nearest = max(models, key=lambda model: len(names & model.children.keys()), default=None)
+    return None if own_head and nearest and not names & nearest.children.keys() else nearest
+
+
+_FIELDS = {"word": "vocab_size", "position": "max_position_embeddings", "token type": "type_vocab_size"}
+_MOST_LABELS = 1000
+
+
+def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model | None:
+    """Read the sizes off the rows: tables from their counts, layers from their number, the rest from the total."""
+    default = Model(CLASSES[architecture].config.default(), architecture)
+    norm = next((module for _path, module, _copies in default.modules() if isinstance(module, Norm)), None)
+    norms = [row.parameters for row in rows if row.kind.endswith("Norm") and row.parameters]
+    layer = next((module for path, module, _copies in default.modules() if path.endswith(".*")), None)
+    if norm is None or layer is None or not norms:
+        return None
+    has_projection = type(default.config).has("embedding_size")
+    embedding, hidden = (size // len(norm.parameters) for size in (norms[0], norms[has_projection and len(norms) > 1]))
+    sizes = _tables(default, rows, embedding)
+    if sizes is None or not hidden:
+        return None
+    heads = next(heads for heads in (hidden // 64, 4, 2, 1) if heads and hidden % heads == 0)
+    values = {**_tokens_within(default, sizes), "num_attention_heads": heads, "hidden_size": hidden, **sizes}
+    values |= {"embedding_size": embedding} if has_projection else {}
+    matrices = [row.parameters for row in rows if row.kind == "Linear" and row.parameters]
+    if type(default.config).has("num_key_value_heads") and len(matrices) > 1:  # query, key, ...
+        values["num_key_value_heads"] = max(1, matrices[1] * heads // hidden**2)
+    layers = sum(row.kind == layer.kind for row in rows)
+    if layers and not type(default.config).has("num_hidden_groups"):
+        values["num_hidden_layers"] = layers
+    labels = [matrix // (hidden + 1) for matrix in matrices[-1:]]
+    labelled = [{}, *({"num_labels": number} for number in labels if 0 < number <= _MOST_LABELS)]
+    ties = (default.config.tie_word_embeddings, not default.config.tie_word_embeddings)
+    for more, pooler, tied in product(labelled, (True, False), ties):
+        with suppress(InputError, ZeroDivisionError):
+            for model in _fitting(default, {**values, **more, "tie_word_embeddings": tied}, pooler, count):
+                if _has_rows(model, rows):
+                    return model
+    return None
+
+
+def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str, int] | None:
+    """The rows of each table of embeddings, by the name of the table or by the order; None if one is missing."""
+    tables = [(path, module) for path, module, _copies in default.modules() if isinstance(module, Embedding)]
+    shown = [row for row in rows if row.kind == "Embedding" and row.parameters]
+    if len(tables) > len(shown) or not width:
+        return None
+    named = {row.name: row for row in shown}
+    sizes = {}
+    for (path, module), row in zip(tables, shown, strict=False):
+        counted = named.get(path.rpartition(".")[2], row).parameters
+        if module.place.role in _FIELDS:
+            sizes[_FIELDS[module.place.role]] = counted // width
+        elif module.place.role == "relative position":
+            sizes["num_attention_heads"] = counted // module.parameters["weight"][0]  # a bias for each distance
+    positions, types = sizes.get("max_position_embeddings"), sizes.get("type_vocab_size")
+    if positions and types and types > positions and not any(named):
+        sizes |= {"max_position_embeddings": types, "type_vocab_size": positions}  # in the order of the forward pass
+    return sizes
+
+
+def _tokens_within(default: Model, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The special tokens that the vocabulary does not have, as its first one: no count depends on them."""
+    tokens = {name: token for name, token in vars(default.config).items() if name.endswith("_token_id")}
+    words = sizes.get("vocab_size", default.config.vocab_size)
+    return {name: 0 for name, token in tokens.items() if isinstance(token, int) and token >= words}
+
+
+def _fitting(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Iterator[Model]:
+    """The models with some sizes that have a count, with the intermediate_size or number of layers that leads to it."""
+
+    def model(**more: int) -> Model:
+        fields = default.config.under_own_names({**values, **more})
+        return Model(replace(default.config, **fields), default.architecture, pooler)
+
+    open_size, more = "intermediate_size", dict[str, int]()
+    if "num_hidden_layers" not in values and not type(default.config).has("num_hidden_groups"):
+        open_size, more = "num_hidden_layers", {"intermediate_size": 4 * values["hidden_size"]}
+    one, two = (model(**more, **{open_size: size}) for size in (1, 2))
+    slope = two.num_parameters() - one.num_parameters()
+    for again in dict.fromkeys(_counted_again(one)):
+        size, rest = divmod(count - again - one.num_parameters(), slope)
+        if not rest and size >= 0:
+            yield model(**more, **{open_size: size + 1})
