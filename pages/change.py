@@ -19,7 +19,8 @@ page, end = st.container(), st.container()
 with end:  # the steps in the link, which decide everything above
     text = step_controls.CHANGES.show(help=_("Steps separated by semicolons: lora,r=16;bitfit"))
 with page:
-    step_controls.show_recipes()
+    if not presenting():
+        step_controls.show_recipes()
     headline = st.container()
     steps, unreadable = step_controls.steps_in(text)
     made, impossible = possible(choice.model, steps)

@@ -65,7 +65,7 @@ class ChangedModel(NamedTuple):
         return self.model if kept == self.model.changes else self.model.changed(changes=kept)
 
 
-class Effect(NamedTuple):
+class StepEffect(NamedTuple):
     """The figures of a model after some steps; ``unknown`` says why there is no peak."""
 
     changed: ChangedModel
@@ -78,7 +78,7 @@ class Effect(NamedTuple):
     unknown: Problem | None
 
 
-def effects(model: Model, steps: Sequence[Step], batch: Batch, plan: Plan) -> list[Effect]:
+def effects(model: Model, steps: Sequence[Step], batch: Batch, plan: Plan) -> list[StepEffect]:
     """The figures before the first step, and after each one.
 
     Raises InputError, with ``step`` among the values of its problem, for the first step that is not possible.
@@ -108,7 +108,7 @@ def possible(model: Model, steps: Sequence[Step]) -> tuple[list[Step], Problem |
     return list(steps), None
 
 
-def _effect(changed: ChangedModel, batch: Batch, plan: Plan) -> Effect:
+def _effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     model = changed.model
     most: int | None = None
     problem: Problem | None = None
@@ -119,7 +119,7 @@ def _effect(changed: ChangedModel, batch: Batch, plan: Plan) -> Effect:
         most = peak(changes_in(model, plan, sizes)).live
     except InputError as error:
         problem = error.problem
-    return Effect(
+    return StepEffect(
         changed,
         model.num_parameters(),
         model.num_parameters(only_trainable=True),

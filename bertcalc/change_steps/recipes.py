@@ -5,7 +5,7 @@ from typing import NamedTuple
 from bertcalc.text import N_
 
 
-class Recipe(NamedTuple):
+class ChangeRecipe(NamedTuple):
     """Steps as text, with the preset and the class of the model that they start from."""
 
     title: str
@@ -15,31 +15,31 @@ class Recipe(NamedTuple):
 
 
 RECIPES = (
-    Recipe(
+    ChangeRecipe(
         N_("LoRA for classification on 8 GB"),
         "bert-base-uncased",
         "BertForSequenceClassification",
         "lora,target_modules=query+value,task_type=SEQ_CLS",
     ),
-    Recipe(
+    ChangeRecipe(
         N_("A multilingual BERT for one language"),
         "bert-base-multilingual-cased",
         "BertModel",
         "vocabulary,new_num_tokens=30000",
     ),
-    Recipe(
+    ChangeRecipe(
         N_("Half of the layers, as DistilBERT"),
         "bert-base-uncased",
         "BertModel",
         "layers,layers=1+3+5+7+9+11",
     ),
-    Recipe(
+    ChangeRecipe(
         N_("int8 for a CPU"),
         "bert-base-uncased",
         "BertForSequenceClassification",
         "torch_dynamic",
     ),
-    Recipe(
+    ChangeRecipe(
         N_("The smallest file that keeps the model"),
         "bert-base-uncased",
         "BertForSequenceClassification",

@@ -39,7 +39,7 @@ def test_a_dictionary_has_lists() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
 def test_a_recipe_is_written_as_links_are(recipe: object) -> None:
-    steps: str = recipe.steps  # type: ignore[attr-defined]  # a Recipe
+    steps: str = recipe.steps  # type: ignore[attr-defined]  # a ChangeRecipe
     assert written(read_steps(steps)) == steps
 
 

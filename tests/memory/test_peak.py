@@ -40,7 +40,7 @@ from bertcalc.memory.peak import (
 )
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
-from bertcalc.memory.simulator.timeline import AREAS, Change, alive
+from bertcalc.memory.simulator.timeline import AREAS, MemoryChange, alive
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
@@ -73,7 +73,7 @@ def in_dtype(dtype: Dtype, real: Any, given: dict[str, Any]) -> tuple[Any, dict[
 
 def simulated(
     how: Plan | Inference, case: Case, call: Call, *, padded: bool = False, adapter: Adapter | None = None
-) -> list[Change]:
+) -> list[MemoryChange]:
     """What comes and goes by our simulation."""
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
     model = case.ours().changed(changes=(adapter.change,) if adapter else ())

@@ -223,7 +223,7 @@ def test_another_page_of_streamlits_is_served_as_it_is(monkeypatch: pytest.Monke
     page = "<!doctype html><title>App</title><script nonce=''>run()</script><script src='a.js'></script>"
     monkeypatch.setattr(internals, "package_file", lambda _package, _file: page)
     monkeypatch.setattr(streamlit_internals, "package_file", lambda _package, _file: page)
-    assert preview._page(page.encode(), "zh", "Heading", "text", False) == page.encode()
+    assert preview._page(page.encode(), "zh", "Heading", "text", (), False) == page.encode()
     assert len(log) == 1
     assert headers._hashes(streamlit_internals.index_page()).count("sha256") == 1
 

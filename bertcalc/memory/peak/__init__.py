@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
-from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase
+from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, in_pairs, unpadded
@@ -122,13 +122,13 @@ def inference_peak_bytes(
 
 
 @checked
-def peak(timeline: Sequence[Change]) -> Moment:
+def peak(timeline: Sequence[MemoryChange]) -> Moment:
     """The first moment with the most live memory."""
     return max(curve(timeline), key=lambda moment: moment.live)
 
 
 @checked
-def curve(timeline: Sequence[Change]) -> list[Moment]:
+def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
     """The live memory after each change, starting with the forward pass."""
     areas: dict[Area, int] = dict.fromkeys(AREAS, 0)
     live = 0
@@ -145,7 +145,7 @@ def curve(timeline: Sequence[Change]) -> list[Moment]:
 
 
 @checked
-def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Change]:
+def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
     sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
     return changes_in(model, how, sizes)
@@ -179,7 +179,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
 
 
 @checked
-def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Change]:
+def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[MemoryChange]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
     With a plan, those of one step of the usual training loop in steady state:

@@ -27,7 +27,7 @@ from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import largest
-from bertcalc.memory.simulator.timeline import AREAS, Area, Change, Phase, alive
+from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase, alive
 from bertcalc.model.formula import (
     CALL_SYMBOLS,
     COUNT_SYMBOLS,
@@ -536,7 +536,7 @@ def _covers(larger: Terms, smaller: Terms) -> bool:
     return all(larger.get(powers, 0) >= smaller.get(powers, 0) for powers in {**larger, **smaller})
 
 
-def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
+def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
     """The local maxima of the step: each moment after which something is released.
 
     The changes of the layers that were left out are added where they would occur: those of one layer, times the number
@@ -563,7 +563,9 @@ def _tops(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Iterator[Symb
         yield _moment(changes, len(changes) - 1, areas)
 
 
-def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[int, list[tuple[Change, Any]]]:
+def _left_out(
+    changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]
+) -> Mapping[int, list[tuple[MemoryChange, Any]]]:
     """The changes of the layers left out and how often each occurs, by the index of the change that follows them.
 
     In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
@@ -580,7 +582,7 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
         if change.storage not in born and change.phase == "forward" and not layer:
             shared.add(change.storage)
         born.setdefault(change.storage, "" if change.phase == "backward" else layer)  # gradients pass between layers
-    insertions: dict[int, list[tuple[Change, Any]]] = {}
+    insertions: dict[int, list[tuple[MemoryChange, Any]]] = {}
     for fold in folds:
         first, after = str(fold.layer), str(fold.layer + fold.period)
         copied = {str(fold.layer + number) for number in range(fold.period)}
@@ -595,7 +597,7 @@ def _left_out(changes: Sequence[Change], folds: Sequence[_LeftOut]) -> Mapping[i
     return insertions
 
 
-def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) -> None:
+def _apply(areas: Mapping[Area, Counter[Monomial]], change: MemoryChange, times: Any) -> None:
     terms = _terms(change.num_bytes * times)
     for monomial, count in terms.items():
         areas[change.area][monomial] += count
@@ -603,7 +605,7 @@ def _apply(areas: Mapping[Area, Counter[Monomial]], change: Change, times: Any) 
             areas[change.moved_from][monomial] -= count
 
 
-def _moment(changes: Sequence[Change], position: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
+def _moment(changes: Sequence[MemoryChange], position: int, areas: Mapping[Area, Counter[Monomial]]) -> SymbolicMoment:
     nonzero = {area: {powers: count for powers, count in terms.items() if count} for area, terms in areas.items()}
     live: Counter[Monomial] = Counter()
     for terms in nonzero.values():
@@ -641,7 +643,9 @@ def _written(
     return areas, pieces, sympy.expand(_in_layers(_expression(moment.live), config))
 
 
-def _temporaries(changes: Sequence[Change], folds: Sequence[_LeftOut], position: int) -> Iterator[tuple[str, Terms]]:
+def _temporaries(
+    changes: Sequence[MemoryChange], folds: Sequence[_LeftOut], position: int
+) -> Iterator[tuple[str, Terms]]:
     """The live temporary tensors at a moment: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}

@@ -6,7 +6,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.optimizer_step import Optimizing
 from bertcalc.memory.simulator.tape import SimulatedTensor
-from bertcalc.memory.simulator.timeline import Change, alive
+from bertcalc.memory.simulator.timeline import MemoryChange, alive
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
@@ -15,7 +15,7 @@ from bertcalc.text.problem import wrong
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 
 
-def simulate(model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides) -> list[Change]:
+def simulate(model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides) -> list[MemoryChange]:
     """Simulate a training step with a plan, or a forward pass, and return its timeline.
 
     ``overrides`` are the steps in which the model's forward methods differ from the defaults. Raises InputError if
@@ -29,7 +29,7 @@ def simulate(model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overr
     return list(step.memory.changes)
 
 
-def _train(step: Pass, plan: Plan) -> list[Change]:
+def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
     optimizer = Optimizing(step)
     outputs: list[SimulatedTensor] = []
     loss: SimulatedTensor

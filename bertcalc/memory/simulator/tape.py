@@ -14,7 +14,7 @@ from math import prod
 from typing import Any, Literal
 from weakref import ref
 
-from bertcalc.memory.simulator.timeline import Area, Change, Phase
+from bertcalc.memory.simulator.timeline import Area, MemoryChange, Phase
 from bertcalc.model.modules import Shape
 
 BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
@@ -26,11 +26,11 @@ class Memory:
     def __init__(self) -> None:
         self.phase: Phase = "before"
         self.where = ""
-        self.changes: list[Change] = []
+        self.changes: list[MemoryChange] = []
         self.storages = 0
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
-        self.changes.append(Change(self.phase, self.where, area, num_bytes, storage, moved_from))
+        self.changes.append(MemoryChange(self.phase, self.where, area, num_bytes, storage, moved_from))
 
 
 class Storage:

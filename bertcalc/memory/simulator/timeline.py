@@ -10,7 +10,7 @@ AREAS: tuple[Area, ...] = get_args(Area)
 Phase = Literal["before", "forward", "loss", "backward", "optimizer"]
 
 
-class Change(NamedTuple):
+class MemoryChange(NamedTuple):
     """An allocation in an area, a release (negative bytes), or a move from another area."""
 
     phase: Phase
@@ -22,9 +22,9 @@ class Change(NamedTuple):
 
 
 @checked
-def alive(changes: Sequence[Change]) -> list[Change]:
+def alive(changes: Sequence[MemoryChange]) -> list[MemoryChange]:
     """The allocations of the storages that are still alive after all changes, each with its latest area."""
-    allocations: dict[int, Change] = {}
+    allocations: dict[int, MemoryChange] = {}
     for change in changes:
         if change.moved_from:
             allocations[change.storage] = allocations[change.storage]._replace(area=change.area)

@@ -1,11 +1,12 @@
 """What the steps of the Change page do: before and after, step by step, and in peft's words."""
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 import streamlit as st
 
-from bertcalc.change_steps.effects import Effect
+from bertcalc.change_steps.effects import StepEffect
 from bertcalc.change_steps.step_code import code
 from bertcalc.change_steps.step_texts import Step
 from bertcalc.charts.bar_charts import Piece, PieceBar
@@ -25,7 +26,7 @@ CODE = Fold("change_code", N_("Python with the real libraries"))
 _HEIGHT = 34  # pixels of a bar
 
 
-def show_headline(figures: Sequence[Effect]) -> None:
+def show_headline(figures: Sequence[StepEffect]) -> None:
     """Show the figures after the last step, each with its share of the figure before the first one."""
     before, after = figures[0], figures[-1]
     shown: dict[str, tuple[str, str]] = {
@@ -41,13 +42,14 @@ def show_headline(figures: Sequence[Effect]) -> None:
         st.code(in_words_of_peft(after), language=None)
 
 
-def in_words_of_peft(effect: Effect) -> str:
+def in_words_of_peft(effect: StepEffect) -> str:
     """The line that peft prints: print_trainable_parameters()."""
     trained, every = effect.trained, effect.parameters
-    return f"trainable params: {trained:,} || all params: {every:,} || trainable%: {100 * trained / every:.4f}"
+    share = fixed(Fraction(100 * trained, every), 4)
+    return f"trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
 
 
-def show_table(names: Sequence[str], figures: Sequence[Effect]) -> None:
+def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     """Show the figures before the first step, and after each one."""
     titles = (_("After"), _("Parameters"), _("Trained"), _("In memory"), _("File"), _("FLOPs"), _("Training step"))
     rows = [
@@ -67,7 +69,7 @@ def show_table(names: Sequence[str], figures: Sequence[Effect]) -> None:
         st.caption(problem)
 
 
-def show_waterfalls(names: Sequence[str], figures: Sequence[Effect]) -> None:
+def show_waterfalls(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     """Draw what each step adds to the parameters and to the bytes, or takes from them."""
     st.markdown(_("**Parameters**"))
     _waterfall(names, [effect.parameters for effect in figures], "{:,}".format, _("Parameters, step by step"))
@@ -83,14 +85,14 @@ def _waterfall(names: Sequence[str], amounts: Sequence[int], text: Callable[[int
     draw_pieces(bars, _HEIGHT, numbers={"name": _("After"), "amount": _("Amount")}, alt=alt)
 
 
-def show_details(model: Model, steps: Sequence[Step], figures: Sequence[Effect]) -> None:
+def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffect]) -> None:
     """Show the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
     st.latex(f"N = {formula(after.model).latex()}")
     if figures[-1].trained < figures[-1].parameters:
         st.latex(rf"N_t = {trained_formula(after.model).latex()}")
     if after.base:
-        st.markdown(sentence(after.base.why_not_smaller()))
+        st.markdown(sentence(after.base.why_not_smaller(), str))
         bits = fixed(after.base.bits_per_weight, 2)
         st.caption(
             _("{bits} bits for each quantized weight. Source: {source}").format(

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
-from bertcalc.change_steps.recipes import RECIPES, Recipe
+from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
 from bertcalc.change_steps.step_texts import Step, argument_texts, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
@@ -55,7 +55,7 @@ def show_recipes() -> None:
             st.button(_(recipe.title), key=f"recipe {recipe.title}", on_click=_take, args=(recipe,))
 
 
-def _take(recipe: Recipe) -> None:
+def _take(recipe: ChangeRecipe) -> None:
     present_model.take_preset(recipe.preset, architecture=recipe.architecture)
     set_values({CHANGES.name: recipe.steps})
 
