@@ -24,7 +24,10 @@ with page:
     headline = st.container()
     steps, unreadable = step_controls.steps_in(text)
     made, impossible = possible(choice.model, steps)
-    step_controls.show_steps(steps, len(made), impossible)
+    if presenting():
+        step_controls.say_steps(steps)
+    else:
+        step_controls.show_steps(steps, len(made), impossible)
     if unreadable:
         show_problem(unreadable)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -52,7 +52,7 @@ def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
         "configuration": (f"counting {MADE_UP} again", {}),
         "compute": (f"{flops:,}", {}),
         "memory": (f"{4 * total:,}", {"memory": "weights"}),
-        "compare": (f"{MADE_UP} instead of MadeUpModel", {}),
+        "compare": (f"{MADE_UP} instead of MadeUpModel", {"models": "made-up-base present"}),
         "sweep": (f"{total:,} → ", {}),
         "design": (f"candidates ({MADE_UP}, ", {}),
         "bring": (f"{total:,}", {}),  # of its config.json, which is pasted there

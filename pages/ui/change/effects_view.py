@@ -71,8 +71,9 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 
 def show_waterfalls(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     """Draw what each step adds to the parameters and to the bytes, or takes from them."""
-    st.markdown(_("**Parameters**"))
-    _waterfall(names, [effect.parameters for effect in figures], "{:,}".format, _("Parameters, step by step"))
+    if not presenting():
+        st.markdown(_("**Parameters**"))
+        _waterfall(names, [effect.parameters for effect in figures], "{:,}".format, _("Parameters, step by step"))
     st.markdown(_("**Bytes in memory**"))
     _waterfall(names, [effect.memory_bytes for effect in figures], size, _("Bytes in memory, step by step"))
 

@@ -13,7 +13,7 @@ from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
-from pages.ui.change.step_words import FIRST, TITLES, kind_of, title
+from pages.ui.change.step_words import FIRST, TITLES, kind_of, summary, title
 from pages.ui.session import present_model
 from pages.ui.shell.controls import Reason, Text, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -76,6 +76,12 @@ def show_steps(steps: Sequence[Step], made: int, impossible: Problem | None) -> 
                 show_problem(problem)
             if impossible and number == made:
                 show_problem(impossible)
+
+
+def say_steps(steps: Sequence[Step]) -> None:
+    """Write the steps in a line, for the projector."""
+    if steps:
+        st.markdown(" → ".join(map(summary, steps)))
 
 
 def _move_buttons(steps: Sequence[Step], number: int) -> None:
