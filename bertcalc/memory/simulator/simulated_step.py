@@ -41,7 +41,7 @@ def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
                 outputs = returned  # noqa: F841  # held until the next forward pass has returned
             loss = step.loss(returned)
             del returned
-        if not loss.node:
+        if not loss.node or not any(parameter.node for parameter in step.parameters.values()):
             raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
         step.memory.phase = "backward"
         step.tape.backward(loss)
