@@ -787,8 +787,8 @@ class Tape:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
-                # AccumulateGrad copies what is not laid out as the leaf is, and what others hold, too.
-                if not is_contiguous(gradient) or gradient.storage.holders > 1:
+                # AccumulateGrad copies what is not laid out as the leaf is; and for an input, what others hold, too.
+                if not is_contiguous(gradient) or (node.kept and gradient.storage.holders > 1):
                     grads.clear()
                     gradient = self.like(gradient)
                 gradient.storage.move("gradients")
