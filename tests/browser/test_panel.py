@@ -137,7 +137,7 @@ _SCRIPT = "**/bertcalc_panel-*.js"
 
 def test_keys_work_if_another_run_came_while_the_panel_was_loaded(page: Page, visit: Open) -> None:
     kept: list[Route] = []
-    page.route(_SCRIPT, kept.append)
+    page.route(_SCRIPT, lambda route: kept.append(route))
     visit()
     expect(total(page)).to_have_text(layers(12), timeout=60_000)
     page.get_by_role("button", name="中文").or_(page.get_by_role("radio", name="中文")).first.click()

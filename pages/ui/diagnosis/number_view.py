@@ -48,7 +48,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
     if diagnosis.parts and not diagnosis.parts_first:
         counts_view.show_own_parts(model, diagnosis.parts)
     if not peaks:
-        if diagnosis.miscounts_first:
+        if diagnosis.miscounted and diagnosis.miscounts_first:
             miscounts_view.show_miscounted(
                 diagnosis, number, explained=bool(tools or diagnosis.matches or diagnosis.parts)
             )

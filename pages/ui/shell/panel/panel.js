@@ -205,7 +205,7 @@ class Panel {
 }
 
 function isRunning() {
-  return document.querySelector(".stApp")?.getAttribute(STATE) === "running";
+  return document.querySelector(".stApp")?.dataset.testScriptState === "running";
 }
 
 // Write the model's parameters into the address, because Streamlit removes them when it opens another page: those in
