@@ -142,9 +142,9 @@ def test_keys_work_if_another_run_came_while_the_panel_was_loaded(page: Page, vi
     expect(total(page)).to_have_text(layers(12), timeout=60_000)
     page.get_by_role("button", name="中文").or_(page.get_by_role("radio", name="中文")).first.click()
     expect(page.get_by_role("heading", name="为什么")).to_be_visible()
-    page.unroute(_SCRIPT)  # other tests have the same window
     for route in kept:
         route.continue_()
+    page.unroute(_SCRIPT)  # other tests have the same window
     slider(page, "num_hidden_layers").press("ArrowRight")
     expect(total(page)).to_have_text(layers(13))
     page.keyboard.press("Control+z")
