@@ -66,14 +66,14 @@ class ChangedModel(NamedTuple):
 
 
 class StepEffect(NamedTuple):
-    """The figures of a model after some steps; ``unknown`` says why there is no peak."""
+    """The figures of a model after some steps; ``unknown`` says why there are no FLOPs or no peak."""
 
     changed: ChangedModel
     parameters: int
     trained: int
     memory_bytes: int
     file_bytes: int
-    flops: int
+    flops: int | None
     peak: int | None
     unknown: Problem | None
 
@@ -111,8 +111,10 @@ def possible(model: Model, steps: Sequence[Step]) -> tuple[list[Step], Problem |
 def _effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     model = changed.model
     most: int | None = None
+    flops: int | None = None
     problem: Problem | None = None
     try:
+        flops = forward_flops(model, *batch)
         if changed.base:
             raise InputError(Problem.of(_NO_PEAK, "changes"))
         sizes = Sizes(batch.batch_size, batch.sequence_length, model.seen(batch.sequence_length))
@@ -125,7 +127,7 @@ def _effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         model.num_parameters(only_trainable=True),
         changed.memory_bytes,
         changed.file_bytes,
-        forward_flops(model, *batch),
+        flops,
         most,
         problem,
     )

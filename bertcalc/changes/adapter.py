@@ -14,6 +14,10 @@ from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.problem import InputError, Problem
 
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
+_FIRST_LAYER = N_(
+    "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
+    "follows the first layer."
+)
 _NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
 
@@ -33,12 +37,15 @@ class PeftChange(Change):
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         rewriting = Rewriting(model, root, steps)
+        if rewriting.names_first_layer_apart():
+            raise InputError(Problem.of(_FIRST_LAYER, "changes", None, architecture=model.architecture))
         self.adapt(rewriting)
         save_modules(rewriting, (*self._saved(), *HEADS.get(self._task(), ())))
 
     @property
     def by_layer(self) -> bool:  # type: ignore[override]  # computed here
-        return any(named_by_layer(getattr(self, name, None)) for name in ("target_modules", "exclude_modules"))
+        names = ("target_modules", "exclude_modules", "modules_to_save")
+        return any(named_by_layer(getattr(self, name, None)) for name in names)
 
     def targets(self, names: Names) -> Targets:
         """The modules that the adapter targets, which are none of those that are trained as a whole."""
@@ -75,7 +82,9 @@ def train_all(root: Module) -> Module:
 
 def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
     """Put the modules whose names end so into a ModulesToSaveWrapper: a frozen original, and a copy that is trained."""
-    spots = [spot for spot in rewriting.spots() if spot.path.endswith(tuple(names))]
+    ends = tuple(names)
+    rewriting.split_layers(lambda name: name.endswith(ends))
+    spots = [spot for spot in rewriting.spots() if rewriting.full_names(spot)[0].endswith(ends)]
     for spot in spots:
         _check(spot, spots, names)
         copies = Module("ModuleDict", default=train_all(copied(spot.module)))
@@ -86,7 +95,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
 
 def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:
     module, message = spot.module, ""
-    if "base_layer" in module.children:
+    if "base_layer" in module.children or "base_layer" in spot.parent.children:
         message = _ADAPTED
     elif any(other.path.startswith(f"{spot.path}.") for other in spots):
         message = _NESTED

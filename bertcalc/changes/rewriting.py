@@ -40,6 +40,18 @@ class Rewriting:
         """The names of the module in all layers that it is in; in the first if their number is a symbol."""
         return _numbered(self.root, spot.path)
 
+    def names_first_layer_apart(self) -> bool:
+        """Whether the steps of the first layer have a name of their own, although the tree has one for all layers."""
+        if not self.steps:
+            return False
+        stacks = ((spot.path, spot.module) for spot in self.spots() if isinstance(spot.module, ModuleList))
+        firsts = [
+            f"{self.model.bare(path)}.0."
+            for path, layers in stacks
+            if isinstance(layers, ModuleList) and layers.groups.get("*", (1, 0))[0] == 0
+        ]
+        return any(step.name.startswith(tuple(firsts)) for step in self.steps)
+
     def wrap(
         self,
         spot: Spot,

@@ -59,7 +59,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
             f"{effect.trained:,}",
             size(effect.memory_bytes),
             f"{effect.file_bytes:,}",
-            scaled(effect.flops, "FLOPs"),
+            "–" if effect.flops is None else scaled(effect.flops, "FLOPs"),
             "–" if effect.peak is None else size(effect.peak),
         )
         for name, effect in zip(names, figures, strict=True)
