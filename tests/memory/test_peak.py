@@ -76,7 +76,9 @@ def simulated(
 ) -> list[MemoryChange]:
     """What comes and goes by our simulation."""
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
-    model = case.ours().changed(changes=(adapter.change,) if adapter else ())
+    model = case.ours()
+    if adapter:
+        model = model.changed(changes=(*model.changes, adapter.change))
     return changes_in(model, how, sizes._replace(padded=padded))
 
 
