@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.change_steps.effects import effects, possible
+from bertcalc.change_steps.effects import changed_models, effect
 from bertcalc.memory.plan import Plan
 from pages.ui.change import effects_view, step_controls
 from pages.ui.change.step_words import summary, title
@@ -23,7 +23,8 @@ with page:
         step_controls.show_recipes()
     headline = st.container()
     steps, unreadable = step_controls.steps_in(text)
-    made, impossible = possible(choice.model, steps)
+    models, impossible = changed_models(choice.model, steps)
+    made = steps[: len(models) - 1]
     if presenting():
         step_controls.say_steps(steps)
     else:
@@ -35,7 +36,7 @@ with page:
             step_controls.offer_steps(steps)
         batch = choose_batch(choice.config)
         plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
-    figures = effects(choice.model, made, batch, plan)
+    figures = [effect(changed, batch, plan) for changed in models]
     with headline:
         effects_view.show_headline(figures)
     effects_view.show_table([choice.architecture, *map(summary, made)], figures)

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcalc.change_steps.step_texts import Step
-from bertcalc.changes.adapter import PeftChange
 from bertcalc.compute.flops import forward_flops
-from bertcalc.memory.peak import changes_in, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.quantized_model import QuantizedModel
@@ -20,7 +17,12 @@ from bertcalc.text.problem import InputError, Problem
 
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
 _ADAPTED = N_("peft adds adapters to a quantized model: put the quantization in front of the adapter.")
+_LATE = N_("{change} has to come before the quantization, which needs a model of its final size.")
+_NOT_ADAPTED = N_(
+    "peft adds no adapters to a model in {format}: choose another quantization, or leave the adapter out."
+)
 _NO_PEAK = N_("The peak of a training step is not simulated for quantized weights.")
+_NOT_TRAINED = N_("Quantized weights are not trained: an adapter is.")
 FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
 
@@ -33,12 +35,20 @@ class ChangedModel(NamedTuple):
     def after(self, step: Step) -> "ChangedModel":
         """The model after one more step. Raises InputError if the step is not possible."""
         if isinstance(step, Change):
+            if self.base and step.resizes:
+                raise InputError(Problem.of(_LATE, "changes", None, change=type(step).__name__))
+            if self.base and not self.base.format.takes_adapters:
+                raise InputError(Problem.of(_NOT_ADAPTED, "changes", None, format=self.base.format.title))
             return self._replace(model=self.model.changed(changes=(*self.model.changes, step)))
         if self.base:
             raise InputError(Problem.of(_TWICE, "changes"))
-        if any(isinstance(change, PeftChange) for change in self.model.changes):
+        if self.is_adapted:
             raise InputError(Problem.of(_ADAPTED, "changes"))
         return self._replace(base=quantized(self.model, step))
+
+    @property
+    def is_adapted(self) -> bool:
+        return any(not change.resizes for change in self.model.changes)
 
     @property
     def added(self) -> int:
@@ -61,73 +71,59 @@ class ChangedModel(NamedTuple):
     @property
     def without_adapters(self) -> Model:
         """The model as it is on the disk: peft saves adapters apart."""
-        kept = tuple(change for change in self.model.changes if not isinstance(change, PeftChange))
-        return self.model if kept == self.model.changes else self.model.changed(changes=kept)
+        return self.model.changed(changes=tuple(change for change in self.model.changes if change.resizes))
 
 
 class StepEffect(NamedTuple):
-    """The figures of a model after some steps; ``unknown`` says why there are no FLOPs or no peak."""
+    """The figures of a model after some steps.
+
+    ``unknown`` says why there are no trained parameters, FLOPs or peak.
+    """
 
     changed: ChangedModel
     parameters: int
-    trained: int
+    trained: int | None
     memory_bytes: int
     file_bytes: int
     flops: int | None
     peak: int | None
-    unknown: Problem | None
+    unknown: tuple[Problem, ...]
 
 
-def effects(model: Model, steps: Sequence[Step], batch: Batch, plan: Plan) -> list[StepEffect]:
-    """The figures before the first step, and after each one.
+def changed_models(model: Model, steps: Sequence[Step]) -> tuple[list[ChangedModel], Problem | None]:
+    """The model before the first step and after each one, up to one that is not possible; and the problem with it."""
+    models = [ChangedModel(model)]
+    for step in steps:
+        try:
+            models.append(models[-1].after(step))
+        except InputError as error:
+            return models, error.problem
+    return models, None
 
-    Raises InputError, with ``step`` among the values of its problem, for the first step that is not possible.
+
+def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
+    """The figures of a model: FLOPs of a forward pass, and the peak of a training step with a plan.
 
     >>> from bertcalc import Lora, load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
-    >>> before, after = effects(bert, [Lora(task_type="SEQ_CLS")], Batch(1, 128), Plan())
+    >>> models, _problem = changed_models(bert, [Lora(task_type="SEQ_CLS")])
+    >>> before, after = (effect(changed, Batch(1, 128), Plan()) for changed in models)
     >>> after.parameters - before.parameters, after.trained
     (296450, 296450)
     """
-    changed = ChangedModel(model)
-    figures = [_effect(changed, batch, plan)]
-    for step in steps:
-        changed = changed.after(step)
-        figures.append(_effect(changed, batch, plan))
-    return figures
+    from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
-
-def possible(model: Model, steps: Sequence[Step]) -> tuple[list[Step], Problem | None]:
-    """The steps up to the first one that is not possible, and the problem with it."""
-    changed = ChangedModel(model)
-    for number, step in enumerate(steps):
-        try:
-            changed = changed.after(step)
-        except InputError as error:
-            return list(steps[:number]), error.problem
-    return list(steps), None
-
-
-def _effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    model = changed.model
-    most: int | None = None
-    flops: int | None = None
-    problem: Problem | None = None
+    model, unknown = changed.model, list[Problem]()
+    flops = peak = trained = None
     try:
         flops = forward_flops(model, *batch)
-        if changed.base:
-            raise InputError(Problem.of(_NO_PEAK, "changes"))
-        sizes = Sizes(batch.batch_size, batch.sequence_length, model.seen(batch.sequence_length))
-        most = peak(changes_in(model, plan, sizes)).live
+        if not changed.base:
+            peak = peak_bytes(model, plan, *batch)
     except InputError as error:
-        problem = error.problem
-    return StepEffect(
-        changed,
-        model.num_parameters(),
-        model.num_parameters(only_trainable=True),
-        changed.memory_bytes,
-        changed.file_bytes,
-        flops,
-        most,
-        problem,
-    )
+        unknown.append(error.problem)
+    if changed.base:
+        unknown.append(Problem.of(_NO_PEAK if changed.is_adapted else _NOT_TRAINED, "changes"))
+    if changed.is_adapted or not changed.base:
+        trained = model.num_parameters(only_trainable=True)
+    sizes = changed.memory_bytes, changed.file_bytes
+    return StepEffect(changed, model.num_parameters(), trained, *sizes, flops, peak, tuple(unknown))

@@ -31,11 +31,11 @@ def code(model: Model, steps: Sequence[Step]) -> str:
     for step in steps:
         changed = changed.after(step)
         lines += ["", *_lines(changed.model, step)]
-    trained = changed.model.num_parameters(only_trainable=True)
+    whole, trained = changed.model.num_parameters(), changed.model.num_parameters(only_trainable=True)
     lines += [
         "",
         "trained = sum(tensor.numel() for tensor in model.parameters() if tensor.requires_grad)",
-        f"assert sum(tensor.numel() for tensor in model.parameters()) == {changed.model.num_parameters():_}",
+        f"assert sum(tensor.numel() for tensor in model.parameters()) == {whole:_}",
         f"assert trained == {trained:_}",
     ]
     return "\n".join(lines) + "\n"

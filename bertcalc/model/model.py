@@ -262,12 +262,16 @@ class Model(Module):
             root.children[family.prefix] = root.children.pop(family.prefix)
 
 
+_TWO_ADAPTERS = N_("A model has one adapter: leave out {first} or {second}.")
 _LATE = N_("{change} has to come before {adapter}: people adapt a model that has its final size.")
 
 
 def _check_order(changes: Sequence[Change]) -> None:
-    """Raise InputError if a change of the model's own sizes comes after an adapter."""
+    """Raise InputError for a second adapter, or a change of the model's own sizes after an adapter."""
     for before, change in pairwise(changes):
+        if not (change.resizes or before.resizes):
+            values = {"first": type(before).__name__, "second": type(change).__name__}
+            raise InputError(Problem.of(_TWO_ADAPTERS, "changes", None, **values))
         if change.resizes and not before.resizes:
             values = {"change": type(change).__name__, "adapter": type(before).__name__}
             raise InputError(Problem.of(_LATE, "changes", None, **values))

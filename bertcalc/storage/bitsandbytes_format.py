@@ -42,6 +42,7 @@ class BitsAndBytesConfig(QuantizationFormat):
     bnb_4bit_quant_type: Literal["fp4", "nf4"] = "fp4"
     bnb_4bit_use_double_quant: bool = False
 
+    takes_adapters = True
     source = "bitsandbytes 0.50.2: nn/modules.py, functional.py (QuantState.as_dict)"
 
     def __post_init__(self) -> None:

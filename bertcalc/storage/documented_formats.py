@@ -50,6 +50,7 @@ class GPTQConfig(_Packed):
     """
 
     title = "GPTQ"
+    takes_adapters = True
     source = "AutoGPTQ 0.7.1: auto_gptq/nn_modules/qlinear/qlinear_cuda.py (QuantLinear)"
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
@@ -69,6 +70,7 @@ class AwqConfig(_Packed):
     zero_point: bool = True
 
     title = "AWQ"
+    takes_adapters = True
     source = "AutoAWQ 0.2.9: awq/modules/linear/gemm.py (WQLinear_GEMM)"
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:

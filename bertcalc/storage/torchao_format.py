@@ -93,6 +93,7 @@ class Int8WeightOnlyConfig(_WeightOnly):
     """
 
     title = "torchao int8"
+    takes_adapters = True
     source = "torchao 0.18.0: quantization/quantize_/workflows/int8/int8_tensor.py"
 
     def _scale_dtype(self, dtype: str) -> str:

@@ -31,20 +31,28 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
     before, after = figures[0], figures[-1]
     shown: dict[str, tuple[str, str]] = {
         _("Parameters"): (f"{after.parameters:,}", percent(after.parameters, before.parameters)),
-        _("Trained"): (f"{after.trained:,}", percent(after.trained, after.parameters, 4)),
+        _("Trained"): _trained(after),
         _("In memory"): (size(after.memory_bytes), percent(after.memory_bytes, before.memory_bytes)),
         _("File"): (size(after.file_bytes), percent(after.file_bytes, before.file_bytes)),
     }
     if after.peak and before.peak:
         shown[_("Training step")] = (size(after.peak), percent(after.peak, before.peak))
     show_metrics(shown)
-    if after.trained < after.parameters:
-        st.code(in_words_of_peft(after), language=None)
+    if words := in_words_of_peft(after):
+        st.code(words, language=None)
+
+
+def _trained(effect: StepEffect) -> tuple[str, str]:
+    if effect.trained is None:
+        return "–", ""
+    return f"{effect.trained:,}", percent(effect.trained, effect.parameters, 4)
 
 
 def in_words_of_peft(effect: StepEffect) -> str:
-    """The line that peft prints: print_trainable_parameters()."""
+    """The line that peft prints for a model with an adapter: print_trainable_parameters()."""
     trained, every = effect.trained, effect.parameters
+    if trained is None or trained == every:
+        return ""
     share = fixed(Fraction(100 * trained, every), 4)
     return f"trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
 
@@ -56,7 +64,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
         (
             name,
             f"{effect.parameters:,}",
-            f"{effect.trained:,}",
+            _trained(effect)[0],
             size(effect.memory_bytes),
             f"{effect.file_bytes:,}",
             "–" if effect.flops is None else scaled(effect.flops, "FLOPs"),
@@ -65,7 +73,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
         for name, effect in zip(names, figures, strict=True)
     ]
     show_rows(titles, rows, _("The model before the first step, and after each one"))
-    for problem in dict.fromkeys(sentence(effect.unknown) for effect in figures if effect.unknown):
+    for problem in dict.fromkeys(sentence(problem) for effect in figures for problem in effect.unknown):
         st.caption(problem)
 
 
@@ -90,7 +98,7 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
     """Show the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
     st.latex(f"N = {formula(after.model).latex()}")
-    if figures[-1].trained < figures[-1].parameters:
+    if in_words_of_peft(figures[-1]):
         st.latex(rf"N_t = {trained_formula(after.model).latex()}")
     if after.base:
         st.markdown(sentence(after.base.why_not_smaller(), str))
