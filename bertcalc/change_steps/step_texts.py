@@ -35,6 +35,7 @@ from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnlyConfig
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_of, unknown
+from bertcalc.text.patterns import check_quick_patterns
 from bertcalc.text.problem import wrong
 
 Step = Change | QuantizationFormat
@@ -141,6 +142,7 @@ def _step(text: str) -> Step:
         if field not in names:
             raise unknown(_NO_ARGUMENT, field, names, kind=name)
         values[field] = _read(value)
+        check_quick_patterns(field, values[field])
     if missing := [part.name for part in fields(kind) if default(part) is MISSING and part.name not in values]:
         raise wrong(_NEEDED, name, None, kind=name, name=missing[0])
     step: Step = check_of(kind)(name, kind(**values))

@@ -11,6 +11,7 @@ from bertcalc.model.modules import Module, Place, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.live_numbers import between, fill
+from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
 
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
@@ -31,6 +32,7 @@ class PeftChange(Change):
             value = getattr(self, part.name)
             if isinstance(value, (list, set, frozenset)):  # peft takes lists; models are compared by their changes
                 object.__setattr__(self, part.name, tuple(value))
+            check_patterns(part.name, value)
 
     def adapt(self, rewriting: Rewriting) -> None:
         raise NotImplementedError

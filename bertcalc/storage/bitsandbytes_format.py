@@ -10,6 +10,7 @@ from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.storage.stored_tensors import CODES
 from bertcalc.text import N_
+from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import wrong
 
 _BLOCK = 64  # weights for each scale (Params4bit)
@@ -47,6 +48,7 @@ class BitsAndBytesConfig(QuantizationFormat):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_patterns("llm_int8_skip_modules", self.llm_int8_skip_modules)
         if self.load_in_8bit == self.load_in_4bit:
             raise wrong(_NEITHER)
 

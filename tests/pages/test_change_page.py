@@ -62,3 +62,10 @@ def test_a_wrong_link_is_told() -> None:
     app = open_app("change.py", changes="lorra,r=3")
     assert app.text_input(key="changes").value == ""
     assert "must be steps such as lora,r=8" in " ".join(texts(app))
+
+
+@pytest.mark.parametrize("pattern", ["(", "*", "([a-z_.]*)*%23"])
+def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
+    app = open_app("change.py", changes=f"lora,target_modules={pattern}")
+    assert not app.exception
+    assert "must be steps such as lora,r=8" in " ".join(texts(app))
