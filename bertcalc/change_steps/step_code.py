@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bertcalc.change_steps.effects import ChangedModel
-from bertcalc.change_steps.step_texts import KINDS, Step, arguments
+from bertcalc.change_steps.step_texts import Step, arguments, kind_of
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.changes.bitfit import BitFit
 from bertcalc.changes.feed_forward import NarrowFeedForward
@@ -43,7 +43,7 @@ def code(model: Model, steps: Sequence[Step]) -> str:
 
 def _lines(model: Model, step: Step) -> Iterator[str]:
     """The lines of a step, given the model after it."""
-    kind = next(name for name, cls in KINDS.items() if type(step) is cls)
+    kind = kind_of(step)
     given = ", ".join(f"{name}={_literal(value)}" for name, value in arguments(step).items())
     match step:
         case PeftChange():

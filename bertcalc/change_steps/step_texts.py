@@ -1,8 +1,9 @@
 """Steps as text, for links and the command line: ``lora,r=16,target_modules=query+value;bitfit``.
 
 Steps are separated by semicolons, and their arguments by commas; arguments that have their default are left out. The
-members of a list are separated by plus signs, with one at the end of a list of a single member: in a dictionary, whose
-members are ``key:value``, by slashes. Other signs in a text are percent-encoded.
+members of a list are separated by plus signs, with one at the end of a list of a single name, as a name alone may be a
+pattern: in a dictionary, whose members are ``key:value``, by slashes. Other signs in a text are percent-encoded. What a
+text means follows from the annotation of the argument.
 
 >>> written([Lora(r=16, target_modules=["query", "value"])])
 'lora,r=16,target_modules=query+value'
@@ -11,9 +12,10 @@ True
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, Field, fields
-from typing import Any
+import types
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import quote, unquote
 
 from bertcalc.changes.bitfit import BitFit
@@ -34,9 +36,9 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnlyConfig
 from bertcalc.text import N_
-from bertcalc.text.arguments import check_of, unknown
+from bertcalc.text.arguments import unknown
 from bertcalc.text.patterns import check_quick_patterns
-from bertcalc.text.problem import wrong
+from bertcalc.text.problem import InputError, wrong
 
 Step = Change | QuantizationFormat
 
@@ -72,17 +74,17 @@ _NO_ARGUMENT = (
 )
 _NO_VALUE = N_("{text} is no argument of a step: write it as r=8.")
 _NEEDED = N_("{kind} needs {name}: write it as {kind},{name}=...")
-_WHOLE, _DECIMAL = re.compile(r"-?[0-9]{1,15}"), re.compile(r"-?[0-9]{1,15}\.[0-9]{1,15}")
+_TWICE = N_("{kind} has {name} twice: leave one of them out.")
+_WHOLE, _DECIMAL = re.compile(r"-?[0-9]{1,15}"), re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
+_NAMES = re.compile(r"[A-Za-z0-9_.]+(?:[,+ ]+[A-Za-z0-9_.]+)*[,+ ]*")
 _CONSTANTS: Mapping[str, object] = {"true": True, "false": False}
 _SAFE = "_.*-()|\\[]^$"
 
 
 def written(steps: Iterable[Step]) -> str:
     """Steps as text, which ``read_steps`` reads."""
-    names = {kind: name for name, kind in KINDS.items()}
     return ";".join(
-        ",".join((names[type(step)], *(f"{name}={text}" for name, text in argument_texts(step).items())))
-        for step in steps
+        ",".join((kind_of(step), *(f"{name}={text}" for name, text in argument_texts(step).items()))) for step in steps
     )
 
 
@@ -105,11 +107,34 @@ def argument_texts(step: Step) -> dict[str, str]:
 
 
 def with_argument(step: Step, name: str, text: str) -> Step:
-    """A step with another argument; an empty text stands for the default. Raises InputError for a wrong value."""
-    texts = {**argument_texts(step), name: text}
-    kind = next(kind for kind, cls in KINDS.items() if type(step) is cls)
-    (changed,) = read_steps(",".join((kind, *(f"{field}={value}" for field, value in texts.items() if value))))
+    """A step with another argument, as a person types it; an empty text stands for the default.
+
+    A name alone is a list of one, and commas separate the members of a list. Raises InputError for a wrong value.
+
+    >>> with_argument(Lora(), "target_modules", "query, value").target_modules
+    ('query', 'value')
+    """
+    kind, record = type(step), cast(Any, step)
+    value = next(default(part) for part in fields(record) if part.name == name)
+    if text:
+        hint = get_type_hints(kind)[name]
+        if text != "all-linear" and _list_of(hint) and _NAMES.fullmatch(text):
+            text = "+".join(re.findall(r"[^,+ ]+", text)) + "+"
+        value = _read(text, hint)
+        check_quick_patterns(name, value)
+    if value is MISSING:
+        raise wrong(_NEEDED, name, None, kind=kind_of(step), name=name)
+    changed: Step = replace(record, **{name: value})
     return changed
+
+
+def kind_of(step: Step) -> str:
+    """The name of a step's kind.
+
+    >>> kind_of(Lora())
+    'lora'
+    """
+    return next(name for name, kind in KINDS.items() if type(step) is kind)
 
 
 def _value(value: object, between: str = "+") -> str:
@@ -117,6 +142,8 @@ def _value(value: object, between: str = "+") -> str:
         return "+".join(f"{quote(str(key), _SAFE)}:{_value(part, '/')}" for key, part in value.items())
     if isinstance(value, (tuple, list)):
         return between.join(map(_value, value)) + between * (len(value) < 2)
+    if is_dataclass(value):  # a granularity, which has a single field
+        return _value(getattr(value, fields(value)[0].name))
     return str(value).lower() if isinstance(value, bool) else quote(str(value), _SAFE)
 
 
@@ -133,30 +160,68 @@ def _step(text: str) -> Step:
     if name not in KINDS:
         raise unknown(_NO_KIND, name, KINDS)
     kind: Any = KINDS[name]
+    hints = get_type_hints(kind)
     names = [part.name for part in fields(kind)]
     values: dict[str, Any] = {}
     for part in rest:
         field, equals, value = part.partition("=")
-        if not equals:
+        if not (equals and value):
             raise wrong(_NO_VALUE, name, part, text=part)
         if field not in names:
             raise unknown(_NO_ARGUMENT, field, names, kind=name)
-        values[field] = _read(value)
+        if field in values:
+            raise wrong(_TWICE, field, part, kind=name, name=field)
+        values[field] = _read(value, hints[field])
         check_quick_patterns(field, values[field])
     if missing := [part.name for part in fields(kind) if default(part) is MISSING and part.name not in values]:
         raise wrong(_NEEDED, name, None, kind=name, name=missing[0])
-    step: Step = check_of(kind)(name, kind(**values))
+    step: Step = kind(**values)
     return step
 
 
-def _read(text: str) -> Any:
-    if ":" in text:
+def _read(text: str, hint: Any, between: str = "+") -> Any:
+    """The value that a text means for an annotation; what has no meaning stays a text, for the check to refuse."""
+    if mapping := _dictionary_of(hint) if ":" in text else None:
+        key, member = get_args(mapping)
         pairs = (part.partition(":") for part in text.split("+") if part)
-        return {_read(key): _read(value) for key, _colon, value in pairs}
-    if between := next((sign for sign in "+/" if sign in text), ""):
-        return tuple(_read(part) for part in text.split(between) if part)
-    if text in _CONSTANTS:
+        return {_read(name, key): _read(value, member, "/") for name, _colon, value in pairs}
+    options = [option for option in _options(hint) if get_origin(option) not in (Mapping, Collection, tuple)]
+    several = _list_of(hint)
+    if several and (between in text or not options):
+        return tuple(_read(part, get_args(several)[0]) for part in text.split(between) if part)
+    if records := [option for option in options if is_dataclass(option)]:
+        return _read_record(text, records)
+    if text in _CONSTANTS and bool in options:
         return _CONSTANTS[text]
-    if _WHOLE.fullmatch(text):
+    choices = [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]
+    number = int in options or any(isinstance(choice, int) for choice in choices)
+    if number and _WHOLE.fullmatch(text):
         return int(text)
-    return float(text) if _DECIMAL.fullmatch(text) else unquote(text)
+    return float(text) if float in options and _DECIMAL.fullmatch(text) else unquote(text)
+
+
+def _read_record(text: str, kinds: Iterable[Any]) -> Any:
+    """The first record with a single field that can have the value."""
+    for kind in kinds:
+        (part,) = fields(kind)
+        try:
+            return kind(_read(text, get_type_hints(kind)[part.name]))
+        except InputError as error:
+            refused = error
+    raise refused
+
+
+def _options(hint: Any) -> tuple[Any, ...]:
+    """The options of an annotation, without None."""
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    return tuple(option for option in options if option is not type(None))
+
+
+def _dictionary_of(hint: Any) -> Any:
+    """The option of an annotation that is a dictionary; None if there is none."""
+    return next((option for option in _options(hint) if get_origin(option) is Mapping), None)
+
+
+def _list_of(hint: Any) -> Any:
+    """The option of an annotation that is a list or tuple; None if there is none."""
+    return next((option for option in _options(hint) if get_origin(option) in (Collection, tuple)), None)

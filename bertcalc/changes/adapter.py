@@ -28,11 +28,9 @@ class PeftChange(Change):
     """The base of peft's adapters. ``adapt`` freezes the model and adds the adapter."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for part in fields(self):
-            value = getattr(self, part.name)
-            if isinstance(value, (list, set, frozenset)):  # peft takes lists; models are compared by their changes
-                object.__setattr__(self, part.name, tuple(value))
-            check_patterns(part.name, value)
+            check_patterns(part.name, getattr(self, part.name))
 
     def adapt(self, rewriting: Rewriting) -> None:
         raise NotImplementedError

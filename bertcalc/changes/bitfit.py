@@ -7,10 +7,8 @@ from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step
-from bertcalc.text.arguments import record
 
 
-@record
 @dataclass(frozen=True)
 class BitFit(Change):
     """Only the biases of the body are trained, betas of LayerNorms among them; with ``head``, the whole head, too.

@@ -11,7 +11,6 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module, Place, Tensor
 from bertcalc.model.trace import Step, Value
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
 _TWICE = N_("The embeddings are factorized twice: leave one of them out.")
@@ -21,7 +20,6 @@ _PRODUCT = N_(
 )
 
 
-@record
 @dataclass(frozen=True)
 class FactorizeEmbeddings(Resizing):
     """The word table has rows of ``embedding_size`` units, which a linear layer projects to the hidden size.

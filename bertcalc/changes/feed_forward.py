@@ -7,10 +7,8 @@ from typing import Any, Self
 from bertcalc.changes.resizing import Resizing
 from bertcalc.config import Config, unchecked
 from bertcalc.model.model import Model
-from bertcalc.text.arguments import record
 
 
-@record
 @dataclass(frozen=True)
 class NarrowFeedForward(Resizing):
     """The feed-forward of each layer has only ``intermediate_size`` units.

@@ -13,7 +13,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, ModuleList, split_layer
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
+from bertcalc.text.arguments import Single
 from bertcalc.text.problem import InputError, Problem
 
 _NO_METHOD = N_("transformers has no prune_heads for {family}: its heads stay as they are.")
@@ -25,7 +25,6 @@ _TWICE = N_("Heads are pruned twice: put all of them into one PruneHeads.")
 _ALL = N_("All {count} heads of a layer would be pruned: at least one has to stay.")
 
 
-@record
 @dataclass(frozen=True)
 class PruneHeads(Resizing):
     """Heads are pruned: ``heads`` of them in each layer, or those in the lists, by the number of the layer.
@@ -38,9 +37,10 @@ class PruneHeads(Resizing):
     108891840
     """
 
-    heads: Mapping[int, Collection[int]] | int = field(hash=False)
+    heads: Mapping[Single, Collection[Single]] | int = field(hash=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.heads, Mapping):
             by_layer = {layer: in_order(heads) for layer, heads in self.heads.items()}
             object.__setattr__(self, "heads", by_layer)

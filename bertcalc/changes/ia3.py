@@ -16,14 +16,12 @@ from bertcalc.changes.targets import Names, TaskType, matching, resolved
 from bertcalc.model.modules import Conv1D, Linear, Module, Norm
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
 _UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
 _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must be LayerNorms.")
 
 
-@record
 @dataclass(frozen=True)
 class IA3(PeftChange):
     """IA3: the outputs of a module, or the inputs of a feed-forward module, are multiplied by a vector that is trained.
@@ -75,7 +73,6 @@ class IA3(PeftChange):
         rewriting.wrap(spot, wrapper, "base_layer", steps, in_front=in_front)
 
 
-@record
 @dataclass(frozen=True)
 class LNTuning(PeftChange):
     """LayerNorm tuning: copies of the LayerNorms are trained; peft keeps the originals, so that they count twice.

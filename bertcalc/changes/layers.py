@@ -9,13 +9,12 @@ from bertcalc.config.fields import is_int
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
+from bertcalc.text.arguments import Single
 from bertcalc.text.problem import InputError, Problem
 
 _ALL = N_("All {count} layers would be dropped: at least one has to stay.")
 
 
-@record
 @dataclass(frozen=True)
 class DropLayers(Resizing):
     """The layers with these numbers, counted from 0, are dropped, and the others move up.
@@ -29,9 +28,10 @@ class DropLayers(Resizing):
     66955008
     """
 
-    layers: Collection[int]
+    layers: Collection[Single]
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "layers", in_order(self.layers))
 
     @property

@@ -14,7 +14,6 @@ from bertcalc.config import Config
 from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Linear, Module, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
 Bias = Literal["none", "all", "lora_only"]
@@ -26,7 +25,6 @@ _DORA_BIAS = N_("peft does not combine lora_bias with use_dora: leave one of the
 _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the target_modules.")
 
 
-@record
 @dataclass(frozen=True)
 class Lora(PeftChange):
     """LoRA: beside a weight of (out, in), two matrices of (r, in) and (out, r) are trained.

@@ -11,7 +11,6 @@ from bertcalc.changes.targets import TaskType
 from bertcalc.model.change import ADAPTER
 from bertcalc.model.modules import Embedding, Linear, Module, Place, Shape
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
 Encoder = Literal["MLP", "LSTM"]
@@ -51,7 +50,6 @@ class Prompts(PeftChange):
         return config.hidden_size
 
 
-@record
 @dataclass(frozen=True)
 class PromptTuning(Prompts):
     """Prompt tuning: vectors in front of the embeddings are trained. The arguments are those of ``PromptTuningConfig``.
@@ -65,7 +63,6 @@ class PromptTuning(Prompts):
         return Module("PromptEmbedding", embedding=Embedding(self.num_virtual_tokens, self.width(rewriting)))
 
 
-@record
 @dataclass(frozen=True)
 class PrefixTuning(Prompts):
     """Prefix tuning: keys and values of virtual tokens are trained, in each layer.
@@ -90,7 +87,6 @@ class PrefixTuning(Prompts):
         return Module("PrefixEncoder", embedding=Embedding(self.num_virtual_tokens, width), transform=network)
 
 
-@record
 @dataclass(frozen=True)
 class PromptEncoder(Prompts):
     """P-tuning: a network makes the virtual tokens. The arguments are those of ``peft.PromptEncoderConfig``.

@@ -22,6 +22,5 @@ class Resizing(Change):
 
 
 def in_order(numbers: Collection[int]) -> Collection[int]:
-    """The numbers in a tuple in ascending order, each once; what is none stays, to be refused where it is used."""
-    whole = isinstance(numbers, Collection) and all(is_int(number) for number in numbers)
-    return tuple(sorted(set(numbers))) if whole else numbers
+    """The numbers in ascending order, each once."""
+    return tuple(sorted(set(numbers)))

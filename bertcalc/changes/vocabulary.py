@@ -13,7 +13,6 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
-from bertcalc.text.arguments import record
 from bertcalc.text.problem import InputError, Problem
 
 _BROKEN = N_(
@@ -24,7 +23,6 @@ _FACTORIZED = N_("transformers cannot resize factorized embeddings: ResizeVocabu
 _HIGHEST = DIMENSIONS["vocab_size"][1]
 
 
-@record
 @dataclass(frozen=True)
 class ResizeVocabulary(Resizing):
     """A vocabulary of ``new_num_tokens``, rounded up to a multiple of ``pad_to_multiple_of``.

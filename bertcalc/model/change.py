@@ -6,6 +6,7 @@ from typing import Any, Self
 from bertcalc.config import Config
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
+from bertcalc.text.arguments import check_fields
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
@@ -31,6 +32,10 @@ class Change:
     trains_as_it_runs = True
     in_16_bits = True
     under_autocast = True
+
+    def __post_init__(self) -> None:
+        """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
+        check_fields(self)
 
     def configured(self, model: Model, config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.

@@ -1,14 +1,14 @@
 """A quantization format: what it stores of a model, and the size of the file."""
 
-from dataclasses import dataclass, fields
-from typing import ClassVar, Literal, get_type_hints
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.saved_names import renamed
 from bertcalc.storage.stored_tensors import Dtype, state_dict
-from bertcalc.text.arguments import check_of
+from bertcalc.text.arguments import check_fields
 
 FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
 
@@ -26,9 +26,7 @@ class QuantizationFormat:
 
     def __post_init__(self) -> None:
         """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
-        hints = get_type_hints(type(self))
-        for field in fields(self):
-            check_of(hints[field.name])(field.name, getattr(self, field.name))
+        check_fields(self)
 
     @property
     def nominal_bits(self) -> int:

@@ -11,6 +11,7 @@ from bertcalc.storage.quantization_format import QuantizationFormat, with_unchan
 from bertcalc.storage.stored_tensors import CODES, StoredTensor
 from bertcalc.storage.torch_file import SavedTensor, state_dict_value, torch_file_bytes
 from bertcalc.text import N_
+from bertcalc.text.arguments import check_fields
 from bertcalc.text.problem import wrong
 
 _STRIDED = PickledCall(Global("torch.serialization", "_get_layout"), ("torch.strided",), is_single=True)
@@ -22,12 +23,18 @@ class PerAxis:
 
     axis: Literal[0] = 0
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 @dataclass(frozen=True)
 class PerGroup:
     """A scale for each ``group_size`` weights of a row."""
 
     group_size: int = 32
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 @dataclass(frozen=True)

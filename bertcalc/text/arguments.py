@@ -24,7 +24,6 @@ import re
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields as members
-from dataclasses import is_dataclass
 from fractions import Fraction
 from functools import cache, wraps
 from inspect import Parameter, signature
@@ -97,7 +96,7 @@ _LOWEST = {
         ("batch_size", "sequence_length", "encoder_sequence_length", "num_choices", "count", "steps", "most", "r"), 1
     ),
     **dict.fromkeys(("num_virtual_tokens", "encoder_hidden_size", "encoder_num_layers", "token_dim"), 1),
-    **dict.fromkeys(("group_size", "max_shard_size"), 1),
+    **dict.fromkeys(("group_size", "max_shard_size", "rank_pattern"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes"), 0),
 }
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
@@ -113,7 +112,8 @@ _WANTED: dict[str, str] = {
     "Typed": N_("a number from typed(...)"),
     "QuantizationFormat": N_("a format, such as BitsAndBytesConfig(load_in_8bit=True)"),
 }
-_NOT_NEGATIVE = ("seconds",)
+_NOT_NEGATIVE, _PROBABILITIES = ("seconds",), ("lora_dropout",)
+_PROBABILITY = N_("a probability, from 0 to 1")
 _FROM_0 = N_("a number, 0 or more")
 _NUMBER, _FLAG, _TEXT = N_("a number"), N_("True or False"), N_("a text")
 _WHOLE = N_("a single whole number")
@@ -153,7 +153,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def record(kind: type[Kind]) -> type[Kind]:
-    """Decorate a NamedTuple or dataclass that users fill: if it is an argument, its fields are checked as well."""
+    """Decorate a NamedTuple that users fill: if it is an argument, its fields are checked as well."""
     RECORDS.add(kind)
     return kind
 
@@ -273,7 +273,7 @@ def check_of(hint: Any) -> Check:
     if not isinstance(kind, type) or kind in (object, Any):
         return lambda _name, value: value
     if issubclass(kind, Mapping):
-        return _mapping_of(inside[0] if inside else Any)
+        return _mapping_of(*(inside or (Any, Any)))
     if kind in RECORDS:
         return _record(cast(Any, kind))
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
@@ -367,6 +367,8 @@ def unknown(messages: tuple[str, str], name: Any, options: Collection[str], **va
 def _number(name: str, value: Any) -> Any:
     if name in _NOT_NEGATIVE and isinstance(value, Real) and value < 0:
         raise wrong_kind(name, value, _FROM_0)
+    if name in _PROBABILITIES and isinstance(value, Real) and not 0 <= float(value) <= 1:
+        raise wrong_kind(name, value, _PROBABILITY)
     if isinstance(value, Real) and not isinstance(value, bool) and value == value:
         return value
     if _is_symbol(value):
@@ -386,11 +388,15 @@ def _callable(name: str, value: Any) -> Any:
     return value
 
 
-def _mapping_of(key: Any) -> Check:
+def _mapping_of(key: Any, member: Any) -> Check:
+    check_key, check_member = check_of(key), check_of(member)
+
     def check(name: str, value: Any) -> Any:
-        if not isinstance(value, Mapping) or (key is str and not all(isinstance(member, str) for member in value)):
+        if not isinstance(value, Mapping) or (key is str and not all(isinstance(text, str) for text in value)):
             raise wrong_kind(name, value, _MAPPING)
-        return value
+        meant = {check_key(name, text): check_member(name, part) for text, part in value.items()}
+        kept = [*meant, *meant.values()]
+        return meant if any(map(is_not, kept, [*value, *value.values()])) else value
 
     return check
 
@@ -408,9 +414,7 @@ def _instance(kind: type) -> Check:
 
 @cache
 def _record(kind: Any) -> Check:
-    """The check for a NamedTuple or a dataclass, with all its fields."""
-    if is_dataclass(kind):
-        return _dataclass(kind)
+    """The check for a NamedTuple with all its fields."""
     defaults = kind._field_defaults
     hints = get_type_hints(kind, include_extras=True)
     fields = [(name, check_of(hint), defaults.get(name, _NO_DEFAULT)) for name, hint in hints.items()]
@@ -433,17 +437,26 @@ def _record(kind: Any) -> Check:
 _NO_DEFAULT = object()
 
 
-def _dataclass(kind: Any) -> Check:
-    hints, check_kind = get_type_hints(kind), _instance(kind)
-    fields = [(field.name, check_of(hints[field.name])) for field in members(kind)]
+def check_fields(record: Any) -> None:
+    """Check the fields of a frozen dataclass against their annotations, and keep what each of them means.
 
-    def check(name: str, value: Any) -> Any:
-        check_kind(name, value)
-        for field, check_field in fields:
-            check_field(field, getattr(value, field))
-        return value
+    Its ``__post_init__`` calls this. Lists and sets become tuples, and dictionaries are copied.
+    """
+    kind: Any = type(record)
+    for name, check in _checks_of_fields(kind):
+        object.__setattr__(record, name, _kept(check(name, getattr(record, name))))
 
-    return check
+
+@cache
+def _checks_of_fields(kind: Any) -> list[tuple[str, Check]]:
+    hints = get_type_hints(kind, include_extras=True)
+    return [(field.name, check_of(hints[field.name])) for field in members(kind)]
+
+
+def _kept(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _kept(part) for key, part in value.items()}
+    return tuple(value) if isinstance(value, (list, set, frozenset)) else value
 
 
 def _items(kind: type, check_item: Check | None) -> Check:

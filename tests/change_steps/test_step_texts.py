@@ -6,9 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import InputError, Lora
+from bertcalc import (
+    BitsAndBytesConfig,
+    DropLayers,
+    Gguf,
+    GPTQConfig,
+    InputError,
+    IntxWeightOnlyConfig,
+    Lora,
+    OnnxQuantizeDynamic,
+    PerGroup,
+    PromptEncoder,
+    PruneHeads,
+)
 from bertcalc.change_steps.recipes import RECIPES
-from bertcalc.change_steps.step_texts import KINDS, argument_texts, read_steps, with_argument, written
+from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts, read_steps, with_argument, written
 from pages.ui.change.step_words import FIRST, TITLES
 from tests.changes.adapters import adapters
 from tests.strategies import cases
@@ -33,6 +45,7 @@ def test_every_kind_has_a_title_and_a_first_value(name: str) -> None:
 def test_a_dictionary_has_lists() -> None:
     (step,) = read_steps("heads,heads=0:0/1+11:3/")
     assert argument_texts(step) == {"heads": "0:0/1+11:3/"}
+    assert read_steps("heads,heads=0:1") == read_steps("heads,heads=0:1/")
     (lora,) = read_steps("lora,rank_pattern=query:4+value:2")
     assert lora == Lora(rank_pattern={"query": 4, "value": 2})
 
@@ -51,6 +64,12 @@ def test_a_recipe_is_written_as_links_are(recipe: object) -> None:
         ("lora,r", "r is no argument of a step: write it as r=8."),
         ("lora,r=x", "r 'x' is not possible: it must be a whole number from 1."),
         ("layers", "layers needs layers: write it as layers,layers=..."),
+        ("layers,layers=", "layers= is no argument of a step: write it as r=8."),
+        ("layers,layers=0:1", "layers '0:1' is not possible: it must be a whole number from 0."),
+        ("lora,r=8,r=16", "lora has r twice: leave one of them out."),
+        ("lora,rank_pattern=query:x", "rank_pattern 'x' is not possible: it must be a whole number from 1."),
+        ("lora,rank_pattern=query:0", "rank_pattern 0 is not possible: it must be a whole number from 1."),
+        ("lora,lora_dropout=2", "lora_dropout must be a probability, from 0 to 1, not 2.0."),
     ],
 )
 def test_a_wrong_text_is_told(text: str, message: str) -> None:
@@ -61,10 +80,47 @@ def test_a_wrong_text_is_told(text: str, message: str) -> None:
 
 def test_an_empty_argument_is_the_default() -> None:
     assert with_argument(Lora(r=4, bias="all"), "bias", "") == Lora(r=4)
-    assert with_argument(Lora(r=4), "target_modules", "query+") == Lora(r=4, target_modules=["query"])
 
 
-@given(st.text(alphabet="lora,=;+:/.0129%_ \n中", max_size=60))
+@pytest.mark.parametrize("text", ["query", "query+", " query ,"])
+def test_a_name_that_is_typed_is_a_list_of_one(text: str) -> None:
+    assert with_argument(Lora(r=4), "target_modules", text.strip()) == Lora(r=4, target_modules=["query"])
+
+
+def test_an_argument_is_read_as_it_is_typed() -> None:
+    assert with_argument(Lora(), "target_modules", "query, value") == Lora(target_modules=["query", "value"])
+    assert with_argument(Lora(), "target_modules", "query;bitfit") == Lora(target_modules="query;bitfit")
+    assert with_argument(Lora(), "target_modules", "all-linear") == Lora(target_modules="all-linear")
+    assert with_argument(Lora(), "layers_to_transform", "3") == Lora(layers_to_transform=[3])
+    assert with_argument(DropLayers([1, 2]), "layers", "3") == DropLayers([3])
+    with pytest.raises(InputError, match="layers needs layers"):
+        with_argument(DropLayers([1]), "layers", "")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        IntxWeightOnlyConfig("int4", PerGroup(64)),
+        BitsAndBytesConfig(load_in_8bit=True, llm_int8_skip_modules=("classifier",)),
+        GPTQConfig(bits=8),
+        Lora(target_modules=["1", "true"], rank_pattern={"1": 4}, lora_dropout=1e-7),
+        Lora(layers_to_transform=[], modules_to_save=["classifier"]),
+        PruneHeads({0: [1]}),
+    ],
+)
+def test_a_text_means_what_the_annotation_says(step: Step) -> None:
+    assert read_steps(written([step])) == (step,)
+    assert hash(step) == hash(read_steps(written([step]))[0])
+
+
+def test_an_option_in_other_letters_is_the_option() -> None:
+    (step,) = read_steps("p_tuning,task_type=seq_cls,encoder_reparameterization_type=lstm")
+    assert step == PromptEncoder(task_type="SEQ_CLS", encoder_reparameterization_type="LSTM")
+    assert read_steps("gguf,type=q4_0") == (Gguf("Q4_0"),)
+    assert read_steps("onnx_dynamic,exporter=TorchScript") == (OnnxQuantizeDynamic(exporter="torchscript"),)
+
+
+@given(st.text(alphabet="lora,=;+:/.0129%_ ()[]*|\n中", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InputError):
         assert read_steps(written(read_steps(text))) == read_steps(text)

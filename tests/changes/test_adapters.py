@@ -2,6 +2,7 @@
 
 import csv
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -180,21 +181,21 @@ def test_bitfit_trains_biases_alone() -> None:
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        (Lora(r=0), "r 0 is not possible: it must be a whole number from 1."),
-        (Lora(target_modules=["qurey"]), "No module of BertModel is one of the target_modules qurey"),
-        (Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
-        (Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
-        (Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
-        (PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
+        (lambda: Lora(r=0), "r 0 is not possible: it must be a whole number from 1."),
+        (lambda: Lora(target_modules=["qurey"]), "No module of BertModel is one of the target_modules qurey"),
+        (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
+        (lambda: Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
+        (lambda: Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
+        (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (
-            Lora(bias="every"),  # type: ignore[arg-type]  # what is tested
+            lambda: Lora(bias="every"),  # type: ignore[arg-type]  # what is tested
             "bias 'every' is not possible: it must be none, all or lora_only.",
         ),
     ],
 )
-def test_a_wrong_argument_is_refused_with_a_sentence(adapter: Any, message: str) -> None:
+def test_a_wrong_argument_is_refused_with_a_sentence(adapter: Callable[[], Any], message: str) -> None:
     with pytest.raises(InputError) as error:
-        bertcalc.load("bert-base-uncased").adapted(adapter)
+        bertcalc.load("bert-base-uncased").adapted(adapter())
     assert message in str(error.value)
 
 

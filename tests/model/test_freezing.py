@@ -106,7 +106,7 @@ def test_a_thousand_layers_are_not_unfolded() -> None:
     assert encoder == Split(7_087_872, 999 * 7_087_872)
 
 
-@pytest.mark.parametrize(("layers", "nearest"), [(13, 12), (10**15, 12), (-1, 0)])
+@pytest.mark.parametrize(("layers", "nearest"), [(13, 12), (10**15, 12)])
 def test_a_number_of_layers_that_the_model_has_not_is_named_with_the_nearest(layers: int, nearest: int) -> None:
     problem = Freezing(layers=layers).problem(BertConfig())
     assert problem is not None

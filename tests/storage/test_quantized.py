@@ -146,8 +146,9 @@ def test_why_it_is_not_smaller() -> None:
     [
         (lambda: bertcalc.BitsAndBytesConfig(), "only one of them"),
         (lambda: bertcalc.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="int4"), "bnb_4bit_quant_type"),  # type: ignore[arg-type]
+        (lambda: bertcalc.PerGroup("x"), "group_size"),  # type: ignore[arg-type]
         (lambda: bertcalc.Gguf("Q9_0"), "type"),  # type: ignore[arg-type]
-        (lambda: bertcalc.PerGroup("x") and bertcalc.IntxWeightOnlyConfig("int9"), "weight_dtype"),  # type: ignore[arg-type]
+        (lambda: bertcalc.IntxWeightOnlyConfig("int9"), "weight_dtype"),  # type: ignore[arg-type]
         (lambda: BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(100))).pieces, "100"),
         (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
         (lambda: BERT.quantized("int8"), "a format, such as"),  # type: ignore[arg-type]

@@ -8,12 +8,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import streamlit as st
 
 from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
-from bertcalc.change_steps.step_texts import Step, argument_texts, read_steps, with_argument
+from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
-from pages.ui.change.step_words import FIRST, TITLES, kind_of, summary, title
+from pages.ui.change.step_words import FIRST, TITLES, summary, title
 from pages.ui.session import present_model
 from pages.ui.shell.controls import Reason, Text, set_values, show_problem
 from pages.ui.shell.i18n import _

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts
+from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of
 from bertcalc.text import N_
 from pages.ui.shell.i18n import _, with_colon
 
@@ -42,11 +42,6 @@ FIRST: Mapping[str, str] = {
     "lora": "lora,target_modules=query+value",
     "gguf": "gguf,type=Q4_K",
 }
-
-
-def kind_of(step: Step) -> str:
-    """The name of a step's kind in the link."""
-    return next(name for name, kind in KINDS.items() if type(step) is kind)
 
 
 def title(step: Step) -> str:
