@@ -99,6 +99,11 @@ _LOWEST = {
     **dict.fromkeys(("group_size", "max_shard_size", "rank_pattern"), 1),
     **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes"), 0),
 }
+# A link may name these; the limits are those of hidden_size and num_hidden_layers.
+_HIGHEST = {
+    **dict.fromkeys(("r", "rank_pattern", "num_virtual_tokens", "encoder_hidden_size", "token_dim"), 65_536),
+    "encoder_num_layers": 1_000,
+}
 _WITH_LENGTH = {"sequence_length", "sizes", "call"}
 _NOT_EMPTY = ("steps", "stops", "timeline", "growths")
 _WANTED: dict[str, str] = {
@@ -287,12 +292,10 @@ def check_of(hint: Any) -> Check:
 
 def whole(name: str, value: Any, low: int | None = None) -> Any:
     """Return a whole number of at least ``low``, by default the lowest value of an argument of this name."""
-    low = _LOWEST.get(name) if low is None else low
-    if type(value) is int and (low is None or value >= low):
-        return value
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    low, high = _LOWEST.get(name) if low is None else low, _HIGHEST.get(name)
+    if type(value) is int or (isinstance(value, Integral) and not isinstance(value, bool)):
         value = int(value)
-        if low is None or value >= low:
+        if (low is None or value >= low) and (high is None or value <= high):
             return value
     elif _is_symbol(value) or (
         _is_column(value) and value.dtype.kind in "iu" and (low is None or (value >= low).all())
@@ -300,6 +303,9 @@ def whole(name: str, value: Any, low: int | None = None) -> Any:
         return value
     if low is None:
         raise _error(N_("{argument} {value} is not possible: it must be a whole number."), name, value)
+    if high is not None:
+        message = N_("{argument} {value} is not possible: it must be a whole number from {low} to {high}.")
+        raise _error(message, name, value, low=low, high=high)
     raise _error(N_("{argument} {value} is not possible: it must be a whole number from {low}."), name, value, low=low)
 
 
@@ -440,11 +446,12 @@ _NO_DEFAULT = object()
 def check_fields(record: Any) -> None:
     """Check the fields of a frozen dataclass against their annotations, and keep what each of them means.
 
-    Its ``__post_init__`` calls this. Lists and sets become tuples, and dictionaries are copied.
+    Its ``__post_init__`` calls this. Lists and sets become tuples, and dictionaries are copied. A column is refused:
+    caches keep the record.
     """
     kind: Any = type(record)
     for name, check in _checks_of_fields(kind):
-        object.__setattr__(record, name, _kept(check(name, getattr(record, name))))
+        object.__setattr__(record, name, _kept(name, check(name, getattr(record, name))))
 
 
 @cache
@@ -453,9 +460,11 @@ def _checks_of_fields(kind: Any) -> list[tuple[str, Check]]:
     return [(field.name, check_of(hints[field.name])) for field in members(kind)]
 
 
-def _kept(value: Any) -> Any:
+def _kept(name: str, value: Any) -> Any:
+    if _is_column(value):
+        raise wrong_kind(name, value, _WHOLE)
     if isinstance(value, Mapping):
-        return {key: _kept(part) for key, part in value.items()}
+        return {key: _kept(name, part) for key, part in value.items()}
     return tuple(value) if isinstance(value, (list, set, frozenset)) else value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import peft
 import pytest
 import transformers
@@ -181,7 +182,8 @@ def test_bitfit_trains_biases_alone() -> None:
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        (lambda: Lora(r=0), "r 0 is not possible: it must be a whole number from 1."),
+        (lambda: Lora(r=0), "r 0 is not possible: it must be a whole number from 1 to 65,536."),
+        (lambda: Lora(r=np.array([4, 8])), "r must be a single whole number"),  # type: ignore[arg-type]
         (lambda: Lora(target_modules=["qurey"]), "No module of BertModel is one of the target_modules qurey"),
         (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
         (lambda: Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),

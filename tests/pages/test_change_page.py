@@ -51,7 +51,7 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
     app = open_app("change.py", changes="lora,target_modules=query+value")
     app.number_input(key="argument 0 lora r").set_value(0).run()
-    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1."
+    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
     assert app.text_input(key="changes").value == "lora,target_modules=query+value"
     app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
     assert "No module of BertModel is one of the target_modules qurey" in app.error[0].value
