@@ -4,6 +4,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,12 @@ from bertcalc import IA3, BitsAndBytesConfig, Gguf, Lora, ResizeVocabulary
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_code import code
-from bertcalc.change_steps.step_texts import Step, read_steps
+from bertcalc.change_steps.step_texts import KINDS, Step, read_steps
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
+from tests.changes.resized import small
 
 BATCH, PLAN = Batch(2, 64), Plan()
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
@@ -64,6 +66,61 @@ def test_an_impossible_step_is_refused_and_the_steps_before_it_stay(first: Step,
     models, problem = changed_models(bertcalc.load("bert-base-uncased"), [first, second])
     assert len(models) == 2
     assert sentence in str(problem)
+
+
+# One step of each kind that a small model takes, by the name of the kind.
+STEPS: dict[str, str] = {
+    "vocabulary": "new_num_tokens=50",
+    "layers": "layers=0+2",
+    "heads": "heads=1",
+    "feed_forward": "intermediate_size=16",
+    "embeddings": "embedding_size=8",
+    "bitsandbytes": "load_in_8bit=true",
+    "lora": "target_modules=all-linear,r=3,rank_pattern=dense:2",
+    "ia3": "target_modules=all-linear,feedforward_modules=",
+    "ln_tuning": "target_modules=.*(LayerNorm%7Clayer_norm%7Cln_1%7Cmlp_norm%7Cinput_layernorm)",
+    "prompt_tuning": "task_type=FEATURE_EXTRACTION",
+    "prefix_tuning": "task_type=FEATURE_EXTRACTION,prefix_projection=true",
+    "p_tuning": "task_type=FEATURE_EXTRACTION,encoder_hidden_size=9",
+}
+BY_HAND = ("heads", "feed_forward", "embeddings")  # no library makes these
+CLASSES = (
+    *("BertModel", "AlbertModel", "AlbertForMaskedLM", "CamembertForMaskedLM", "DistilBertForQuestionAnswering"),
+    *("MPNetForTokenClassification", "GPT2LMHeadModel", "DebertaForSequenceClassification", "ModernBertForMaskedLM"),
+    "EuroBertForMaskedLM",
+)
+
+
+@pytest.mark.filterwarnings("ignore")  # what peft and transformers warn of
+@pytest.mark.parametrize("architecture", CLASSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_program_of_every_kind_of_step_runs(kind: str, architecture: str) -> None:
+    model = small(architecture, num_key_value_heads=2).model
+    steps = read_steps(f"{kind},{STEPS[kind]}" if kind in STEPS else kind)
+    models, problem = changed_models(model, steps)
+    if problem:
+        pytest.skip(str(problem))
+    program, names = code(model, steps), dict[str, Any]()
+    exec(compile(program, "program", "exec"), names)
+    made = models[0 if kind in BY_HAND else -1].model
+    real = names["model"]
+    assert sum(tensor.numel() for tensor in real.parameters()) == made.num_parameters()
+    trained = made.num_parameters(only_trainable=True)
+    assert names["trained"] == trained
+    for count in (made.num_parameters(), trained):
+        assert f" == {count:_}\n" in program
+    assert ("no library" in program) == (kind in BY_HAND)
+
+
+def test_what_follows_a_step_that_no_library_makes_is_a_comment() -> None:
+    model = small("BertModel").model
+    steps = read_steps("vocabulary,pad_to_multiple_of=8;heads,heads=1;lora,r=3")
+    program = code(model, steps)
+    exec(compile(program, "program", "exec"), {})
+    models, _problem = changed_models(model, steps)
+    assert f"\nassert trained == {models[1].model.num_parameters():_}\n" in program
+    assert "\n# model = get_peft_model(model, LoraConfig(r=3))\n" in program
+    assert program.endswith(f"\n# assert trained == {models[-1].model.num_parameters(only_trainable=True):_}\n")
 
 
 RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabulary", "layers"))]
