@@ -77,14 +77,14 @@ class ChangedModel(NamedTuple):
 class StepEffect(NamedTuple):
     """The figures of a model after some steps.
 
-    ``unknown`` says why there are no trained parameters, FLOPs or peak.
+    ``unknown`` says why there are no trained parameters, size of the file, FLOPs or peak.
     """
 
     changed: ChangedModel
     parameters: int
     trained: int | None
     memory_bytes: int
-    file_bytes: int
+    file_bytes: int | None
     flops: int | None
     peak: int | None
     unknown: tuple[Problem, ...]
@@ -114,7 +114,11 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
     model, unknown = changed.model, list[Problem]()
-    flops = peak = trained = None
+    flops = peak = trained = file = None
+    try:
+        file = changed.file_bytes
+    except InputError as error:
+        unknown.append(error.problem)
     try:
         flops = forward_flops(model, *batch)
         if not changed.base:
@@ -125,5 +129,5 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         unknown.append(Problem.of(_NO_PEAK if changed.is_adapted else _NOT_TRAINED, "changes"))
     if changed.is_adapted or not changed.base:
         trained = model.num_parameters(only_trainable=True)
-    sizes = changed.memory_bytes, changed.file_bytes
-    return StepEffect(changed, model.num_parameters(), trained, *sizes, flops, peak, tuple(unknown))
+    memory = changed.memory_bytes
+    return StepEffect(changed, model.num_parameters(), trained, memory, file, flops, peak, tuple(unknown))

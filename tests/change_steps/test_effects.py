@@ -37,6 +37,9 @@ def test_each_step_has_the_figures_of_the_changed_model() -> None:
     assert before.parameters == 109_483_778
     assert before.parameters - smaller.parameters == (30_522 - 20_000) * 768
     assert adapted.parameters - smaller.parameters == adapted.trained == 2 * 294_912 + 1_538
+    assert before.file_bytes
+    assert smaller.file_bytes
+    assert adapted.file_bytes
     assert abs(before.file_bytes - smaller.file_bytes - 4 * (30_522 - 20_000) * 768) < 100  # the header's offsets
     assert adapted.file_bytes - smaller.file_bytes == adapter_file_bytes(adapted.changed.model)
     assert adapted.memory_bytes == 4 * adapted.parameters
@@ -50,6 +53,15 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
     _before, quantized, adapted = effects(bert, [NF4, Lora(r=8)])
     assert adapted.memory_bytes - quantized.memory_bytes == 4 * 294_912
     assert (quantized.trained, adapted.trained) == (None, 294_912)
+
+
+@pytest.mark.parametrize("preset", ["nomic-embed-text-v1.5", "gte-multilingual-base"])
+def test_a_file_that_cannot_be_written_is_unknown_and_the_other_figures_stay(preset: str) -> None:
+    before, quantized = effects(bertcalc.load(preset), [BitsAndBytesConfig(load_in_8bit=True)])
+    assert quantized.file_bytes is None
+    assert any("scalars" in str(problem) for problem in quantized.unknown)
+    assert quantized.memory_bytes < before.memory_bytes
+    assert quantized.flops == before.flops
 
 
 @pytest.mark.parametrize(

@@ -69,3 +69,10 @@ def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
     app = open_app("change.py", changes=f"lora,target_modules={pattern}")
     assert not app.exception
     assert "must be steps such as lora,r=8" in " ".join(texts(app))
+
+
+def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:
+    app = open_app("change.py", preset="nomic-embed-text-v1.5", changes="bitsandbytes,load_in_8bit=true")
+    assert not app.exception
+    assert app.metric[3].value == "–"
+    assert any("scalars" in caption.value for caption in app.caption)
