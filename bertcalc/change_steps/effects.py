@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcalc.change_steps.step_texts import Step
+from bertcalc.changes.adapter import PeftChange
 from bertcalc.compute.flops import forward_flops
 from bertcalc.memory.plan import Plan
 from bertcalc.model.change import Change
@@ -18,11 +19,11 @@ from bertcalc.text.problem import InputError, Problem
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
 _ADAPTED = N_("peft adds adapters to a quantized model: put the quantization in front of the adapter.")
 _LATE = N_("{change} has to come before the quantization, which needs a model of its final size.")
-_NOT_ADAPTED = N_(
-    "peft adds no adapters to a model in {format}: choose another quantization, or leave the adapter out."
+_NO_GRADIENT = N_(
+    "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
 )
 _NO_PEAK = N_("The peak of a training step is not simulated for quantized weights.")
-_NOT_TRAINED = N_("Quantized weights are not trained: an adapter is.")
+_NOT_TRAINED = N_("Quantized weights are not trained: only an adapter would be.")
 FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
 
@@ -38,7 +39,8 @@ class ChangedModel(NamedTuple):
             if self.base and step.resizes:
                 raise InputError(Problem.of(_LATE, "changes", None, change=type(step).__name__))
             if self.base and not self.base.format.takes_adapters:
-                raise InputError(Problem.of(_NOT_ADAPTED, "changes", None, format=self.base.format.title))
+                values = {"format": self.base.format.title, "change": type(step).__name__}
+                raise InputError(Problem.of(_NO_GRADIENT, "changes", None, **values))
             return self._replace(model=self.model.changed(changes=(*self.model.changes, step)))
         if self.base:
             raise InputError(Problem.of(_TWICE, "changes"))
@@ -48,7 +50,13 @@ class ChangedModel(NamedTuple):
 
     @property
     def is_adapted(self) -> bool:
-        return any(not change.resizes for change in self.model.changes)
+        """Whether it has an adapter of peft, which must come after the quantization."""
+        return any(isinstance(change, PeftChange) for change in self.model.changes)
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether anything is trained: of a quantized model, only what comes after the quantization."""
+        return not self.base or self.model != self.base.model
 
     @property
     def added(self) -> int:
@@ -126,8 +134,8 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     except InputError as error:
         unknown.append(error.problem)
     if changed.base:
-        unknown.append(Problem.of(_NO_PEAK if changed.is_adapted else _NOT_TRAINED, "changes"))
-    if changed.is_adapted or not changed.base:
+        unknown.append(Problem.of(_NO_PEAK if changed.is_trained else _NOT_TRAINED, "changes"))
+    if changed.is_trained:
         trained = model.num_parameters(only_trainable=True)
     memory = changed.memory_bytes
     return StepEffect(changed, model.num_parameters(), trained, memory, file, flops, peak, tuple(unknown))

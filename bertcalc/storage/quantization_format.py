@@ -21,7 +21,7 @@ class QuantizationFormat:
     source: ClassVar[str]  # where the layout is described
     file_format: ClassVar[FileFormat] = "safetensors"
     dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of what is not quantized
-    takes_adapters: ClassVar[bool] = False  # whether peft 0.21 adds adapters to its layers
+    takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
     is_measured: ClassVar[bool] = True  # whether tests compare it with the library's files; otherwise as documented
 
     def __post_init__(self) -> None:

@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import bertcalc
-from bertcalc import IA3, BitsAndBytesConfig, Gguf, Lora, ResizeVocabulary
+from bertcalc import (
+    IA3,
+    BitFit,
+    BitsAndBytesConfig,
+    Gguf,
+    Lora,
+    PromptTuning,
+    ResizeVocabulary,
+    TorchQuantizeDynamic,
+)
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_code import code
@@ -64,13 +74,33 @@ def test_a_file_that_cannot_be_written_is_unknown_and_the_other_figures_stay(pre
     assert quantized.flops == before.flops
 
 
+@pytest.mark.filterwarnings("ignore")  # PyTorch moves it to torchao
+def test_layers_in_dynamic_int8_pass_no_gradient() -> None:
+    layer = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 4)), {torch.nn.Linear})
+    x = torch.ones(1, 4, requires_grad=True)
+    layer(x).sum().backward()
+    assert x.grad is None
+    assert not TorchQuantizeDynamic.takes_adapters
+
+
+def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
+    bert = bertcalc.load("bert-base-uncased")
+    _before, trained, quantized = effects(bert, [BitFit(), Gguf()])
+    assert (trained.trained, quantized.trained) == (102_912, None)
+    assert quantized.memory_bytes == bert.quantized(Gguf()).memory_bytes
+    _before, quantized, trained = effects(bert, [NF4, BitFit()])
+    assert (quantized.trained, trained.trained) == (None, 102_912)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "sentence"),
     [
         (Lora(), Gguf(), "put the quantization in front of the adapter"),
         (NF4, Gguf(), "A model is quantized once"),
         (NF4, ResizeVocabulary(20_000), "ResizeVocabulary has to come before the quantization"),
-        (Gguf(), Lora(), "peft adds no adapters to a model in GGUF"),
+        (Gguf(), Lora(), "The layers of a model in GGUF Q8_0 pass no gradient"),
+        (Gguf(), BitFit(), "leave BitFit out"),
+        (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave PromptTuning out"),
         (Lora(), IA3(), "A model has one adapter: leave out Lora or IA3."),
     ],
 )
