@@ -38,6 +38,8 @@ class Lora(PeftChange):
     296450
     """
 
+    title = "LoRA"
+
     r: int = 8
     target_modules: Names | None = None
     lora_alpha: int = 8

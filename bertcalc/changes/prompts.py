@@ -59,6 +59,8 @@ class PromptTuning(Prompts):
     15360
     """
 
+    title = N_("Prompt tuning")
+
     def encoder(self, rewriting: Rewriting) -> Module:
         return Module("PromptEmbedding", embedding=Embedding(self.num_virtual_tokens, self.width(rewriting)))
 
@@ -69,6 +71,8 @@ class PrefixTuning(Prompts):
 
     The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network makes them.
     """
+
+    title = N_("Prefix tuning")
 
     prefix_projection: bool = False
     encoder_hidden_size: int | None = None
@@ -96,6 +100,8 @@ class PromptEncoder(Prompts):
     >>> bert.adapted(PromptEncoder(encoder_hidden_size=128, task_type="SEQ_CLS")).trainable_parameters
     230914
     """
+
+    title = N_("P-tuning")
 
     encoder_reparameterization_type: Encoder = "MLP"
     encoder_hidden_size: int | None = None

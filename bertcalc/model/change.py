@@ -17,6 +17,7 @@ ADAPTER = "adapter"  # the block and role of what an adapter adds
 class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
+    ``title``: its name for readers.
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
     ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
     ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
@@ -25,6 +26,7 @@ class Change:
     ``under_autocast``: whether its memory under AMP is simulated.
     """
 
+    title = ""
     by_layer = False
     resizes = False
     dropped: Collection[int] = ()

@@ -151,14 +151,14 @@ def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training
 
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
     model = load("bert-base-uncased", "BertForMaskedLM").adapted(FactorizeEmbeddings(128))
-    with pytest.raises(NotSimulatedError, match="BertForMaskedLM with FactorizeEmbeddings is not simulated yet"):
+    with pytest.raises(NotSimulatedError, match="BertForMaskedLM with Factorized embeddings is not simulated yet"):
         training_peak_bytes(model, 1, 8)
 
 
 def test_an_adapter_comes_last() -> None:
     bert = load("bert-base-uncased").adapted(Lora())
     for change in (DropLayers([0]), ResizeVocabulary(100), PruneHeads(1), FactorizeEmbeddings(9), NarrowFeedForward(9)):
-        with pytest.raises(InputError, match=f"{type(change).__name__} has to come before Lora"):
+        with pytest.raises(InputError, match=f"{change.title} has to come before LoRA"):
             bert.adapted(change)
 
 
