@@ -4,27 +4,20 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertcalc.change_steps.step_texts import Step
-from bertcalc.changes.adapter import PeftChange
 from bertcalc.compute.flops import forward_flops
 from bertcalc.memory.plan import Plan
-from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import file_bytes, quantized
-from bertcalc.storage.quantized_model import QuantizedModel
+from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantized_model import FLOAT32, AdaptedModel, QuantizedModel
 from bertcalc.text import N_
-from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.problem import InputError, Problem, wrong
 
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
-_ADAPTED = N_("peft adds adapters to a quantized model: put the quantization in front of the adapter.")
-_LATE = N_("{change} has to come before the quantization, which needs a model of its final size.")
-_NO_GRADIENT = N_(
-    "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
-)
 _NO_PEAK = N_("The peak of a training step is not simulated for quantized weights.")
 _NOT_TRAINED = N_("Quantized weights are not trained: only an adapter would be.")
-FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
 
 class ChangedModel(NamedTuple):
@@ -35,23 +28,14 @@ class ChangedModel(NamedTuple):
 
     def after(self, step: Step) -> "ChangedModel":
         """The model after one more step. Raises InputError if the step is not possible."""
-        if isinstance(step, Change):
-            if self.base and step.resizes:
-                raise InputError(Problem.of(_LATE, "changes", None, change=type(step).__name__))
-            if self.base and not self.base.format.takes_adapters:
-                values = {"format": self.base.format.title, "change": type(step).__name__}
-                raise InputError(Problem.of(_NO_GRADIENT, "changes", None, **values))
-            return self._replace(model=self.model.changed(changes=(*self.model.changes, step)))
-        if self.base:
-            raise InputError(Problem.of(_TWICE, "changes"))
-        if self.is_adapted:
-            raise InputError(Problem.of(_ADAPTED, "changes"))
-        return self._replace(base=quantized(self.model, step))
-
-    @property
-    def is_adapted(self) -> bool:
-        """Whether it has an adapter of peft, which must come after the quantization."""
-        return any(isinstance(change, PeftChange) for change in self.model.changes)
+        if isinstance(step, QuantizationFormat):
+            if self.base:
+                raise wrong(_TWICE, "changes")
+            return self._replace(base=quantized(self.model, step))
+        after = self._replace(model=self.model.changed(changes=(*self.model.changes, step)))
+        if after.base:
+            AdaptedModel(after.base, after.model)  # raises InputError
+        return after
 
     @property
     def is_trained(self) -> bool:
@@ -59,22 +43,18 @@ class ChangedModel(NamedTuple):
         return not self.base or self.model != self.base.model
 
     @property
-    def added(self) -> int:
-        """The number of parameters that were added to the quantized part; 0 if nothing is quantized."""
-        return self.model.num_parameters() - self.base.model.num_parameters() if self.base else 0
-
-    @property
     def memory_bytes(self) -> int:
         """The bytes of all weights in memory: in float32, unless they are quantized."""
         if self.base:
-            return self.base.memory_bytes + FLOAT32 * self.added
+            return AdaptedModel(self.base, self.model).memory_bytes
         return FLOAT32 * self.model.num_parameters()
 
     @property
     def file_bytes(self) -> int:
         """The size of the files: the model's, as transformers or the library writes it, and the adapter's."""
-        whole = self.base.file_bytes if self.base else file_bytes(self.without_adapters)
-        return whole + adapter_file_bytes(self.model)
+        if self.base:
+            return AdaptedModel(self.base, self.model).file_bytes
+        return file_bytes(self.without_adapters) + adapter_file_bytes(self.model)
 
     @property
     def without_adapters(self) -> Model:

@@ -8,6 +8,8 @@
 
 from typing import Literal
 
+from bertcalc.changes.adapter import PeftChange
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.storage.onnx_file import Exporter, onnx_bytes
 from bertcalc.storage.optimizer_file import SavedOptimizer, optimizer_file_bytes
@@ -21,6 +23,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, single_model
 from bertcalc.text.problem import wrong
 
+_ADAPTED = N_("peft adds adapters to a quantized model: put the quantization in front of the adapter.")
 SavedFormat = Literal["safetensors", "bin", "checkpoint", "onnx"]
 FORMATS: dict[SavedFormat, str] = {
     "safetensors": N_("model.safetensors, as save_pretrained writes it"),
@@ -66,9 +69,12 @@ def file_bytes(
 def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32") -> QuantizedModel:
     """A model in a quantization format; tensors that are not quantized are in ``dtype``.
 
-    Raises InputError if the library does not quantize a model of that dtype.
+    Raises InputError if the library does not quantize a model of that dtype, and for one with an adapter of peft, which
+    comes after the quantization: see ``QuantizedModel.adapted``.
     """
     single_model("quantized()", model)
+    if isinstance(model, Model) and any(isinstance(change, PeftChange) for change in model.changes):
+        raise wrong(_ADAPTED, "changes")
     if dtype not in format.dtypes:
         message = N_("{format} is made of a model in {dtypes}, not in {dtype}.")
         raise wrong(message, "dtype", dtype, format=format.title, dtypes=", ".join(format.dtypes), dtype=dtype)

@@ -97,11 +97,12 @@ def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
     [
         (Lora(), Gguf(), "put the quantization in front of the adapter"),
         (NF4, Gguf(), "A model is quantized once"),
-        (NF4, ResizeVocabulary(20_000), "ResizeVocabulary has to come before the quantization"),
+        (NF4, ResizeVocabulary(20_000), "Another vocabulary has to come before the quantization"),
         (Gguf(), Lora(), "The layers of a model in GGUF Q8_0 pass no gradient"),
         (Gguf(), BitFit(), "leave BitFit out"),
-        (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave PromptTuning out"),
-        (Lora(), IA3(), "A model has one adapter: leave out Lora or IA3."),
+        (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave Prompt tuning out"),
+        (Lora(), IA3(), "A model has one adapter: leave out LoRA or IA3."),
+        (Lora(), Lora(), "LoRA is there twice: leave one of them out."),
     ],
 )
 def test_an_impossible_step_is_refused_and_the_steps_before_it_stay(first: Step, second: Step, sentence: str) -> None:

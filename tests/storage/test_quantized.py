@@ -23,6 +23,7 @@ ALBERT = bertcalc.load("albert-base-v2", "AlbertForSequenceClassification")
 MASKED_LM = bertcalc.load("bert-base-uncased", "BertForMaskedLM")
 DYNAMIC = bertcalc.TorchQuantizeDynamic()
 OLD_ONNX = bertcalc.OnnxQuantizeDynamic(exporter="torchscript-1")
+INT8 = BERT.quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True))
 NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
 
 
@@ -151,6 +152,12 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: bertcalc.IntxWeightOnlyConfig("int9"), "weight_dtype"),  # type: ignore[arg-type]
         (lambda: BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(100))).pieces, "100"),
         (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
+        (lambda: BERT.adapted(bertcalc.Lora()).quantized(DYNAMIC), "put the quantization in front of the adapter"),
+        (lambda: BERT.quantized(DYNAMIC).adapted(bertcalc.Lora()), "pass no gradient"),
+        (lambda: INT8.adapted(bertcalc.BitFit()), "BitFit trains classifier, which is quantized"),
+        (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers has to come before the quantization"),
+        (lambda: INT8.adapted("lora"), "adapter must be"),  # type: ignore[arg-type]
+        (lambda: bertcalc.quantized(BERT.get_submodule("bert"), DYNAMIC).adapted(bertcalc.Lora()), "a whole model"),
         (lambda: BERT.quantized("int8"), "a format, such as"),  # type: ignore[arg-type]
         (lambda: BERT.file_bytes("pt"), "format"),  # type: ignore[arg-type]
         (
