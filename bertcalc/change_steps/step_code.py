@@ -1,6 +1,7 @@
 """A Python program that makes the steps of a change with the real libraries, and checks our counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import Step, arguments, kind_of
@@ -10,7 +11,7 @@ from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.feed_forward import NarrowFeedForward
 from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.layers import DropLayers
-from bertcalc.changes.prompts import Prompts
+from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.export.snippet import built
 from bertcalc.model.model import Model
@@ -71,8 +72,11 @@ def _asserts(model: Model) -> list[str]:
 def _lines(model: Model, step: Step) -> Iterator[str]:
     """The lines of a step, given the model after it."""
     kind, values = kind_of(step), arguments(step)
-    if isinstance(step, Prompts):  # peft has no default for it
+    if isinstance(step, Prompts):  # peft has no default for it, and finds the sizes only under some names
         values = {"num_virtual_tokens": step.num_virtual_tokens} | values
+        config: Any = model.config
+        if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
+            values |= {"num_layers": config.num_hidden_layers, "num_attention_heads": config.num_attention_heads}
     given = [f"{name}={_literal(value)}" for name, value in values.items()]
     match step:
         case PeftChange():

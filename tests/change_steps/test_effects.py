@@ -21,6 +21,7 @@ from bertcalc import (
     TorchQuantizeDynamic,
 )
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
+from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_code import code
 from bertcalc.change_steps.step_texts import KINDS, Step, read_steps
@@ -111,21 +112,6 @@ def test_an_impossible_step_is_refused_and_the_steps_before_it_stay(first: Step,
     assert sentence in str(problem)
 
 
-# One step of each kind that a small model takes, by the name of the kind.
-STEPS: dict[str, str] = {
-    "vocabulary": "new_num_tokens=50",
-    "layers": "layers=0+2",
-    "heads": "heads=1",
-    "feed_forward": "intermediate_size=16",
-    "embeddings": "embedding_size=8",
-    "bitsandbytes": "load_in_8bit=true",
-    "lora": "target_modules=all-linear,r=3,rank_pattern=dense:2",
-    "ia3": "target_modules=all-linear,feedforward_modules=",
-    "ln_tuning": "target_modules=.*(LayerNorm%7Clayer_norm%7Cln_1%7Cmlp_norm%7Cinput_layernorm)",
-    "prompt_tuning": "task_type=FEATURE_EXTRACTION",
-    "prefix_tuning": "task_type=FEATURE_EXTRACTION,prefix_projection=true",
-    "p_tuning": "task_type=FEATURE_EXTRACTION,encoder_hidden_size=9",
-}
 BY_HAND = ("heads", "feed_forward", "embeddings")  # no library makes these
 CLASSES = (
     *("BertModel", "AlbertModel", "AlbertForMaskedLM", "CamembertForMaskedLM", "DistilBertForQuestionAnswering"),
@@ -139,7 +125,7 @@ CLASSES = (
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_program_of_every_kind_of_step_runs(kind: str, architecture: str) -> None:
     model = small(architecture, num_key_value_heads=2).model
-    steps = read_steps(f"{kind},{STEPS[kind]}" if kind in STEPS else kind)
+    steps = [first_step(kind, model)]
     models, problem = changed_models(model, steps)
     if problem:
         pytest.skip(str(problem))

@@ -39,13 +39,15 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification")
     for kind in ("vocabulary", "lora"):
         app.button(key=f"add {kind}").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000;lora,target_modules=query+value"
+    assert app.text_input(key="changes").value == (
+        "vocabulary,new_num_tokens=15261;lora,target_modules=query+value,task_type=SEQ_CLS"
+    )
     app.number_input(key="argument 1 lora r").set_value(32).run()
-    assert app.metric[1].value == f"{4 * 32 * 768 * 12:,}"
+    assert app.metric[1].value == f"{4 * 32 * 768 * 12 + 2 * 769:,}"
     app.button(key="up 1").click().run()
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000"
+    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
 
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
