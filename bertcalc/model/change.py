@@ -6,7 +6,7 @@ from typing import Any, Self
 from bertcalc.config import Config
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
-from bertcalc.text.arguments import check_fields
+from bertcalc.text.arguments import check_fields, check_names
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
@@ -34,6 +34,10 @@ class Change:
     trains_as_it_runs = True
     in_16_bits = True
     under_autocast = True
+
+    def __new__(cls, *_values: object, **named: object) -> Self:
+        check_names(cls, named)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""

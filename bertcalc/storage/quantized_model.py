@@ -32,16 +32,16 @@ from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem, wrong
 
 _SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {ideal} times")
+_NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")
 _LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
 _WHY = N_(
-    "{result}: {weights} weights take {bits} bits each instead of {nominal}, with {scales} of scales, zero points and "
-    "tables, and {kept} parameters ({share} %) stay as they are, the largest in {largest}."
+    "{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables, and {kept} parameters "
+    "({share} %) stay as they are, the largest in {largest}."
 )
-_WHY_ALL = N_(
-    "{result}: {weights} weights take {bits} bits each instead of {nominal}, with {scales} of scales, zero points and "
-    "tables."
-)
-_UNPACKED = N_("{why} Each weight of {nominal} bits is stored in a whole byte, so that nothing is saved over int8.")
+_WHY_ALL = N_("{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables.")
+_MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} bits each")
+_CLOSE = Fraction(99, 100)  # of the ratio of the bits
+_UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
 _LATE = N_("{change} has to come before the quantization, which needs a model of its final size.")
 _NO_GRADIENT = N_(
@@ -140,18 +140,18 @@ class QuantizedModel:
         total, full = self.memory_bytes, 4 * self.model.num_parameters()
         nominal, kept = self.format.nominal_bits, self.kept_parameters
         kinds = self.bytes_by_kind
-        ratio = Fraction(full, total)
+        ratio, ideal = Fraction(full, total), Fraction(32, nominal)
+        bits = fixed(self.bits_per_weight, 2)
         values = {
             "result": Problem.of(
-                _SMALLER if ratio >= 1 else _LARGER,
+                _LARGER if ratio < 1 else _NEARLY if ratio > _CLOSE * ideal else _SMALLER,
                 size=size(total),
                 ratio=fixed(max(ratio, 1 / ratio), 2),
                 full=size(full),
-                ideal=decimal(Fraction(32, nominal)),
+                ideal=decimal(ideal),
             ),
             "weights": self.quantized_weights,
-            "bits": fixed(self.bits_per_weight, 2),
-            "nominal": nominal,
+            "bits": Problem.of(_BITS if bits == fixed(nominal, 2) else _MORE_BITS, bits=bits, nominal=nominal),
             "scales": size(total - kinds.get("unchanged", 0) - kinds.get("weights", 0)),
             "kept": kept,
             "share": share(kept, kept + self.quantized_weights),

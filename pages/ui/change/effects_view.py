@@ -114,7 +114,7 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
                 bits=bits, source=after.base.format.source
             )
         )
-        if not after.base.format.is_measured:
-            st.caption(_("By the documentation of the format: there is nothing to measure it with."))
+        if caveat := after.base.format.caveat:
+            st.caption(_(caveat))
     if not presenting() and (folder := CODE.unfolded()):
         folder.code(code(model, steps), language="python")
