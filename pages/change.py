@@ -33,7 +33,7 @@ with page:
         show_problem(unreadable)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if not presenting():
-            step_controls.offer_steps(steps)
+            step_controls.offer_steps(steps, models[-1].model)
         batch = choose_batch(choice.config)
         plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
     figures = [effect(changed, batch, plan) for changed in models]

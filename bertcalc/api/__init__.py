@@ -153,9 +153,11 @@ class Model(core.Model):
 
     @checked
     def adapted(self, adapter: Change) -> "Model":
-        """A copy with an adapter: ``Lora``, ``IA3``, ``PromptTuning`` and the others, which take peft's arguments.
+        """A copy with an adapter, which takes peft's arguments, or with another change.
 
-        Raises InputError if peft cannot add the adapter to the model.
+        Adapters are ``Lora``, ``IA3``, ``PromptTuning``, ``PrefixTuning``, ``PromptEncoder``, ``LNTuning`` and
+        ``BitFit``; other changes are ``ResizeVocabulary``, ``DropLayers``, ``PruneHeads``, ``NarrowFeedForward`` and
+        ``FactorizeEmbeddings``, which come before an adapter. Raises InputError if the model cannot be changed so.
 
         >>> from bertcalc import Lora
         >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -1,13 +1,17 @@
 """A Python program that makes the steps of a change with the real libraries, and checks our counts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import Step, arguments, kind_of
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.changes.bitfit import BitFit
+from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.feed_forward import NarrowFeedForward
+from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.layers import DropLayers
+from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.export.snippet import built
 from bertcalc.model.model import Model
@@ -24,49 +28,79 @@ _CONFIGS = {
 }
 
 
+# How people make the steps that no library makes.
+_BY_HAND: Mapping[type[Step], str] = {
+    PruneHeads: "Up to version 4.57, transformers had model.prune_heads for it.",
+    NarrowFeedForward: "Build the model with this size, and copy the rows and columns to keep.",
+    FactorizeEmbeddings: "Put a narrow Embedding and a Linear in the place of the word table; in ALBERT and ELECTRA, "
+    "the size is a field.",
+}
+
+
 def code(model: Model, steps: Sequence[Step]) -> str:
-    """Write the program. It runs on shapes without weights, up to the quantization, which needs real weights."""
-    changed = ChangedModel(model)
-    lines = [built(model)]
+    """Write the program. It runs on shapes without weights, up to the quantization, which needs real weights.
+
+    It stops in front of a step that no library makes: from there on, everything is a comment.
+    """
+    changed, lines, by_hand = ChangedModel(model), built(model).splitlines(), False
     for step in steps:
+        if type(step) in _BY_HAND and not by_hand:
+            by_hand = True
+            lines += _asserts(changed.model)
         changed = changed.after(step)
-        lines += ["", *_lines(changed.model, step)]
-    whole, trained = changed.model.num_parameters(), changed.model.num_parameters(only_trainable=True)
-    lines += [
+        written = ["", *_lines(changed.model, step)]
+        lines += map(_comment, written) if by_hand else written
+    written = _asserts(changed.model)
+    lines += map(_comment, written) if by_hand else written
+    return "\n".join(lines) + "\n"
+
+
+def _comment(line: str) -> str:
+    return line if not line or line.startswith("#") else f"# {line}"
+
+
+def _asserts(model: Model) -> list[str]:
+    """The lines that compare the counts with ours."""
+    return [
         "",
         "trained = sum(tensor.numel() for tensor in model.parameters() if tensor.requires_grad)",
-        f"assert sum(tensor.numel() for tensor in model.parameters()) == {whole:_}",
-        f"assert trained == {trained:_}",
+        f"assert sum(tensor.numel() for tensor in model.parameters()) == {model.num_parameters():_}",
+        f"assert trained == {model.num_parameters(only_trainable=True):_}",
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _lines(model: Model, step: Step) -> Iterator[str]:
     """The lines of a step, given the model after it."""
-    kind = kind_of(step)
-    given = ", ".join(f"{name}={_literal(value)}" for name, value in arguments(step).items())
+    kind, values = kind_of(step), arguments(step)
+    if isinstance(step, Prompts):  # peft has no default for it, and finds the sizes only under some names
+        values = {"num_virtual_tokens": step.num_virtual_tokens} | values
+        config: Any = model.config
+        if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
+            values |= {"num_layers": config.num_hidden_layers, "num_attention_heads": config.num_attention_heads}
+    given = [f"{name}={_literal(value)}" for name, value in values.items()]
     match step:
         case PeftChange():
             yield f"from peft import {_CONFIGS[kind]}, get_peft_model  # pip install peft==0.21.0"
             yield ""
-            yield f"model = get_peft_model(model, {_CONFIGS[kind]}({given}))"
+            yield f"model = get_peft_model(model, {_CONFIGS[kind]}({', '.join(given)}))"
         case BitFit():
-            head = " or not name.startswith(model.base_model_prefix)" if step.head else ""
+            trained = [tensor.name for tensor in model.tensors(folded=False) if not tensor.frozen]
+            head = [name for name in trained if not name.endswith(".bias")]
             yield "for name, tensor in model.named_parameters():"
-            yield f'    tensor.requires_grad = name.endswith("bias"){head}'
+            yield f'    tensor.requires_grad = name.endswith(".bias"){f" or name in {head}" if head else ""}'
         case ResizeVocabulary():
-            yield f"model.resize_token_embeddings({given}, mean_resizing=False)"
+            yield f"model.resize_token_embeddings({', '.join((*given, 'mean_resizing=False'))})"
         case DropLayers():
-            path = next(path for path, module, _copies in model.modules() if isinstance(module, ModuleList))
-            kept = [f"layer for number, layer in enumerate(model.{path}) if number not in {sorted(step.layers)}"]
-            yield f"model.{path} = torch.nn.ModuleList([{kept[0]}])"
-            yield f"model.config.num_hidden_layers = len(model.{path})"
-        case NarrowFeedForward():
-            yield f"# Build the model with {given} instead, and copy the rows and columns to keep."
+            if not model.config.has("num_hidden_groups"):  # ALBERT's layers share their tensors
+                path = next(path for path, module, _copies in model.modules() if isinstance(module, ModuleList))
+                kept = f"layer for number, layer in enumerate(model.{path}) if number not in {list(step.layers)}"
+                yield f"model.{path} = torch.nn.ModuleList([{kept}])"
+            yield f"model.config.num_hidden_layers -= {len(step.layers)}"
         case QuantizationFormat():
             yield f"# Then quantize: {step.title} ({step.source})."
         case _:
-            yield f"# {kind}: {given}"
+            yield f"# {kind}, {', '.join(given)}: no library does this. {_BY_HAND[type(step)]}"
+            yield "# What follows is for the model after it."
 
 
 def _literal(value: object) -> str:

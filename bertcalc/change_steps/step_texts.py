@@ -73,7 +73,8 @@ _NO_ARGUMENT = (
     N_("{kind} has no argument {name}: it must be one of {options}."),
 )
 _NO_VALUE = N_("{text} is no argument of a step: write it as r=8.")
-_NEEDED = N_("{kind} needs {name}: write it as {kind},{name}=...")
+_NEEDED = N_("The step {kind} needs a value: write it as {kind},{name}=...")
+_EMPTY = N_("The step {kind} has a comma too many: write it as lora,r=8.")
 _TWICE = N_("{kind} has {name} twice: leave one of them out.")
 _WHOLE, _DECIMAL = re.compile(r"-?[0-9]{1,15}"), re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
 _NAMES = re.compile(r"[A-Za-z0-9_.]+(?:[,+ ]+[A-Za-z0-9_.]+)*[,+ ]*")
@@ -164,6 +165,8 @@ def _step(text: str) -> Step:
     names = [part.name for part in fields(kind)]
     values: dict[str, Any] = {}
     for part in rest:
+        if not part:
+            raise wrong(_EMPTY, name, part, kind=name)
         field, equals, value = part.partition("=")
         if not (equals and value):
             raise wrong(_NO_VALUE, name, part, text=part)

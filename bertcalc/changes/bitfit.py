@@ -18,6 +18,8 @@ class BitFit(Change):
     102912
     """
 
+    title = "BitFit"
+
     head: bool = True
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:

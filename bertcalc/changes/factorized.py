@@ -34,6 +34,8 @@ class FactorizeEmbeddings(Resizing):
     90047232
     """
 
+    title = N_("Factorized embeddings")
+
     embedding_size: int
 
     def configured(self, model: Model, config: Config) -> Config:

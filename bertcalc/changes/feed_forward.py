@@ -7,6 +7,7 @@ from typing import Any, Self
 from bertcalc.changes.resizing import Resizing
 from bertcalc.config import Config, unchecked
 from bertcalc.model.model import Model
+from bertcalc.text import N_
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class NarrowFeedForward(Resizing):
     >>> load("bert-base-uncased").adapted(NarrowFeedForward(1536)).num_parameters()
     81152256
     """
+
+    title = N_("A narrower feed-forward")
 
     intermediate_size: int
 

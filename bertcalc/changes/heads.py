@@ -20,7 +20,7 @@ _DISTANCES = N_(
     "transformers prunes the heads of {family}, but the pruned model cannot run: its table of distances keeps a column "
     "for each head."
 )
-_TWICE = N_("Heads are pruned twice: put all of them into one PruneHeads.")
+_TWICE = N_("Heads are pruned twice: put all of them into one step.")
 _ALL = N_("All {count} heads of a layer would be pruned: at least one has to stay.")
 
 
@@ -35,6 +35,8 @@ class PruneHeads(Resizing):
     >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()
     108891840
     """
+
+    title = N_("Prune heads")
 
     heads: Mapping[Single, Collection[Single]] | int = field(hash=False)
 

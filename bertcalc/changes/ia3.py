@@ -34,6 +34,8 @@ class IA3(PeftChange):
     64512
     """
 
+    title = "IA3"
+
     target_modules: Names | None = None
     feedforward_modules: Names | None = None
     task_type: TaskType | None = None
@@ -90,6 +92,8 @@ class LNTuning(PeftChange):
 
     The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
     """
+
+    title = N_("LayerNorm tuning")
 
     in_16_bits = False  # the copies are float32, and CUDA's kernel takes no 16-bit input beside them
 

@@ -27,6 +27,8 @@ class DropLayers(Resizing):
     66955008
     """
 
+    title = N_("Drop layers")
+
     layers: Collection[Single]
 
     def __post_init__(self) -> None:

@@ -31,13 +31,16 @@ class Lora(PeftChange):
     """LoRA: beside a weight of (out, in), two matrices of (r, in) and (out, r) are trained.
 
     The arguments are those of ``peft.LoraConfig``. Without ``target_modules``, they are peft's for the family. The head
-    of ``task_type`` is trained as a whole; peft keeps the original head, too, so that it counts twice.
+    of ``task_type`` is trained as a whole; peft keeps the original head, too, so that it counts twice. ``lora_alpha``,
+    ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
     >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).trainable_parameters
     296450
     """
+
+    title = "LoRA"
 
     r: int = 8
     target_modules: Names | None = None

@@ -13,6 +13,7 @@ from bertcalc.model.modules import Embedding, Linear, Module, Place, Shape
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
+NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields in which peft looks for the width
 Encoder = Literal["MLP", "LSTM"]
 _NO_TASK = N_("peft adds virtual tokens to a model only for a task: give task_type, such as {task_type}.")
 _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give token_dim, such as {hidden_size}.")
@@ -44,7 +45,7 @@ class Prompts(PeftChange):
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim
-        if config.own_name("hidden_size") not in ("hidden_size", "n_embd", "d_model"):
+        if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
             values = {"family": family, "hidden_size": config.hidden_size}
             raise InputError(Problem.of(_NO_WIDTH, "token_dim", None, **values))
         return config.hidden_size
@@ -59,6 +60,8 @@ class PromptTuning(Prompts):
     15360
     """
 
+    title = N_("Prompt tuning")
+
     def encoder(self, rewriting: Rewriting) -> Module:
         return Module("PromptEmbedding", embedding=Embedding(self.num_virtual_tokens, self.width(rewriting)))
 
@@ -69,6 +72,8 @@ class PrefixTuning(Prompts):
 
     The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network makes them.
     """
+
+    title = N_("Prefix tuning")
 
     prefix_projection: bool = False
     encoder_hidden_size: int | None = None
@@ -97,6 +102,8 @@ class PromptEncoder(Prompts):
     >>> bert.adapted(PromptEncoder(encoder_hidden_size=128, task_type="SEQ_CLS")).trainable_parameters
     230914
     """
+
+    title = N_("P-tuning")
 
     encoder_reparameterization_type: Encoder = "MLP"
     encoder_hidden_size: int | None = None

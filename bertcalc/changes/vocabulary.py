@@ -19,7 +19,7 @@ _BROKEN = N_(
     "transformers takes a wrong matrix of {architecture} for its decoder if legacy is False, and cannot resize its "
     "vocabulary: set legacy to True."
 )
-_FACTORIZED = N_("transformers cannot resize factorized embeddings: ResizeVocabulary has to come first.")
+_FACTORIZED = N_("transformers cannot resize factorized embeddings: change the vocabulary first.")
 _HIGHEST = DIMENSIONS["vocab_size"][1]
 
 
@@ -34,6 +34,8 @@ class ResizeVocabulary(Resizing):
     >>> load("bert-base-multilingual-cased").adapted(ResizeVocabulary(30000)).num_parameters()
     109081344
     """
+
+    title = N_("Another vocabulary")
 
     new_num_tokens: int | None = None
     pad_to_multiple_of: int | None = None

@@ -7,7 +7,7 @@ from bertcalc.config import Config
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
-from bertcalc.text.arguments import check_fields
+from bertcalc.text.arguments import check_fields, check_names
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
@@ -19,6 +19,7 @@ SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: ch
 class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
+    ``title``: its name for readers.
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
     ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
     ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
@@ -27,6 +28,7 @@ class Change:
     ``under_autocast``: whether its memory under AMP is simulated.
     """
 
+    title = ""
     by_layer = False
     resizes = False
     dropped: Collection[int] = ()
@@ -34,6 +36,10 @@ class Change:
     trains_as_it_runs = True
     in_16_bits = True
     under_autocast = True
+
+    def __new__(cls, *_values: object, **named: object) -> Self:
+        check_names(cls, named)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""

@@ -14,7 +14,7 @@ from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family
 from bertcalc.model.trace import Sizes, Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked, unknown
-from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.problem import InputError, Problem, wrong
 
 NO_PRESET = (
     N_("There is no preset {name}: did you mean {nearest}?"),
@@ -25,7 +25,8 @@ _NOT_OF_FAMILY = (
     N_("architecture {name} is unknown: for {config} it must be one of {options}."),
 )
 _NOT_RUN = N_(
-    "bertcalc counts the parameters of {change}, but not its FLOPs and memory: its virtual tokens are not steps."
+    "bertcalc counts the parameters of {change}, but not its FLOPs and memory: it does not simulate virtual tokens, "
+    "which make each sequence longer."
 )
 _ONE = Sizes()
 
@@ -223,7 +224,7 @@ class Model(Module):
     def calls(self, sizes: Sizes) -> list[Step]:
         """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
         if change := next((change for change in self.changes if not change.in_steps), None):
-            raise InputError(Problem("changes", None, _NOT_RUN, {"change": type(change).__name__}))
+            raise InputError(Problem("changes", None, _NOT_RUN, {"change": change.title}))
         root = Module(self.kind)
         steps: list[Step] = []
         self._run(root, sizes, steps)
@@ -263,18 +264,18 @@ class Model(Module):
 
 
 _TWO_ADAPTERS = N_("A model has one adapter: leave out {first} or {second}.")
-_LATE = N_("{change} has to come before {adapter}: people adapt a model that has its final size.")
+_SAME = N_("{adapter} is there twice: leave one of them out.")
+_LATE = N_("{change} has to come before {adapter}, which is for a model of its final size.")
 
 
 def _check_order(changes: Sequence[Change]) -> None:
     """Raise InputError for a second adapter, or a change of the model's own sizes after an adapter."""
     for before, change in pairwise(changes):
         if not (change.resizes or before.resizes):
-            values = {"first": type(before).__name__, "second": type(change).__name__}
-            raise InputError(Problem.of(_TWO_ADAPTERS, "changes", None, **values))
+            values = {"adapter": before.title, "first": before.title, "second": change.title}
+            raise wrong(_SAME if before.title == change.title else _TWO_ADAPTERS, "changes", None, **values)
         if change.resizes and not before.resizes:
-            values = {"change": type(change).__name__, "adapter": type(before).__name__}
-            raise InputError(Problem.of(_LATE, "changes", None, **values))
+            raise wrong(_LATE, "changes", None, change=change.title, adapter=before.title)
 
 
 def _frozen(root: Module, steps: list[Step]) -> list[Step]:

@@ -11,8 +11,10 @@ from bertcalc.model.modules import Module, join, split_layer
 from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.text import N_
 
 _INT32 = 32
+_DOCUMENTED = N_("By the documentation of the format: there is nothing to measure it with.")
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class _Packed(QuantizationFormat):
     bits: Literal[2, 4, 8] = 4
     group_size: int = 128
 
-    is_measured = False
+    caveat = _DOCUMENTED
 
     @property
     def nominal_bits(self) -> int:
@@ -69,7 +71,10 @@ class GPTQConfig(_Packed):
 
 @dataclass(frozen=True)
 class AwqConfig(_Packed):
-    """transformers' ``AwqConfig`` (Lin et al. 2023): packed along the rows, without an order of the columns."""
+    """transformers' ``AwqConfig`` (Lin et al. 2023): packed along the rows, without an order of the columns.
+
+    ``zero_point`` changes no size: the zero points are stored in any case.
+    """
 
     zero_point: bool = True
 
@@ -97,7 +102,7 @@ class Int4WeightOnlyConfig(QuantizationFormat):
 
     title = "torchao int4"
     source = "torchao 0.18.0: quantization/quantize_/workflows/int4/int4_tensor.py"
-    is_measured = False
+    caveat = _DOCUMENTED
 
     @property
     def nominal_bits(self) -> int:

@@ -8,6 +8,7 @@
 
 from typing import Literal
 
+from bertcalc.changes.adapter import PeftChange
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.storage.adapter_file import adapter_file_bytes, without_adapter
@@ -23,6 +24,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, single_model
 from bertcalc.text.problem import wrong
 
+_ADAPTED = N_("peft adds adapters to a quantized model: put the quantization in front of the adapter.")
 SavedFormat = Literal["safetensors", "bin", "checkpoint", "adapter", "onnx"]
 
 
@@ -72,9 +74,12 @@ def file_bytes(
 def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32") -> QuantizedModel:
     """A model in a quantization format; tensors that are not quantized are in ``dtype``.
 
-    Raises InputError if the library does not quantize a model of that dtype, or none of its weights.
+    Raises InputError if the library does not quantize a model of that dtype, or none of its weights, and for one with
+    an adapter of peft, which comes after the quantization: see ``QuantizedModel.adapted``.
     """
     single_model("quantized()", model)
+    if isinstance(model, Model) and any(isinstance(change, PeftChange) for change in model.changes):
+        raise wrong(_ADAPTED, "changes")
     if dtype not in format.dtypes:
         message = N_("{format} is made of a model in {dtypes}, not in {dtype}.")
         raise wrong(message, "dtype", dtype, format=format.title, dtypes=", ".join(format.dtypes), dtype=dtype)

@@ -7,6 +7,7 @@ from bertcalc.model.modules import Module
 from bertcalc.storage.onnx_file import Exporter, Initializer, graph_bytes, initializers
 from bertcalc.storage.pieces import StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.text import N_
 
 _SHAPE_OF_ONE = ()
 
@@ -17,7 +18,7 @@ class OnnxQuantizeDynamic(QuantizationFormat):
 
     Matrices of MatMul and Gemm are quantized, and tables of Gather: the embeddings as well. Biases, LayerNorms and
     tables that are read as a whole stay. ``exporter`` wrote the model: see ``onnx_bytes``. With "torchscript", a matrix
-    that several layers share stays in the file beside its int8 version.
+    that several layers share stays in the file beside its int8 version. ``weight_type`` changes no size.
 
     >>> from bertcalc.model.model import build
     >>> model = build("bert-base-uncased", "BertForSequenceClassification")
@@ -29,7 +30,8 @@ class OnnxQuantizeDynamic(QuantizationFormat):
     weight_type: Literal["QInt8", "QUInt8"] = "QInt8"
     exporter: Exporter = "dynamo"
 
-    title = "ONNX dynamic int8"
+    title = N_("ONNX dynamic int8")
+    caveat = N_("The size of the file is an estimate: the graph beside the weights is as large as measured before.")
     source = "onnxruntime 1.32: python/tools/quantization/quantize.py, onnx_quantizer.py"
     file_format = "onnx"
     dtypes = ("float32",)

@@ -1,14 +1,14 @@
 """A quantization format: what it stores of a model, and the size of the file."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.saved_names import renamed
 from bertcalc.storage.stored_tensors import Dtype, state_dict
-from bertcalc.text.arguments import check_fields
+from bertcalc.text.arguments import check_fields, check_names
 
 FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
 
@@ -21,8 +21,12 @@ class QuantizationFormat:
     source: ClassVar[str]  # where the layout is described
     file_format: ClassVar[FileFormat] = "safetensors"
     dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of what is not quantized
-    takes_adapters: ClassVar[bool] = False  # whether peft 0.21 adds adapters to its layers
-    is_measured: ClassVar[bool] = True  # whether tests compare it with the library's files; otherwise as documented
+    takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
+    caveat: ClassVar[str] = ""  # what readers must know of the sizes, unless tests compare them with real files
+
+    def __new__(cls, *_values: object, **named: object) -> Self:
+        check_names(cls, named)
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""

@@ -5,32 +5,55 @@
 >>> nf4 = QuantizedModel(build("bert-base-uncased"), BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4"))
 >>> nf4.memory_bytes, nf4.file_bytes, round(nf4.bits_per_weight, 3)
 (143943232, 143998631, 4.5)
+
+QLoRA is an adapter on a quantized model:
+
+>>> from bertcalc.changes.lora import Lora
+>>> lora = nf4.adapted(Lora(r=8, target_modules=["query", "value"]))
+>>> lora.trainable_parameters, lora.memory_bytes - nf4.memory_bytes
+(294912, 1179648)
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from bertcalc.model.change import Change
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
+from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
-from bertcalc.storage.stored_tensors import CODES, Dtype
+from bertcalc.storage.stored_tensors import CODES, DTYPES, Dtype
 from bertcalc.text import N_
+from bertcalc.text.arguments import checked
 from bertcalc.text.digits import decimal, fixed, share, size
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import Problem, wrong
 
 _SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {ideal} times")
+_NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")
 _LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
 _WHY = N_(
-    "{result}: {weights} weights take {bits} bits each instead of {nominal}, with {scales} of scales, zero points and "
-    "tables, and {kept} parameters ({share} %) stay as they are, the largest in {largest}."
+    "{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables, and {kept} parameters "
+    "({share} %) stay as they are, the largest in {largest}."
 )
-_WHY_ALL = N_(
-    "{result}: {weights} weights take {bits} bits each instead of {nominal}, with {scales} of scales, zero points and "
-    "tables."
+_WHY_ALL = N_("{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables.")
+_MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} bits each")
+_CLOSE = Fraction(99, 100)  # of the ratio of the bits
+_UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
+_PART = N_("Adapters are added to a whole model, not to a part of it.")
+_LATE = N_("{change} has to come before the quantization, which needs a model of its final size.")
+_NO_GRADIENT = N_(
+    "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
 )
-_UNPACKED = N_("{why} Each weight of {nominal} bits is stored in a whole byte, so that nothing is saved over int8.")
+_TRAINED = N_(
+    "{change} trains {module}, which is quantized: leave it out of the quantization. bitsandbytes takes "
+    "llm_int8_skip_modules for this."
+)
 _COPIES = N_("{why} {copies} parameters are stored more than once, because they are tied or shared.")
+FLOAT32 = 4  # bytes; of an adapter
+_COPY = ".modules_to_save.default"  # in the names of the modules that are trained as a whole
 
 
 @dataclass(frozen=True)
@@ -99,6 +122,16 @@ class QuantizedModel:
         kept = [piece for piece in self.pieces if piece.kind == "unchanged"]
         return list(dict.fromkeys(piece.source for piece in sorted(kept, key=lambda piece: -piece.parameters)))
 
+    @checked
+    def adapted(self, adapter: Change) -> "AdaptedModel":
+        """The model with an adapter on its frozen weights: ``Lora``, ``IA3`` and the others, or ``BitFit``.
+
+        Raises InputError if the adapter cannot be trained on weights in this format.
+        """
+        if not isinstance(self.model, Model):
+            raise wrong(_PART, "model")
+        return AdaptedModel(self, self.model.changed(changes=(*self.model.changes, adapter)))
+
     def why_not_smaller(self) -> Problem:
         """A sentence with numbers that says why the model is not smaller by the ratio of the bits.
 
@@ -107,18 +140,18 @@ class QuantizedModel:
         total, full = self.memory_bytes, 4 * self.model.num_parameters()
         nominal, kept = self.format.nominal_bits, self.kept_parameters
         kinds = self.bytes_by_kind
-        ratio = Fraction(full, total)
+        ratio, ideal = Fraction(full, total), Fraction(32, nominal)
+        bits = fixed(self.bits_per_weight, 2)
         values = {
             "result": Problem.of(
-                _SMALLER if ratio >= 1 else _LARGER,
+                _LARGER if ratio < 1 else _NEARLY if ratio > _CLOSE * ideal else _SMALLER,
                 size=size(total),
                 ratio=fixed(max(ratio, 1 / ratio), 2),
                 full=size(full),
-                ideal=decimal(Fraction(32, nominal)),
+                ideal=decimal(ideal),
             ),
             "weights": self.quantized_weights,
-            "bits": fixed(self.bits_per_weight, 2),
-            "nominal": nominal,
+            "bits": Problem.of(_BITS if bits == fixed(nominal, 2) else _MORE_BITS, bits=bits, nominal=nominal),
             "scales": size(total - kinds.get("unchanged", 0) - kinds.get("weights", 0)),
             "kept": kept,
             "share": share(kept, kept + self.quantized_weights),
@@ -128,3 +161,59 @@ class QuantizedModel:
         if self.format.is_unpacked:
             why = Problem.of(_UNPACKED, why=why, nominal=nominal)
         return Problem.of(_COPIES, why=why, copies=self.repeated_parameters) if self.repeated_parameters else why
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """An adapter in float32 on a quantized model, whose own weights are frozen.
+
+    ``model`` is the model with its adapter, before the quantization. Modules that are trained as a whole are copies in
+    the dtype of the quantized model. Raises InputError if something would be trained that is quantized, or on layers
+    that pass no gradient.
+    """
+
+    base: QuantizedModel
+    model: Model
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.base.model, Model)
+        form = self.base.format
+        for change in self.model.changes[len(self.base.model.changes) :]:
+            if change.resizes:
+                raise wrong(_LATE, "changes", None, change=change.title)
+            if not form.takes_adapters:
+                raise wrong(_NO_GRADIENT, "changes", None, change=change.title, format=form.title)
+            if module := next(self._trained_and_quantized(), ""):
+                raise wrong(_TRAINED, "changes", None, change=change.title, module=module)
+
+    def _trained_and_quantized(self) -> Iterator[str]:
+        """The modules that would be trained as a whole, but are quantized."""
+        quantized = {piece.source for piece in self.base.pieces if piece.kind == "weights"}
+        for tensor in self.model.tensors(folded=False):
+            name = tensor.name.replace(_COPY, "")
+            if not tensor.frozen and name in quantized:
+                yield name.rpartition(".")[0]
+
+    @property
+    def trainable_parameters(self) -> int:
+        """The number of parameters that are trained."""
+        return self.model.num_parameters(only_trainable=True)
+
+    @property
+    def all_parameters(self) -> int:
+        """The number of all parameters, what peft calls "all params"; modules that it keeps twice count twice."""
+        return self.model.num_parameters()
+
+    @property
+    def memory_bytes(self) -> int:
+        """The bytes of all weights in memory."""
+        tensors = self.model.tensors()
+        copied = sum(tensor.num_parameters() for tensor in tensors if _COPY in tensor.name)
+        added = self.all_parameters - self.base.model.num_parameters()
+        width = DTYPES[CODES[self.base.dtype]] // 8
+        return self.base.memory_bytes + FLOAT32 * (added - copied) + width * copied
+
+    @property
+    def file_bytes(self) -> int:
+        """The size of both files: the quantized model's, and adapter_model.safetensors."""
+        return self.base.file_bytes + adapter_file_bytes(self.model, self.base.dtype)

@@ -10,6 +10,7 @@ from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.storage.torch_file import SavedTensor, module_versions, torch_file_bytes, with_versions
+from bertcalc.text import N_
 
 _VERSION, _PACKED_VERSION = 4, 3  # of the modules DynamicQuantizedLinear and LinearPackedParams
 
@@ -26,7 +27,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
     181489991
     """
 
-    title = "PyTorch dynamic int8"
+    title = N_("PyTorch dynamic int8")
     source = "PyTorch 2.13: torch/ao/nn/quantized/modules/linear.py, torch/ao/nn/quantized/dynamic/modules/linear.py"
     file_format = "bin"
     dtypes = ("float32",)

@@ -45,6 +45,7 @@ class _WeightOnly(QuantizationFormat):
     """
 
     file_format = "bin"
+    takes_adapters = True
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         replaced: dict[str, list[StoredPiece]] = {}
@@ -100,7 +101,6 @@ class Int8WeightOnlyConfig(_WeightOnly):
     """
 
     title = "torchao int8"
-    takes_adapters = True
     source = "torchao 0.18.0: quantization/quantize_/workflows/int8/int8_tensor.py"
 
     def _scale_dtype(self, dtype: str) -> str:

@@ -454,6 +454,13 @@ def check_fields(record: Any) -> None:
         object.__setattr__(record, name, _kept(name, check(name, getattr(record, name))))
 
 
+def check_names(kind: Any, named: Mapping[str, Any]) -> None:
+    """Raise ArgumentError if a dataclass has no field of a name. Its ``__new__`` calls this."""
+    wanted = _wanted_by(kind.__init__)._replace(name=f"{kind.__name__}()")
+    for name in named.keys() - wanted.named.keys():
+        _check_named(wanted, name, named[name], 0)
+
+
 @cache
 def _checks_of_fields(kind: Any) -> list[tuple[str, Check]]:
     hints = get_type_hints(kind, include_extras=True)
@@ -485,11 +492,20 @@ def _items(kind: type, check_item: Check | None) -> Check:
             value = tuple(value.tolist() if hasattr(value, "tolist") else value)
         if check_item:
             items = list(value)
-            meant = [check_item(name, item) for item in items]
+            meant = [_item(check_item, name, item) for item in items]
             value = type(value)(meant) if any(map(is_not, meant, items)) else value
         return tuple(value) if kind is tuple and not isinstance(value, tuple) else value
 
     return check
+
+
+def _item(check: Check, name: str, item: Any) -> Any:
+    try:
+        return check(name, item)
+    except ArgumentError as error:
+        if error.problem.message != _NOT:
+            raise
+        raise _error(_EACH, name, item, wanted=error.problem.values["wanted"]) from None
 
 
 def _tuple(hints: Sequence[Any]) -> Check:
@@ -602,6 +618,7 @@ def _listed(choices: Sequence[Any]) -> str:
 
 
 _NOT = N_("{argument} must be {wanted}, not {value}.")
+_EACH = N_("Each of {argument} must be {wanted}, not {value}.")
 
 
 def wrong_kind(name: str, value: Any, wanted: str) -> ArgumentError:

@@ -4,19 +4,32 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 
 import bertcalc
-from bertcalc import IA3, BitsAndBytesConfig, Gguf, Lora, ResizeVocabulary
+from bertcalc import (
+    IA3,
+    BitFit,
+    BitsAndBytesConfig,
+    Gguf,
+    Lora,
+    PromptTuning,
+    ResizeVocabulary,
+    TorchQuantizeDynamic,
+)
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
+from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_code import code
-from bertcalc.change_steps.step_texts import Step, read_steps
+from bertcalc.change_steps.step_texts import KINDS, Step, read_steps
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
+from tests.changes.resized import small
 
 BATCH, PLAN = Batch(2, 64), Plan()
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
@@ -35,6 +48,9 @@ def test_each_step_has_the_figures_of_the_changed_model() -> None:
     assert before.parameters == 109_483_778
     assert before.parameters - smaller.parameters == (30_522 - 20_000) * 768
     assert adapted.parameters - smaller.parameters == adapted.trained == 2 * 294_912 + 1_538
+    assert before.file_bytes
+    assert smaller.file_bytes
+    assert adapted.file_bytes
     assert abs(before.file_bytes - smaller.file_bytes - 4 * (30_522 - 20_000) * 768) < 100  # the header's offsets
     assert adapted.file_bytes - smaller.file_bytes == adapter_file_bytes(adapted.changed.model)
     assert adapted.memory_bytes == 4 * adapted.parameters
@@ -50,20 +66,90 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
     assert (quantized.trained, adapted.trained) == (None, 294_912)
 
 
+@pytest.mark.parametrize("preset", ["nomic-embed-text-v1.5", "gte-multilingual-base"])
+def test_a_file_that_cannot_be_written_is_unknown_and_the_other_figures_stay(preset: str) -> None:
+    before, quantized = effects(bertcalc.load(preset), [BitsAndBytesConfig(load_in_8bit=True)])
+    assert quantized.file_bytes is None
+    assert any("scalars" in str(problem) for problem in quantized.unknown)
+    assert quantized.memory_bytes < before.memory_bytes
+    assert quantized.flops == before.flops
+
+
+@pytest.mark.filterwarnings("ignore")  # PyTorch moves it to torchao
+def test_layers_in_dynamic_int8_pass_no_gradient() -> None:
+    layer = torch.ao.quantization.quantize_dynamic(torch.nn.Sequential(torch.nn.Linear(4, 4)), {torch.nn.Linear})
+    x = torch.ones(1, 4, requires_grad=True)
+    layer(x).sum().backward()
+    assert x.grad is None
+    assert not TorchQuantizeDynamic.takes_adapters
+
+
+def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
+    bert = bertcalc.load("bert-base-uncased")
+    _before, trained, quantized = effects(bert, [BitFit(), Gguf()])
+    assert (trained.trained, quantized.trained) == (102_912, None)
+    assert quantized.memory_bytes == bert.quantized(Gguf()).memory_bytes
+    _before, quantized, trained = effects(bert, [NF4, BitFit()])
+    assert (quantized.trained, trained.trained) == (None, 102_912)
+
+
 @pytest.mark.parametrize(
     ("first", "second", "sentence"),
     [
         (Lora(), Gguf(), "put the quantization in front of the adapter"),
         (NF4, Gguf(), "A model is quantized once"),
-        (NF4, ResizeVocabulary(20_000), "ResizeVocabulary has to come before the quantization"),
-        (Gguf(), Lora(), "peft adds no adapters to a model in GGUF"),
-        (Lora(), IA3(), "A model has one adapter: leave out Lora or IA3."),
+        (NF4, ResizeVocabulary(20_000), "Another vocabulary has to come before the quantization"),
+        (Gguf(), Lora(), "The layers of a model in GGUF Q8_0 pass no gradient"),
+        (Gguf(), BitFit(), "leave BitFit out"),
+        (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave Prompt tuning out"),
+        (Lora(), IA3(), "A model has one adapter: leave out LoRA or IA3."),
+        (Lora(), Lora(), "LoRA is there twice: leave one of them out."),
     ],
 )
 def test_an_impossible_step_is_refused_and_the_steps_before_it_stay(first: Step, second: Step, sentence: str) -> None:
     models, problem = changed_models(bertcalc.load("bert-base-uncased"), [first, second])
     assert len(models) == 2
     assert sentence in str(problem)
+
+
+BY_HAND = ("heads", "feed_forward", "embeddings")  # no library makes these
+CLASSES = (
+    *("BertModel", "AlbertModel", "AlbertForMaskedLM", "CamembertForMaskedLM", "DistilBertForQuestionAnswering"),
+    *("MPNetForTokenClassification", "GPT2LMHeadModel", "DebertaForSequenceClassification", "ModernBertForMaskedLM"),
+    "EuroBertForMaskedLM",
+)
+
+
+@pytest.mark.filterwarnings("ignore")  # what peft and transformers warn of
+@pytest.mark.parametrize("architecture", CLASSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_program_of_every_kind_of_step_runs(kind: str, architecture: str) -> None:
+    model = small(architecture, num_key_value_heads=2).model
+    steps = [first_step(kind, model)]
+    models, problem = changed_models(model, steps)
+    if problem:
+        pytest.skip(str(problem))
+    program, names = code(model, steps), dict[str, Any]()
+    exec(compile(program, "program", "exec"), names)
+    made = models[0 if kind in BY_HAND else -1].model
+    real = names["model"]
+    assert sum(tensor.numel() for tensor in real.parameters()) == made.num_parameters()
+    trained = made.num_parameters(only_trainable=True)
+    assert names["trained"] == trained
+    for count in (made.num_parameters(), trained):
+        assert f" == {count:_}\n" in program
+    assert ("no library" in program) == (kind in BY_HAND)
+
+
+def test_what_follows_a_step_that_no_library_makes_is_a_comment() -> None:
+    model = small("BertModel").model
+    steps = read_steps("vocabulary,pad_to_multiple_of=8;heads,heads=1;lora,r=3")
+    program = code(model, steps)
+    exec(compile(program, "program", "exec"), {})
+    models, _problem = changed_models(model, steps)
+    assert f"\nassert trained == {models[1].model.num_parameters():_}\n" in program
+    assert "\n# model = get_peft_model(model, LoraConfig(r=3))\n" in program
+    assert program.endswith(f"\n# assert trained == {models[-1].model.num_parameters(only_trainable=True):_}\n")
 
 
 RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabulary", "layers"))]

@@ -20,8 +20,7 @@ from bertcalc import (
     PruneHeads,
 )
 from bertcalc.change_steps.recipes import RECIPES
-from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts, read_steps, with_argument, written
-from pages.ui.change.step_words import FIRST, TITLES
+from bertcalc.change_steps.step_texts import Step, argument_texts, read_steps, with_argument, written
 from tests.adapters import adapters
 from tests.strategies import cases
 
@@ -32,14 +31,6 @@ def test_an_adapter_is_read_as_it_is_written(data: st.DataObject) -> None:
     text = written([adapter, adapter])
     assert read_steps(text) == (adapter, adapter)
     assert not set(text) & set(" &#?\"'")
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_has_a_title_and_a_first_value(name: str) -> None:
-    assert name in TITLES
-    (step,) = read_steps(FIRST.get(name, name))
-    assert type(step) is KINDS[name]
-    assert read_steps(written([step])) == (step,)
 
 
 def test_a_dictionary_has_lists() -> None:
@@ -62,8 +53,9 @@ def test_a_recipe_is_written_as_links_are(recipe: object) -> None:
         ("lorra", "There is no step 'lorra': did you mean lora?"),
         ("lora,R=3", "lora has no argument 'R': did you mean r?"),
         ("lora,r", "r is no argument of a step: write it as r=8."),
+        ("lora,,r=3", "The step lora has a comma too many: write it as lora,r=8."),
         ("lora,r=x", "r 'x' is not possible: it must be a whole number from 1 to 65,536."),
-        ("layers", "layers needs layers: write it as layers,layers=..."),
+        ("layers", "The step layers needs a value: write it as layers,layers=..."),
         ("layers,layers=", "layers= is no argument of a step: write it as r=8."),
         ("layers,layers=0:1", "layers '0:1' is not possible: it must be a whole number from 0."),
         ("lora,r=8,r=16", "lora has r twice: leave one of them out."),
@@ -97,7 +89,7 @@ def test_an_argument_is_read_as_it_is_typed() -> None:
     assert with_argument(Lora(), "target_modules", "all-linear") == Lora(target_modules="all-linear")
     assert with_argument(Lora(), "layers_to_transform", "3") == Lora(layers_to_transform=[3])
     assert with_argument(DropLayers([1, 2]), "layers", "3") == DropLayers([3])
-    with pytest.raises(InputError, match="layers needs layers"):
+    with pytest.raises(InputError, match="The step layers needs a value"):
         with_argument(DropLayers([1]), "layers", "")
 
 

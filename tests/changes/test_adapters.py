@@ -227,3 +227,17 @@ def test_models_with_adapters_are_values() -> None:
     assert one == same != other != bert
     assert hash(one) == hash(same)
     assert one.replace(num_hidden_layers=6).trainable_parameters * 2 == one.trainable_parameters
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"rank": 8}, r"Lora() has no argument rank: did you mean rank_pattern?"),
+        ({"target_modules": (1,)}, "Each of target_modules must be a text, not 1."),
+        ({"modules_to_save": ["pooler", 1]}, "Each of modules_to_save must be a text, not 1."),
+    ],
+)
+def test_a_wrong_argument_is_told(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as error:
+        Lora(**arguments)
+    assert str(error.value) == message

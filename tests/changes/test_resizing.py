@@ -205,7 +205,7 @@ def test_a_resized_model_saves_what_the_hooks_see(architecture: str) -> None:
 
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
     model = load("bert-base-uncased", "BertForMaskedLM").adapted(FactorizeEmbeddings(128))
-    with pytest.raises(NotSimulatedError, match="BertForMaskedLM with FactorizeEmbeddings is not simulated yet"):
+    with pytest.raises(NotSimulatedError, match="BertForMaskedLM with Factorized embeddings is not simulated yet"):
         training_peak_bytes(model, 1, 8)
 
 
@@ -255,7 +255,7 @@ def test_layers_named_by_number_need_a_single_number_of_layers(change: Change) -
 def test_an_adapter_comes_last() -> None:
     bert = load("bert-base-uncased").adapted(Lora())
     for change in (DropLayers([0]), ResizeVocabulary(100), PruneHeads(1), FactorizeEmbeddings(9), NarrowFeedForward(9)):
-        with pytest.raises(InputError, match=f"{type(change).__name__} has to come before Lora"):
+        with pytest.raises(InputError, match=f"{change.title} has to come before LoRA"):
             bert.adapted(change)
 
 

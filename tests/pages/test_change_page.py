@@ -39,13 +39,15 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification")
     for kind in ("vocabulary", "lora"):
         app.button(key=f"add {kind}").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000;lora,target_modules=query+value"
+    assert app.text_input(key="changes").value == (
+        "vocabulary,new_num_tokens=15261;lora,target_modules=query+value,task_type=SEQ_CLS"
+    )
     app.number_input(key="argument 1 lora r").set_value(32).run()
-    assert app.metric[1].value == f"{4 * 32 * 768 * 12:,}"
+    assert app.metric[1].value == f"{4 * 32 * 768 * 12 + 2 * 769:,}"
     app.button(key="up 1").click().run()
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000"
+    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
 
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
@@ -69,3 +71,10 @@ def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
     app = open_app("change.py", changes=f"lora,target_modules={pattern}")
     assert not app.exception
     assert "must be steps such as lora,r=8" in " ".join(texts(app))
+
+
+def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:
+    app = open_app("change.py", preset="nomic-embed-text-v1.5", changes="bitsandbytes,load_in_8bit=true")
+    assert not app.exception
+    assert app.metric[3].value == "–"
+    assert any("scalars" in caption.value for caption in app.caption)

@@ -40,14 +40,35 @@ def bitsandbytes(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     config = transformers.BitsAndBytesConfig(**case["options"])
     dtype = getattr(torch, case["dtype"])
     quantized = type(model).from_pretrained(folder / "plain", quantization_config=config, dtype=dtype)
+    if adapter := case.get("adapter"):
+        return adapted(quantized, adapter, folder)
     quantized.save_pretrained(folder / "quantized")
-    held = {id(tensor): tensor for tensor in quantized.parameters()}
+    return {"file": size_of(folder / "quantized" / "model.safetensors"), "memory": bytes_in(quantized)}
+
+
+def adapted(quantized: Any, adapter: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """What peft counts of LoRA on a quantized model, the tensors that it then holds, and the adapter's file."""
+    import peft
+
+    try:
+        model = peft.get_peft_model(quantized, peft.LoraConfig(**adapter))
+    except RuntimeError as error:
+        return {"refused": str(error)}
+    model.save_pretrained(str(folder / "adapter"))
+    trained, whole = model.get_nb_trainable_parameters()
+    file = size_of(folder / "adapter" / "adapter_model.safetensors")
+    return {"trained": trained, "all": whole, "memory": bytes_in(model), "adapter file": file}
+
+
+def bytes_in(model: Any) -> int:
+    """The bytes of all parameters, with the scales that bitsandbytes keeps beside them."""
+    held = {id(tensor): tensor for tensor in model.parameters()}
     scales = 0
     for parameter in held.values():
         for state in (getattr(parameter, "SCB", None), getattr(parameter, "quant_state", None)):
             scales += sum(tensor.nbytes for tensor in tensors_in(state))
-    data = sum(tensor.nbytes for tensor in held.values())
-    return {"file": size_of(folder / "quantized" / "model.safetensors"), "memory": data + scales}
+    data: int = sum(tensor.nbytes for tensor in held.values())
+    return data + scales
 
 
 def tensors_in(state: Any) -> list[torch.Tensor]:
@@ -59,7 +80,7 @@ def tensors_in(state: Any) -> list[torch.Tensor]:
 
 
 def torchao(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The file of torch.save, and the tensors in it."""
+    """The file of torch.save, the tensors in it, and whether a linear layer passes a gradient."""
     from torchao import quantization
     from torchao.quantization import granularity
 
@@ -77,7 +98,10 @@ def torchao(case: dict[str, Any], folder: Path) -> dict[str, Any]:
         names = getattr(parameter, "tensor_data_names", None)
         parts = [parameter] if names is None else [parameter.qdata, parameter.scale, parameter.zero_point]
         held += sum(part.nbytes for part in parts)
-    return {"file": size_of(folder / "pytorch_model.bin"), "memory": held}
+    layer = next(module for module in model.modules() if isinstance(module, torch.nn.Linear))
+    x = torch.ones(1, layer.in_features, dtype=getattr(torch, case["dtype"]), requires_grad=True)
+    layer(x).sum().backward()
+    return {"file": size_of(folder / "pytorch_model.bin"), "memory": held, "passes gradient": x.grad is not None}
 
 
 class Logits(torch.nn.Module):  # type: ignore[misc]

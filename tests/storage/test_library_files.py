@@ -53,6 +53,41 @@ def test_bitsandbytes() -> None:
         assert abs(quantized.file_bytes - real["file"]) <= most, (name, config)
 
 
+ON_QUANTIZED: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"load_in_4bit": True}, {"r": 4}),
+    ({"load_in_4bit": True, "bnb_4bit_use_double_quant": True}, {"target_modules": "all-linear", "bias": "all"}),
+    ({"load_in_8bit": True}, {"task_type": "SEQ_CLS"}),
+    ({"load_in_4bit": True}, {"task_type": "SEQ_CLS"}),
+    ({"load_in_4bit": True, "llm_int8_skip_modules": ["classifier"]}, {"task_type": "SEQ_CLS"}),
+    ({"load_in_8bit": True, "llm_int8_skip_modules": ["classifier"]}, {"task_type": "SEQ_CLS", "r": 3}),
+]
+
+
+def test_lora_on_a_quantized_model() -> None:
+    """A quantized classifier has no gradient: peft fails where it would have to train it."""
+    model = small("BertForSequenceClassification")
+    asked = [(*case, dtype) for case in ON_QUANTIZED for dtype in DTYPES]
+    found = library_files(
+        [
+            {"writer": "bitsandbytes", **described(model), "options": options, "adapter": adapter, "dtype": dtype}
+            for options, adapter, dtype in asked
+        ]
+    )
+    for (options, adapter, dtype), real in zip(asked, found, strict=True):
+        base, lora = model.quantized(bertcalc.BitsAndBytesConfig(**options), dtype), bertcalc.Lora(**adapter)
+        if "refused" in real:
+            assert "can require gradients" in real["refused"]
+            with pytest.raises(bertcalc.InputError, match="LoRA trains classifier, which is quantized"):
+                base.adapted(lora)
+            continue
+        adapted = base.adapted(lora)
+        assert (adapted.trainable_parameters, adapted.all_parameters) == (real["trained"], real["all"])
+        assert adapted.memory_bytes == real["memory"], (options, adapter, dtype)
+        if dtype == "float32":
+            assert adapted.file_bytes - base.file_bytes == real["adapter file"], (options, adapter)
+    assert sum("refused" in real for real in found) == 4
+
+
 def test_torchao() -> None:
     configs: list[tuple[Any, dict[str, Any]]] = [
         (bertcalc.Int8WeightOnlyConfig(), {"config": "Int8WeightOnlyConfig"}),
@@ -73,6 +108,7 @@ def test_torchao() -> None:
         quantized = small(name).quantized(form, dtype)
         assert quantized.file_bytes == real["file"], (name, form, dtype)
         assert quantized.memory_bytes == real["memory"], (name, form, dtype)
+        assert form.takes_adapters == real["passes gradient"], (name, form, dtype)
 
 
 RELATIVE: dict[str, Any] = {"relative_attention": True, "position_buckets": 16, "pos_att_type": "p2c|c2p"}

@@ -24,6 +24,7 @@ ALBERT = bertcalc.load("albert-base-v2", "AlbertForSequenceClassification")
 MASKED_LM = bertcalc.load("bert-base-uncased", "BertForMaskedLM")
 DYNAMIC = bertcalc.TorchQuantizeDynamic()
 OLD_ONNX = bertcalc.OnnxQuantizeDynamic(exporter="torchscript-1")
+INT8 = BERT.quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True))
 NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
 
 
@@ -94,7 +95,7 @@ def test_documented_layouts() -> None:
     for form, more in ((bertcalc.AwqConfig(), 0), (bertcalc.GPTQConfig(), 4 * 3072)):
         pieces = [piece for piece in form.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
         assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + scales + zeros + more
-        assert not form.is_measured
+        assert "By the documentation" in form.caveat
         assert all("layer" in piece.source for piece in form.pieces(BERT, "F16") if piece.kind != "unchanged")
     int4 = bertcalc.Int4WeightOnlyConfig()
     pieces = [piece for piece in int4.pieces(BERT, "BF16") if piece.source.endswith(".0.output.dense.weight")]
@@ -158,6 +159,9 @@ def test_why_it_is_not_smaller() -> None:
         "weights take 8.03 bits each instead of 8, with 334.8 kB (327.0 KiB) of scales, zero points and tables, and "
         "23,989,818 parameters (21.9 %) stay as they are, the largest in bert.embeddings.word_embeddings.weight."
     )
+    exact = str(BERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
+    assert "is 3.99 times smaller than 437.9 MB (417.6 MiB) in float32, nearly 4 times" in exact
+    assert "109,361,664 weights take 8 bits each, with" in exact
     unpacked = BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)))
     assert "stored in a whole byte, so that nothing is saved over int8" in str(unpacked.why_not_smaller())
     larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
@@ -172,10 +176,17 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: bertcalc.BitsAndBytesConfig(), "only one of them"),
         (lambda: bertcalc.BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="int4"), "bnb_4bit_quant_type"),  # type: ignore[arg-type]
         (lambda: bertcalc.PerGroup("x"), "group_size"),  # type: ignore[arg-type]
+        (lambda: bertcalc.Gguf(typ="Q4_0"), r"Gguf\(\) has no argument typ: did you mean type\?"),  # type: ignore[call-arg]
         (lambda: bertcalc.Gguf("Q9_0"), "type"),  # type: ignore[arg-type]
         (lambda: bertcalc.IntxWeightOnlyConfig("int9"), "weight_dtype"),  # type: ignore[arg-type]
         (lambda: BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(100))).pieces, "100"),
         (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
+        (lambda: BERT.adapted(bertcalc.Lora()).quantized(DYNAMIC), "put the quantization in front of the adapter"),
+        (lambda: BERT.quantized(DYNAMIC).adapted(bertcalc.Lora()), "pass no gradient"),
+        (lambda: INT8.adapted(bertcalc.BitFit()), "BitFit trains classifier, which is quantized"),
+        (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers has to come before the quantization"),
+        (lambda: INT8.adapted("lora"), "adapter must be"),  # type: ignore[arg-type]
+        (lambda: bertcalc.quantized(BERT.get_submodule("bert"), DYNAMIC).adapted(bertcalc.Lora()), "a whole model"),
         (lambda: BERT.quantized("int8"), "a format, such as"),  # type: ignore[arg-type]
         (lambda: BERT.file_bytes("pt"), "format"),  # type: ignore[arg-type]
         (

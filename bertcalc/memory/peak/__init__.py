@@ -32,9 +32,9 @@ DISTANCES = N_(
 )
 CHANGED = N_("The memory of {architecture} with {change} is not simulated yet.")
 IN_16_BITS = N_(
-    "With {change}, the memory of {architecture} in {precision} is not simulated: choose another precision."
+    "With {change}, the memory of {architecture} is not simulated in this precision: choose another precision."
 )
-MASTERS = N_("Beside an adapter, master weights are not simulated: choose another precision than {precision}.")
+MASTERS = N_("Beside an adapter, master weights are not simulated: choose a precision without them.")
 UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
@@ -249,8 +249,7 @@ def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     for change in model.changes:
         if change.unsimulated(model):
-            name = type(change).__name__
-            raise NotSimulatedError(Problem.of(CHANGED, "changes", None, **values, change=name))
+            raise NotSimulatedError(Problem.of(CHANGED, "changes", None, **values, change=change.title))
     if training and sizes.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and cls.leaves_out_tokens(model.config):
@@ -281,14 +280,14 @@ def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
 
 def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem | None:
     """The problem if the memory of a changed model is not simulated in a precision; otherwise None."""
-    values: dict[str, Any] = {"architecture": model.cls.name, "precision": precision}
+    values: dict[str, Any] = {"architecture": model.cls.name}
     for change in model.changes:
         if precision in ("mixed-16", "mixed-18"):
             return Problem.of(MASTERS, "precision", precision, **values)
         autocast = precision in ("amp-bf16", "amp-fp16")
         possible = change.under_autocast if autocast else change.in_16_bits or precision in ("fp32", "float32")
         if not possible:
-            return Problem.of(IN_16_BITS, "precision", precision, **values, change=type(change).__name__)
+            return Problem.of(IN_16_BITS, "precision", precision, **values, change=change.title)
     return None
 
 

@@ -33,7 +33,7 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
         _("Parameters"): (f"{after.parameters:,}", percent(after.parameters, before.parameters)),
         _("Trained"): _trained(after),
         _("In memory"): (size(after.memory_bytes), percent(after.memory_bytes, before.memory_bytes)),
-        _("File"): (size(after.file_bytes), percent(after.file_bytes, before.file_bytes)),
+        _("File"): _file(after, before),
     }
     if after.peak and before.peak:
         shown[_("Training step")] = (size(after.peak), percent(after.peak, before.peak))
@@ -46,6 +46,12 @@ def _trained(effect: StepEffect) -> tuple[str, str]:
     if effect.trained is None:
         return "–", ""
     return f"{effect.trained:,}", percent(effect.trained, effect.parameters, 4)
+
+
+def _file(after: StepEffect, before: StepEffect) -> tuple[str, str]:
+    if after.file_bytes is None:
+        return "–", ""
+    return size(after.file_bytes), percent(after.file_bytes, before.file_bytes) if before.file_bytes else ""
 
 
 def in_words_of_peft(effect: StepEffect) -> str:
@@ -66,7 +72,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
             f"{effect.parameters:,}",
             _trained(effect)[0],
             size(effect.memory_bytes),
-            f"{effect.file_bytes:,}",
+            "–" if effect.file_bytes is None else f"{effect.file_bytes:,}",
             "–" if effect.flops is None else scaled(effect.flops, "FLOPs"),
             "–" if effect.peak is None else size(effect.peak),
         )
@@ -108,7 +114,7 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
                 bits=bits, source=after.base.format.source
             )
         )
-        if not after.base.format.is_measured:
-            st.caption(_("By the documentation of the format: there is nothing to measure it with."))
+        if caveat := after.base.format.caveat:
+            st.caption(_(caveat))
     if not presenting() and (folder := CODE.unfolded()):
         folder.code(code(model, steps), language="python")

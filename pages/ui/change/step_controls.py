@@ -7,13 +7,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
+from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
 from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
-from pages.ui.change.step_words import FIRST, TITLES, summary, title
+from pages.ui.change.step_words import TITLES, summary, title
 from pages.ui.session import present_model
 from pages.ui.shell.controls import Reason, Text, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -133,12 +135,12 @@ def _change_argument(steps: Sequence[Step], number: int, name: str, key: str) ->
     put([*steps[:number], step, *steps[number + 1 :]])
 
 
-def offer_steps(steps: Sequence[Step]) -> None:
-    """Draw a menu of the steps that can be added."""
+def offer_steps(steps: Sequence[Step], model: Model) -> None:
+    """Draw a menu of the steps that can be added; ``model`` is that after the steps."""
     with st.popover(_("Add a step"), icon=":material/add:"):
         for name, title in TITLES.items():
-            (step,) = read_steps(FIRST.get(name, name))
-            st.button(_(title), key=f"add {name}", on_click=put, args=([*steps, step],), width="stretch")
+            more = [*steps, first_step(name, model)]
+            st.button(_(title), key=f"add {name}", on_click=put, args=(more,), width="stretch")
 
 
 # The arguments with a control; others are in the link only.
@@ -158,7 +160,10 @@ _SHOWN: dict[str, tuple[str, ...]] = {
     "heads": ("heads",),
     "feed_forward": ("intermediate_size",),
     "embeddings": ("embedding_size",),
-    "bitsandbytes": ("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
+    "bitsandbytes": (
+        *("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
+        "llm_int8_skip_modules",
+    ),
     "gguf": ("type",),
     "gptq": ("bits", "group_size"),
     "awq": ("bits", "group_size"),

@@ -2,45 +2,25 @@
 
 from collections.abc import Mapping
 
-from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of
-from bertcalc.text import N_
+from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts, kind_of
+from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
+from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from pages.ui.shell.i18n import _, with_colon
 
+_CHANGES = (
+    *("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
+    *("vocabulary", "layers", "heads", "feed_forward", "embeddings"),
+)
 TITLES: Mapping[str, str] = {
-    "lora": "LoRA",
-    "ia3": "IA3",
-    "prompt_tuning": N_("Prompt tuning"),
-    "prefix_tuning": N_("Prefix tuning"),
-    "p_tuning": N_("P-tuning"),
-    "ln_tuning": N_("LayerNorm tuning"),
-    "bitfit": "BitFit",
-    "vocabulary": N_("Another vocabulary"),
-    "layers": N_("Drop layers"),
-    "heads": N_("Prune heads"),
-    "feed_forward": N_("A narrower feed-forward"),
-    "embeddings": N_("Factorized embeddings"),
+    **{name: KINDS[name].title for name in _CHANGES},
     "bitsandbytes": "bitsandbytes",
     "torchao_int8": "torchao int8",
     "torchao_intx": "torchao Intx",
-    "torch_dynamic": N_("Dynamic int8 of PyTorch"),
-    "onnx_dynamic": N_("Dynamic int8 of ONNX"),
+    "torch_dynamic": TorchQuantizeDynamic.title,
+    "onnx_dynamic": OnnxQuantizeDynamic.title,
     "gguf": "GGUF",
     "gptq": "GPTQ",
     "awq": "AWQ",
-}
-# A first value for arguments without a default.
-FIRST: Mapping[str, str] = {
-    "vocabulary": "vocabulary,new_num_tokens=30000",
-    "layers": "layers,layers=1+3+5+7+9+11",
-    "heads": "heads,heads=4",
-    "feed_forward": "feed_forward,intermediate_size=1536",
-    "embeddings": "embeddings,embedding_size=128",
-    "bitsandbytes": "bitsandbytes,load_in_4bit=true,bnb_4bit_quant_type=nf4",
-    "prompt_tuning": "prompt_tuning,task_type=FEATURE_EXTRACTION",
-    "prefix_tuning": "prefix_tuning,task_type=FEATURE_EXTRACTION",
-    "p_tuning": "p_tuning,task_type=FEATURE_EXTRACTION",
-    "lora": "lora,target_modules=query+value",
-    "gguf": "gguf,type=Q4_K",
 }
 
 

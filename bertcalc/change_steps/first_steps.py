@@ -1,0 +1,101 @@
+"""The step of each kind that readers are offered: its arguments fit the model."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bertcalc.change_steps.step_texts import KINDS, Step
+from bertcalc.changes.factorized import FactorizeEmbeddings
+from bertcalc.changes.feed_forward import NarrowFeedForward
+from bertcalc.changes.heads import PruneHeads
+from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.layers import DropLayers
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.peft_defaults import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, LORA_TARGETS
+from bertcalc.changes.prompts import NAMES_OF_WIDTH
+from bertcalc.changes.targets import HEADS, TaskType
+from bertcalc.changes.vocabulary import ResizeVocabulary
+from bertcalc.model.family import Task
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Norm
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.storage.gguf_format import Gguf
+
+_TASKS: Mapping[Task, TaskType] = {
+    "sequence-classification": "SEQ_CLS",
+    "token-classification": "TOKEN_CLS",
+    "question-answering": "QUESTION_ANS",
+    "causal-lm": "CAUSAL_LM",
+}
+
+
+def first_step(kind: str, model: Model) -> Step:
+    """A step of a kind in ``KINDS``, with half of the model's layers, heads or width, or with its own modules.
+
+    Adapters target what peft does by default, or the same projections under the names of the model, and train the head
+    of the model's task. bitsandbytes leaves that head as it is, because quantized weights are not trained.
+
+    >>> from bertcalc import load
+    >>> first_step("layers", load("bert-base-uncased"))
+    DropLayers(layers=(1, 3, 5, 7, 9, 11))
+    >>> first_step("lora", load("distilbert-base-uncased")).target_modules
+    ('q_lin', 'v_lin')
+    """
+    config: Any = model.final_config
+    family, task = model.family.name, _TASKS.get(model.cls.task)
+    match kind:
+        case "vocabulary":
+            return ResizeVocabulary(_half(config.vocab_size))
+        case "layers":
+            return DropLayers(range(1, config.num_hidden_layers, 2) or (0,))
+        case "heads":
+            return PruneHeads(_half(config.num_attention_heads))
+        case "feed_forward":
+            return NarrowFeedForward(_half(config.intermediate_size))
+        case "embeddings":
+            has_factors = config.has("embedding_size")
+            return FactorizeEmbeddings(_half(config.embedding_size if has_factors else config.hidden_size))
+        case "lora":
+            targets = LORA_TARGETS.get(family) or _names(model, "query", "value", "query, key, value")
+            return Lora(target_modules=targets, task_type=task)
+        case "ia3":
+            down = IA3_FEED_FORWARD.get(family) or _names(model, "down")
+            targets = IA3_TARGETS.get(family) or (*_names(model, "key", "value", "query, key, value"), *down)
+            return IA3(targets, down, task_type=task)
+        case "ln_tuning":
+            modules = {path: module for path, module, _copies in model.modules()}
+            norms = {path.rpartition(".")[2]: None for path, module in modules.items() if isinstance(module, Norm)}
+            others = [path for path in modules if path.rpartition(".")[2] in norms]
+            exclude = tuple(path for path in others if not isinstance(modules[path], Norm)) or None
+            return LNTuning(LAYER_NORMS.get(family) or tuple(norms), task_type=task, exclude_modules=exclude)
+        case "prompt_tuning" | "prefix_tuning" | "p_tuning":
+            width = None if config.own_name("hidden_size") in NAMES_OF_WIDTH else config.hidden_size
+            make: Any = KINDS[kind]
+            tuning: Step = make(task_type=task or "FEATURE_EXTRACTION", token_dim=width)
+            return tuning
+        case "bitsandbytes":
+            skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None
+            return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", llm_int8_skip_modules=skip)
+        case "gguf":
+            return Gguf("Q4_K")
+    return KINDS[kind]()
+
+
+def _half(size: int) -> int:
+    return max(1, size // 2)
+
+
+def _names(model: Model, *roles: str) -> tuple[str, ...]:
+    """The shortest names in the layers that mean the modules with these roles, and, if possible, no others."""
+    paths = {path: module.place for path, module, _copies in model.modules() if "*" in path and not module.children}
+    names = []
+    for path, place in paths.items():
+        if place.role in roles and place.block in ("attention", "feed-forward"):
+            parts = path.rpartition("*.")[2].split(".")
+            ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
+            names.append(next((end for end in ends if _means(end, paths) == {place}), ends[-1]))
+    return tuple(dict.fromkeys(names))
+
+
+def _means(name: str, paths: Mapping[str, Any]) -> set[Any]:
+    """The places of the modules that peft takes a name for."""
+    return {place for path, place in paths.items() if path.endswith(f".{name}")}
