@@ -79,14 +79,13 @@ class FactorizeEmbeddings(Resizing):
             x = Value(f"{step.name}.0", (*step.gives.shape[:-1], width))
             return [_call(rewriting, f"{words.path}.1", project, x, step.gives.shape, place)]
 
-        rewriting.wrap(words, Module("Sequential", **{"0": narrow, "1": project}), "0", projected)
-        narrowed = f"{rewriting.model.bare(words.path)}.0"
-        for index, step in enumerate(rewriting.steps or ()):
-            if step.name == narrowed:
-                assert rewriting.steps
-                gives = step.gives._replace(shape=(*step.gives.shape[:-1], width))
-                tensors = tuple(tensor._replace(shape=(rows, width)) for tensor in step.tensors)
-                rewriting.steps[index] = step._replace(gives=gives, tensors=tensors, module=narrow)
+        def narrowed(step: Step) -> Step:
+            gives = step.gives._replace(shape=(*step.gives.shape[:-1], width))
+            tensors = tuple(tensor._replace(shape=(rows, width)) for tensor in step.tensors)
+            return step._replace(gives=gives, tensors=tensors, module=narrow)
+
+        wrapper = Module("Sequential", **{"0": narrow, "1": project})
+        rewriting.wrap(words, wrapper, "0", projected, resize=narrowed)
 
     def _project(self, rewriting: Rewriting, decoder: Spot) -> None:
         """Put a decoder that is tied to the table into a Sequential with a projection in front of it."""
@@ -101,12 +100,11 @@ class FactorizeEmbeddings(Resizing):
             x = step.takes[0]
             return [_call(rewriting, f"{decoder.path}.0", project, x, (*x.shape[:-1], width), place)]
 
-        rewriting.wrap(decoder, Module("Sequential", **{"0": project, "1": narrow}), "1", projected, in_front=True)
-        inner = f"{rewriting.model.bare(decoder.path)}.1"
-        for index, step in enumerate(rewriting.steps or ()):
-            if step.name == inner:
-                assert rewriting.steps
-                rewriting.steps[index] = step._replace(module=narrow)
+        def narrowed(step: Step) -> Step:
+            return step._replace(module=narrow)
+
+        wrapper = Module("Sequential", **{"0": project, "1": narrow})
+        rewriting.wrap(decoder, wrapper, "1", projected, resize=narrowed, in_front=True)
 
 
 def _call(rewriting: Rewriting, path: str, module: Linear, x: Value, shape: tuple[int, ...], place: Place) -> Step:

@@ -59,12 +59,14 @@ class Rewriting:
         within: str,
         insert: Callable[[Step], Steps] | None = None,
         *,
+        resize: Callable[[Step], Step] = lambda step: step,
         in_front: bool = False,
     ) -> None:
         """Put a module into a wrapper, where it has the name ``within``, such as base_layer.
 
-        The wrapper has the module already. ``insert`` gives the steps that run after the module's own, of which the
-        last one gives the value that the module gave before; with ``in_front`` they run before it, on its input.
+        The wrapper has the module already. ``resize`` gives the module's own step the sizes that it has in the wrapper,
+        if they are others. ``insert`` gives the steps that run after it, of which the last one gives the value that the
+        module gave before; with ``in_front`` they run before it, on its input.
         """
         before, bare = spot.path, self.model.bare(spot.path)
         wrapper.place = spot.module.place
@@ -75,23 +77,8 @@ class Rewriting:
         for index, step in enumerate(self.steps):
             parts = step.parts or (step,)
             if any(_is_in(part, bare) for part in parts):
-                more = [self._wrapped(part, bare, within, insert, in_front=in_front) for part in parts]
+                more = [_wrapped(part, bare, within, insert, resize, in_front=in_front) for part in parts]
                 self.steps[index] = step._replace(parts=tuple(chain(*more)))
-
-    def _wrapped(
-        self, step: Step, bare: str, within: str, insert: Callable[[Step], Steps] | None, *, in_front: bool
-    ) -> Steps:
-        """A step of the module in its wrapper, with the steps that the wrapper adds; any other step as it is."""
-        if not _is_in(step, bare):
-            return [step]
-        name = f"{bare}.{within}{step.name.removeprefix(bare)}"
-        more = insert(step) if insert and step.module else []
-        if not more:
-            return [step._replace(name=name)]
-        if in_front:
-            return [*more, step._replace(name=name, takes=(more[-1].gives, *step.takes[1:]))]
-        inner = step._replace(name=name, gives=step.gives._replace(name=name), output="")
-        return [inner, *more[:-1], more[-1]._replace(name=step.name, gives=step.gives, output=step.output)]
 
     def change_tensors(self, change: Callable[[Tensor], Tensor | None]) -> None:
         """Change the tensors that the steps use; None leaves one out."""
@@ -192,6 +179,29 @@ def copied(module: Module) -> Module:
 def _is_in(step: Step, module: str) -> bool:
     """Whether a step is one of a module's, by its name without the body's prefix."""
     return step.name in (module, f"{module}_again") or step.name.startswith(f"{module}.")
+
+
+def _wrapped(
+    step: Step,
+    bare: str,
+    within: str,
+    insert: Callable[[Step], Steps] | None,
+    resize: Callable[[Step], Step],
+    *,
+    in_front: bool,
+) -> Steps:
+    """A step of the module in its wrapper, with the steps that the wrapper adds; any other step as it is."""
+    if not _is_in(step, bare):
+        return [step]
+    name = f"{bare}.{within}{step.name.removeprefix(bare)}"
+    more = insert(step) if insert and step.module else []
+    if not more:
+        return [step._replace(name=name)]
+    inner = resize(step)._replace(name=name)
+    if in_front:
+        return [*more, inner._replace(takes=(more[-1].gives, *step.takes[1:]))]
+    inner = inner._replace(gives=inner.gives._replace(name=name), output="")
+    return [inner, *more[:-1], more[-1]._replace(name=step.name, gives=step.gives, output=step.output)]
 
 
 def _with_tensors(step: Step, renamed: Callable[[str], str]) -> Step:

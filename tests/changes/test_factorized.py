@@ -39,6 +39,14 @@ def test_embeddings_must_become_narrower_and_only_once() -> None:
         bert.adapted(NarrowFeedForward(3073))
 
 
+@pytest.mark.parametrize("architecture", ["BertForSequenceClassification", "BertForMaskedLM"])
+def test_an_onnx_file_has_the_narrow_table(architecture: str) -> None:
+    """The file of a language model has the tied table a second time, transposed for the product."""
+    model = load("bert-base-uncased", architecture).adapted(FactorizeEmbeddings(16))
+    table = 30522 * 16 if architecture == "BertForMaskedLM" else 0
+    assert model.file_bytes("onnx") == pytest.approx(4 * (model.num_parameters() + table), rel=0.01)
+
+
 @pytest.mark.parametrize("architecture", ["DebertaForMaskedLM", "DebertaV2ForMaskedLM"])
 def test_a_head_that_multiplies_by_the_table_is_refused(architecture: str) -> None:
     with pytest.raises(InputError, match="multiplies by the word table itself"):

@@ -25,6 +25,9 @@ from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import ATTENTIONS, Attention, Inference, Plan
 from bertcalc.model.change import Change
 from bertcalc.model.formula import ALL_SYMBOLS, component_formulas, formula
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Linear
+from bertcalc.model.trace import Sizes
 from tests.changes.resized import Changed, optional, small
 from tests.compute.test_flops import real_flops
 from tests.examples import examples
@@ -147,6 +150,41 @@ def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training
     flops = value(whole, ours.config, **numbers, batch_size=2, sequence_length=9, num_choices=1)
     assert flops == forward_flops(ours, 2, 9)
     assert peak_bytes(ours, how, 2, 9) == our_peak(changes_of(ours, how, 2, 9)).live
+
+
+@pytest.mark.parametrize("architecture", CLASSES)
+def test_steps_use_the_tensors_of_the_tree(architecture: str) -> None:
+    """The tree is compared with the real model above."""
+    for fields in optional(CLASSES[architecture].config):
+        case = small(architecture, **fields)
+        for change in (FactorizeEmbeddings(6), ResizeVocabulary(50), NarrowFeedForward(7), DropLayers([1])):
+            check_steps(Changed.of(case, change).ours())
+
+
+@examples(16)
+@given(models(2) | models(3))
+def test_steps_of_several_changes_use_the_tensors_of_the_tree(model: Changed) -> None:
+    assume(possible(model))
+    check_steps(model.ours())
+
+
+def check_steps(model: Model) -> None:
+    """The tensors of a step, and the weight of the module that it calls, have the shapes that the tree gives them."""
+    for step in model.run(Sizes(2, 9)):
+        used = [tensor.name for tensor in step.tensors]
+        module = step.module
+        if isinstance(module, Linear) and "weight" in module.tied:
+            used.append(module.tied["weight"])
+        for tensor in step.tensors:
+            assert tensor.shape == shape_in_tree(model, tensor.name)
+        for name in used:
+            if module and name.endswith(".weight"):
+                assert getattr(module, "shapes", module.parameters)["weight"] == shape_in_tree(model, name)
+
+
+def shape_in_tree(model: Model, name: str) -> tuple[int, ...]:
+    path, _dot, last = name.rpartition(".")
+    return model.get_submodule(path).parameters[last]
 
 
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
