@@ -58,7 +58,8 @@ def file_bytes(
     files = safetensors_files(saved(model, code), model.num_parameters(), max_shard_size)
     size = sum(file.num_bytes for file in files)
     if format == "checkpoint":
-        size += optimizer_file_bytes([*model.named_parameters()], code, optimizer)
+        trained = [(tensor.name, tensor.shape) for tensor in model.tensors(folded=False) if not tensor.frozen]
+        size += optimizer_file_bytes(trained, code, optimizer)
     return size
 
 

@@ -1,9 +1,11 @@
 """Sizes of files against files that PyTorch, safetensors and transformers write."""
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
+import peft
 import pytest
 import torch
 
@@ -72,6 +74,22 @@ def test_a_checkpoint_has_the_states(
     size = (tmp_path / "optimizer.pt").stat().st_size
     assert optimizer_file_bytes([*model.named_parameters()], "F32", optimizer) == size
     assert model.file_bytes("checkpoint", optimizer=optimizer) == model.file_bytes() + size
+
+
+def test_a_checkpoint_has_no_states_of_frozen_tensors(tmp_path: Path) -> None:
+    model = small("BertForMaskedLM")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        real: Any = peft.get_peft_model(Case.of(model).real("cpu"), peft.LoraConfig(target_modules=["query"]))
+    trained = [parameter for parameter in real.parameters() if parameter.requires_grad]
+    for parameter in trained:
+        parameter.grad = torch.zeros_like(parameter)
+    stepped = torch.optim.AdamW(trained, weight_decay=0.01)
+    stepped.step()
+    torch.save(stepped.state_dict(), tmp_path / "optimizer.pt")
+    adapted = model.adapted(bertcalc.Lora(target_modules=["query"]))
+    size = (tmp_path / "optimizer.pt").stat().st_size
+    assert adapted.file_bytes("checkpoint") == adapted.file_bytes() + size
 
 
 def test_files_of_full_size(tmp_path: Path) -> None:
