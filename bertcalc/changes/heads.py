@@ -4,10 +4,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from bertcalc.changes.resizing import Resizing, in_order
+from bertcalc.changes.resizing import Resizing, in_order, smallest
 from bertcalc.changes.rewriting import Rewriting, copied
 from bertcalc.config import Config
-from bertcalc.config.fields import is_int
 from bertcalc.model.change import Twin
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, ModuleList, split_layer
@@ -64,8 +63,8 @@ class PruneHeads(Resizing):
             self.check("layer", layer, 0, layers - 1)
             for head in pruned:
                 self.check("heads", head, 0, heads - 1)
-            if is_int(heads) and len(pruned) == heads:
-                raise InputError(Problem.of(_ALL, "heads", pruned, count=heads))
+            if len(pruned) == smallest(heads):
+                raise InputError(Problem.of(_ALL, "heads", pruned, count=smallest(heads)))
         return config
 
     def without_layers(self, dropped: Collection[int]) -> Self:

@@ -3,9 +3,8 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from bertcalc.changes.resizing import Resizing, in_order
+from bertcalc.changes.resizing import Resizing, in_order, smallest
 from bertcalc.config import Config, unchecked
-from bertcalc.config.fields import is_int
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
@@ -42,8 +41,8 @@ class DropLayers(Resizing):
         layers = config.num_hidden_layers
         for number in self.layers:
             self.check("layers", number, 0, layers - 1)
-        if is_int(layers) and len(self.layers) == layers:
-            raise InputError(Problem.of(_ALL, "layers", self.layers, count=layers))
+        if len(self.layers) == smallest(layers):
+            raise InputError(Problem.of(_ALL, "layers", self.layers, count=smallest(layers)))
         return unchecked(config, num_hidden_layers=layers - len(self.layers))
 
     def prepare(self, trace: Trace) -> None:

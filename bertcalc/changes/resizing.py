@@ -15,10 +15,16 @@ class Resizing(Change):
     resizes = True
 
     def check(self, field: str, value: Any, low: int, high: Any) -> None:
-        """Raise InputError for a number out of its limits. Beside symbols and columns, there is no check."""
-        symbolic = hasattr(value, "free_symbols") or not is_int(high)
-        if not symbolic and (problem := check_whole_number(field, value, low, high, like=high)):
+        """Raise InputError for a number out of its limits, in any row of a column. Symbols are not checked."""
+        highest = smallest(high)
+        symbolic = hasattr(value, "free_symbols") or not is_int(highest)
+        if not symbolic and (problem := check_whole_number(field, value, low, highest, like=highest)):
             raise InputError(problem)
+
+
+def smallest(size: Any) -> Any:
+    """The smallest number of a column; a number or symbol as it is."""
+    return int(size.min()) if hasattr(size, "min") else size
 
 
 def in_order(numbers: Collection[int]) -> Collection[int]:

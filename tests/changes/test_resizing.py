@@ -8,7 +8,7 @@ import sympy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc import InputError, forward_flops, load
+from bertcalc import BertConfig, InputError, forward_flops, load
 from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.feed_forward import NarrowFeedForward
 from bertcalc.changes.heads import PruneHeads
@@ -17,6 +17,7 @@ from bertcalc.changes.lora import Lora
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.compute.flop_formulas import letters, name_formulas, value
 from bertcalc.compute.flops import PYTORCH
+from bertcalc.config import columns
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_bytes
@@ -191,6 +192,38 @@ def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
     model = load("bert-base-uncased", "BertForMaskedLM").adapted(FactorizeEmbeddings(128))
     with pytest.raises(NotSimulatedError, match="BertForMaskedLM with FactorizeEmbeddings is not simulated yet"):
         training_peak_bytes(model, 1, 8)
+
+
+LAYERS = columns(BertConfig(), num_hidden_layers=[6, 12])
+HEADS = columns(BertConfig(), num_attention_heads=[12, 24], hidden_size=[768, 1536])
+
+
+@pytest.mark.parametrize("change", [DropLayers([0, 5]), DropLayers(range(5)), PruneHeads(11), NarrowFeedForward(3072)])
+def test_changes_of_columns_are_those_of_each_row(change: Change) -> None:
+    for many, fields in ((LAYERS, ["num_hidden_layers"]), (HEADS, ["num_attention_heads", "hidden_size"])):
+        counts = load(many).adapted(change).all_parameters
+        rows = zip(*(getattr(many, field).tolist() for field in fields), strict=True)
+        for count, row in zip(counts.tolist(), rows, strict=True):  # type: ignore[attr-defined]
+            single = load(BertConfig(**dict(zip(fields, row, strict=True))))
+            assert count == single.adapted(change).all_parameters
+
+
+@pytest.mark.parametrize(
+    ("many", "change"),
+    [
+        (LAYERS, DropLayers(range(6))),
+        (LAYERS, DropLayers([6])),
+        (HEADS, PruneHeads(12)),
+        (HEADS, PruneHeads({0: [12]})),
+        (HEADS, PruneHeads({0: range(12)})),
+        (HEADS, FactorizeEmbeddings(768)),
+        (LAYERS, NarrowFeedForward(3073)),
+    ],
+    ids=str,
+)
+def test_a_change_has_to_be_possible_in_each_row_of_columns(many: BertConfig, change: Change) -> None:
+    with pytest.raises(InputError):
+        load(many).adapted(change)
 
 
 def test_an_adapter_comes_last() -> None:
