@@ -56,7 +56,8 @@ class Lora(PeftChange):
 
     @property
     def by_layer(self) -> bool:  # type: ignore[override]  # computed here
-        return super().by_layer or self.layers_to_transform is not None or named_by_layer(tuple(self.rank_pattern))
+        in_ranks = any(map(named_by_layer, self.rank_pattern))
+        return super().by_layer or self.layers_to_transform is not None or in_ranks
 
     @property
     def trains_as_it_runs(self) -> bool:  # type: ignore[override]  # computed here

@@ -5,9 +5,12 @@ from copy import copy
 from itertools import chain, groupby, product
 from typing import NamedTuple
 
+from bertcalc.config import MixedError
+from bertcalc.model.change import SEVERAL_DEPTHS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, ModuleList, Tensor, split_layer
 from bertcalc.model.trace import Step
+from bertcalc.text.problem import Problem
 
 Steps = list[Step]
 
@@ -103,7 +106,8 @@ class Rewriting:
     def split_layers(self, mark: Callable[[str], Hashable]) -> None:
         """Split groups of equal layers where a change treats them differently; ``mark`` tells how it treats a module.
 
-        Consecutive layers that are treated alike stay a group, named by their numbers: 0-5.
+        Consecutive layers that are treated alike stay a group, named by their numbers: 0-5. Raises MixedError for a
+        column of numbers of layers.
         """
         stacks = {spot.path: spot.module for spot in self.spots() if "*" not in spot.path}
         for path, layers in stacks.items():
@@ -115,14 +119,20 @@ class Rewriting:
         renamed: dict[str, list[tuple[str, int]]] = {}
         for name, layer in layers.children.items():
             start, copies = layers.groups[name]
-            if not isinstance(copies, int):
+            most = int(copies.max()) if hasattr(copies, "max") else copies
+            if not isinstance(most, int):  # a symbol
                 groups[name] = layer, start, copies
                 continue
             marks = [
                 tuple(mark(inside) for inside in _inside(layer, f"{path}.{number}"))
-                for number in range(start, start + copies)
+                for number in range(start, start + most)
             ]
             alike = [len(list(equal)) for _mark, equal in groupby(marks)]
+            if most is not copies:
+                if len(alike) > 1:
+                    raise MixedError(Problem.of(SEVERAL_DEPTHS))
+                groups[name] = layer, start, copies
+                continue
             for length in alike:
                 last = start + length - 1
                 part = name if len(alike) == 1 else str(start) if length == 1 else f"{start}-{last}"

@@ -72,9 +72,10 @@ def matching(rewriting: Rewriting, targets: Targets) -> list[Spot]:
 
 
 def named_by_layer(names: Names | None) -> bool:
-    """Whether names or patterns have a digit, so that they may mean some layers only."""
-    texts = [names] if isinstance(names, str) else names or ()
-    return any(re.search("[0-9]", text) for text in texts)
+    """Whether names or a pattern may mean some layers only; a pattern may also have a class of characters."""
+    if isinstance(names, str):
+        return bool(re.search(r"[0-9.\[\\]", re.sub(r"\\\.|\.[*+]", "", names)))
+    return any(re.search("[0-9]", name) for name in names or ())
 
 
 def resolved(

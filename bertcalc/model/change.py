@@ -6,12 +6,14 @@ from typing import Any, Self
 from bertcalc.config import Config
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
+from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
+SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
 
 
 class Change:

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
 
-from bertcalc.config import Config, sizes_of, unchecked
+from bertcalc.config import Config, MixedError, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model import formula_printers as printers
+from bertcalc.model.change import SEVERAL_DEPTHS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
@@ -198,7 +199,10 @@ def symbolic_model(model: Model) -> Model:
     """The model with symbols for the sizes that sliders change; the same object for each structure."""
     config = _structure(model.config)
     if any(change.by_layer for change in model.changes):
-        config = unchecked(config, num_hidden_layers=model.config.num_hidden_layers)
+        layers = model.config.num_hidden_layers
+        if hasattr(layers, "max"):
+            raise MixedError(Problem.of(SEVERAL_DEPTHS))
+        config = unchecked(config, num_hidden_layers=layers)
     changes = tuple(change.in_letters(ALL_SYMBOLS) for change in model.changes)
     return _symbolic_model(config, model.architecture, model.add_pooling_layer, changes)
 

@@ -23,7 +23,10 @@ TASKS = {
     "token-classification": "TOKEN_CLS",
     "question-answering": "QUESTION_ANS",
 }
-PATTERNS = (r".*\.(query|value|q_lin|c_attn)", r".*layer\.[01]\..*dense", r".*dense$", r".*(1|2).*(query|Wqkv|q_proj)")
+PATTERNS = (
+    *(r".*\.(query|value|q_lin|c_attn)", r".*layer\.[01]\..*dense", r".*dense$", r".*(1|2).*(query|Wqkv|q_proj)"),
+    *(r".*\.\d\..*(dense|proj)", r".*\.[^0-1]\..*", r".*er..\..*(query|dense)", r"(.*\.)?(embed_tokens|lm_head|wte)"),
+)
 
 
 class Adapter(NamedTuple):

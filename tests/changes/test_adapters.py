@@ -83,6 +83,7 @@ def test_an_adapter_has_the_tensors_that_peft_gives_it(data: st.DataObject) -> N
     )
 
 
+PROMPTS = {"num_virtual_tokens": 5, "task_type": "FEATURE_EXTRACTION"}
 QUERY_VALUE = ["query", "value"]
 SEQ = {"task_type": "SEQ_CLS"}
 # The rows of peft_counts.csv, which were counted with the real peft on real models.
@@ -166,6 +167,16 @@ def test_it_prints_as_the_real_one(adapter: Any) -> None:
         warnings.simplefilter("ignore")
         real = peft.get_peft_model(Case(ours.config, ours.architecture).real(), kind(**arguments))
     assert str(ours) == str(real.get_base_model()).replace("torch.meta.FloatTensor", "torch.FloatTensor")
+
+
+@pytest.mark.parametrize("fields", [{}, {"num_key_value_heads": 2}, {"num_key_value_heads": 4}])
+@pytest.mark.parametrize("options", [{}, {"prefix_projection": True}, {"token_dim": 12}])
+def test_a_prefix_has_as_many_heads_as_the_keys(fields: dict[str, Any], options: dict[str, Any]) -> None:
+    config = bertcalc.EuroBertConfig(hidden_size=32, num_attention_heads=4, num_hidden_layers=2, **fields)
+    case, adapter = Case(config, "EuroBertModel"), Adapter(PrefixTuning, {**PROMPTS, **options})
+    assert sorted(our_tensors(case.model.changed(changes=(adapter.ours(),)))) == sorted(
+        tensors_of(adapted(case, adapter))
+    )
 
 
 def test_bitfit_trains_biases_alone() -> None:

@@ -1,6 +1,7 @@
 """Models with other sizes against the real models, changed in PyTorch: tensors, print, formulas, FLOPs and peaks."""
 
 import random
+from functools import partial
 from itertools import product
 
 import pytest
@@ -17,7 +18,7 @@ from bertcalc.changes.lora import Lora
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.compute.flop_formulas import letters, name_formulas, value
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.config import columns
+from bertcalc.config import MixedError, columns
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_bytes
@@ -224,6 +225,17 @@ def test_changes_of_columns_are_those_of_each_row(change: Change) -> None:
 def test_a_change_has_to_be_possible_in_each_row_of_columns(many: BertConfig, change: Change) -> None:
     with pytest.raises(InputError):
         load(many).adapted(change)
+
+
+@pytest.mark.parametrize("change", [PruneHeads({0: [1]}), Lora(layers_to_transform=[0]), Lora(modules_to_save=["0"])])
+def test_layers_named_by_number_need_a_single_number_of_layers(change: Change) -> None:
+    model = load(LAYERS).adapted(change)
+    for read in (model.num_parameters, model.formula, partial(forward_flops, model, 1, 8)):
+        with pytest.raises(MixedError, match="a single number of layers"):
+            read()
+    narrow, wide = load(columns(BertConfig(), intermediate_size=[64, 3072])).adapted(change).all_parameters.tolist()  # type: ignore[attr-defined]
+    assert wide == load(BertConfig()).adapted(change).all_parameters
+    assert narrow == load(BertConfig(intermediate_size=64)).adapted(change).all_parameters
 
 
 def test_an_adapter_comes_last() -> None:
