@@ -65,13 +65,7 @@ class ChangedModel(NamedTuple):
     @property
     def file_bytes(self) -> int:
         """The size of the files: the model's, as transformers or the library writes it, and the adapter's."""
-        whole = self.base.file_bytes if self.base else file_bytes(self.without_adapters)
-        return whole + adapter_file_bytes(self.model)
-
-    @property
-    def without_adapters(self) -> Model:
-        """The model as it is on the disk: peft saves adapters apart."""
-        return self.model.changed(changes=tuple(change for change in self.model.changes if change.resizes))
+        return self.base.file_bytes + adapter_file_bytes(self.model) if self.base else file_bytes(self.model)
 
 
 class StepEffect(NamedTuple):

@@ -1,7 +1,7 @@
 """What all adapters of peft have in common: the base model is frozen, and some modules are trained as a whole."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
@@ -19,17 +19,30 @@ _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
     "follows the first layer."
 )
+_NOT_CAUSAL = N_(
+    "peft takes task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel: {architecture} does "
+    "not."
+)
 _NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
 
 
-@dataclass(frozen=True)
 class PeftChange(Change):
-    """The base of peft's adapters. ``adapt`` freezes the model and adds the adapter."""
+    """The base of peft's adapters, with the arguments that most of them have.
+
+    ``adapt`` freezes the model and adds the adapter.
+    """
+
+    target_modules: Names | None = None
+    task_type: TaskType | None = None
+    modules_to_save: Collection[str] | None = None
+    exclude_modules: Names | None = None
+    layers_to_transform: Collection[int] | int | None = None
+    layers_pattern: Names | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for part in fields(self):
+        for part in fields(self):  # type: ignore[arg-type]  # all adapters are dataclasses
             check_patterns(part.name, getattr(self, part.name))
 
     def adapt(self, rewriting: Rewriting) -> None:
@@ -39,26 +52,20 @@ class PeftChange(Change):
         rewriting = Rewriting(model, root, steps)
         if rewriting.names_first_layer_apart():
             raise InputError(Problem.of(_FIRST_LAYER, "changes", None, architecture=model.architecture))
+        if self.task_type == "CAUSAL_LM" and model.cls.task not in ("causal-lm", "double-heads"):
+            raise InputError(Problem.of(_NOT_CAUSAL, "task_type", "CAUSAL_LM", architecture=model.architecture))
         self.adapt(rewriting)
-        save_modules(rewriting, (*self._saved(), *HEADS.get(self._task(), ())))
+        save_modules(rewriting, (*(self.modules_to_save or ()), *HEADS.get(self.task_type, ())))
 
     @property
     def by_layer(self) -> bool:  # type: ignore[override]  # computed here
-        names = ("target_modules", "exclude_modules", "modules_to_save")
-        return any(named_by_layer(getattr(self, name, None)) for name in names)
+        return any(map(named_by_layer, (self.target_modules, self.exclude_modules, self.modules_to_save)))
 
     def targets(self, names: Names) -> Targets:
         """The modules that the adapter targets, which are none of those that are trained as a whole."""
-        heads = HEADS["SEQ_CLS"] if self._task() == "SEQ_CLS" else ()  # peft adds the others later
-        parts = ("exclude_modules", "layers_to_transform", "layers_pattern")
-        return Targets(names, **{part: getattr(self, part, None) for part in parts}, saved=(*self._saved(), *heads))
-
-    def _saved(self) -> Collection[str]:
-        return getattr(self, "modules_to_save", None) or ()
-
-    def _task(self) -> TaskType | None:
-        task: TaskType | None = getattr(self, "task_type", None)
-        return task
+        heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds the others later
+        saved = (*(self.modules_to_save or ()), *heads)
+        return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
 
 
 def freeze(root: Module) -> None:

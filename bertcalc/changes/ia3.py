@@ -19,6 +19,7 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
 _UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
+_NOT_TARGETED = N_("feedforward_modules must be among the target_modules: {name} is not one of {targets}.")
 _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must be LayerNorms.")
 
 
@@ -40,6 +41,7 @@ class IA3(PeftChange):
     exclude_modules: Names | None = None
 
     def adapt(self, rewriting: Rewriting) -> None:
+        self._check()
         names = resolved(rewriting, "target_modules", self.target_modules, IA3_TARGETS, self.task_type)
         narrowed = resolved(rewriting, "feedforward_modules", self.feedforward_modules, IA3_FEED_FORWARD, None)
         targets = self.targets(names)
@@ -48,6 +50,15 @@ class IA3(PeftChange):
         freeze(rewriting.root)
         for spot in spots:
             self._scale(rewriting, spot, in_front=self._in_front(narrowed, rewriting.full_names(spot)[0]))
+
+    def _check(self) -> None:
+        targets, scaled = self.target_modules, self.feedforward_modules
+        if targets is None or isinstance(targets, str) or isinstance(scaled, str):
+            return
+        for name in scaled or ():
+            if name not in targets:
+                values = {"name": name, "targets": ", ".join(targets)}
+                raise InputError(Problem.of(_NOT_TARGETED, "feedforward_modules", name, **values))
 
     def _in_front(self, names: Names, name: str) -> bool:
         """Whether the input of a module is scaled: peft compares the ends of names, even within a part."""
@@ -88,9 +99,10 @@ class LNTuning(PeftChange):
     exclude_modules: Names | None = None
 
     def adapt(self, rewriting: Rewriting) -> None:
-        targets = self.targets(resolved(rewriting, "target_modules", self.target_modules, LAYER_NORMS, self.task_type))
+        names = resolved(rewriting, "target_modules", self.target_modules, LAYER_NORMS, self.task_type, (Norm,))
+        targets = self.targets(names)
         rewriting.split_layers(targets.match)
-        spots = matching(rewriting, targets)
+        spots = matching(rewriting, targets, (Norm,))
         freeze(rewriting.root)
         for spot in spots:
             if not isinstance(spot.module, Norm):

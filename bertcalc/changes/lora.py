@@ -20,7 +20,8 @@ Bias = Literal["none", "all", "lora_only"]
 _UNSUPPORTED = N_(
     "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding."
 )
-_LAYERS = N_("peft takes layers_to_transform only beside a list of names: give target_modules as a list.")
+_LAYERS = N_("peft takes {field} only beside a list of names: give target_modules as a list.")
+_PATTERN = N_("layers_pattern names the list of layers for layers_to_transform: give both, or neither.")
 _DORA_BIAS = N_("peft does not combine lora_bias with use_dora: leave one of them out.")
 _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the target_modules.")
 
@@ -77,8 +78,12 @@ class Lora(PeftChange):
         names = resolved(rewriting, "target_modules", self.target_modules, LORA_TARGETS, self.task_type)
         if self.use_dora and self.lora_bias:
             raise InputError(Problem.of(_DORA_BIAS, "lora_bias", True))
-        if self.layers_to_transform is not None and isinstance(self.target_modules, str):
-            raise InputError(Problem.of(_LAYERS, "layers_to_transform", self.layers_to_transform))
+        for name in ("layers_to_transform", "layers_pattern"):
+            value = getattr(self, name)
+            if value is not None and isinstance(self.target_modules, str):
+                raise InputError(Problem.of(_LAYERS, name, value, field=name))
+        if self.layers_pattern and self.layers_to_transform is None:
+            raise InputError(Problem.of(_PATTERN, "layers_pattern", self.layers_pattern))
         targets = self.targets(names)
         rewriting.split_layers(lambda name: targets.match(name) and self.rank(name))
         spots = matching(rewriting, targets)

@@ -5,16 +5,18 @@ The rules are in peft/tuners/tuners_utils.py and peft/peft_model.py, the default
 
 import re
 from collections.abc import Collection, Mapping
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.model.family import LANGUAGE_MODEL
-from bertcalc.model.modules import Conv1D, Linear
+from bertcalc.model.modules import Conv1D, Linear, Module, split_layer
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
 TaskType = Literal["SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS", "CAUSAL_LM", "FEATURE_EXTRACTION"]
 Names = str | Collection[str]
+Kinds = tuple[type[Module], ...]
+LINEAR: Kinds = (Linear, Conv1D)
 
 # The modules that peft trains as a whole, by the type of the task.
 HEADS: Mapping[str | None, tuple[str, ...]] = {
@@ -25,6 +27,19 @@ HEADS: Mapping[str | None, tuple[str, ...]] = {
 ALL_LINEAR = "all-linear"
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")
+_NO_PATTERN = N_(
+    "A text is a pattern for the whole name of a module, and none in {architecture} matches {targets}: give a list of "
+    "names, such as {example}."
+)
+_EMPTY = N_("target_modules is an empty list: name the modules, for instance {example}.")
+_NOT_IN_LAYERS = N_(
+    "The layers_to_transform {numbers} have none of the target_modules {targets}: the layers of {architecture} are "
+    "{first} to {last}."
+)
+_NOT_IN_PATTERN = N_(
+    "The layers_to_transform {numbers} of the layers_pattern {pattern} have none of the target_modules {targets}: the "
+    "layers of {architecture} are {first} to {last}."
+)
 
 
 class Targets(NamedTuple):
@@ -63,11 +78,11 @@ def _matches(names: Names, name: str) -> bool:
     return name in names or any(name.endswith(f".{last}") for last in names)
 
 
-def matching(rewriting: Rewriting, targets: Targets) -> list[Spot]:
-    """The targets in the tree. Raises InputError if there is none."""
+def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
+    """The targets in the tree. Raises InputError if there is none; ``kinds`` are those of modules to recommend."""
     spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
     if not spots:
-        raise _nothing(rewriting, targets.target_modules)
+        raise _nothing(rewriting, targets, kinds)
     return spots
 
 
@@ -79,13 +94,18 @@ def named_by_layer(names: Names | None) -> bool:
 
 
 def resolved(
-    rewriting: Rewriting, field: str, names: Names | None, defaults: Mapping[str, Names], task_type: TaskType | None
+    rewriting: Rewriting,
+    field: str,
+    names: Names | None,
+    defaults: Mapping[str, Names],
+    task_type: TaskType | None,
+    kinds: Kinds = LINEAR,
 ) -> Names:
     """The modules that a field names: the default of the model's family, or the names of all linear modules."""
     family = rewriting.model.family.name
     if names is None:
         if family not in defaults:
-            example = ", ".join(_projections(rewriting)[:2])
+            example = _example(rewriting, kinds)
             raise InputError(Problem.of(_NO_DEFAULT, field, None, field=field, family=family, example=example))
         return defaults[family]
     if isinstance(names, str) and names.lower() == ALL_LINEAR:
@@ -93,19 +113,35 @@ def resolved(
     return names
 
 
-def _nothing(rewriting: Rewriting, names: Names) -> InputError:
+def _nothing(rewriting: Rewriting, targets: Targets, kinds: Kinds) -> InputError:
     """The error if no module is a target."""
-    model = rewriting.model
-    targets = names if isinstance(names, str) else ", ".join(sorted(names)[:6])
-    example = ", ".join(_projections(rewriting)[:2])
-    values = {"architecture": model.architecture, "targets": targets, "example": example}
-    return InputError(Problem.of(_NOTHING, "target_modules", None, **values))
+    model, names, layers = rewriting.model, targets.target_modules, targets.layers_to_transform
+    values: dict[str, Any] = {
+        "architecture": model.architecture,
+        "targets": names if isinstance(names, str) else _listed(sorted(names)[:6]),
+        "example": _example(rewriting, kinds),
+    }
+    every = [name for spot in rewriting.spots() for name in rewriting.full_names(spot)]
+    if layers is not None and any(map(targets._replace(layers_to_transform=None).match, every)):
+        paths = [path for name in every if (path := split_layer(name)[0])]
+        values |= {"numbers": _listed(layers), "pattern": _listed(targets.layers_pattern or ())}
+        values |= {"first": paths[0], "last": paths[-1]}
+        message = _NOT_IN_PATTERN if targets.layers_pattern else _NOT_IN_LAYERS
+        return InputError(Problem.of(message, "layers_to_transform", layers, **values))
+    message = _NO_PATTERN if isinstance(names, str) else _NOTHING if names else _EMPTY
+    return InputError(Problem.of(message, "target_modules", None, **values))
 
 
-def _projections(rewriting: Rewriting) -> list[str]:
-    """The names of the linear modules in the layers, those of the attention first."""
-    spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D)) and "*" in spot.path]
-    return list(dict.fromkeys(spot.name for spot in spots)) or ["classifier"]
+def _listed(values: Collection[object] | int) -> str:
+    items = [values] if isinstance(values, (str, int)) else values
+    return ", ".join(map(str, items))
+
+
+def _example(rewriting: Rewriting, kinds: Kinds) -> str:
+    """The names of two modules of these kinds in the layers, those of the attention first."""
+    spots = [spot for spot in rewriting.spots() if isinstance(spot.module, kinds)]
+    names = dict.fromkeys(spot.name for spot in spots if split_layer(spot.path)[0]) or {spots[0].name: None}
+    return ", ".join([*names][:2])
 
 
 def _linear(rewriting: Rewriting, task_type: TaskType | None) -> list[str]:

@@ -9,53 +9,94 @@
 import re
 
 from bertcalc.changes.adapter import PeftChange
+from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import PrefixTuning, Prompts
 from bertcalc.model.model import Model
+from bertcalc.model.modules import Embedding, Linear
 from bertcalc.storage.safetensors_file import safetensors_bytes
-from bertcalc.storage.stored_tensors import StoredTensor
+from bertcalc.storage.stored_tensors import (
+    ADAPTER_NAME,
+    CODES,
+    COPY,
+    Dtype,
+    StateEntry,
+    StoredTensor,
+    dtype_of,
+    state_dict,
+)
 from bertcalc.text.arguments import checked
 
-_OF_ADAPTER = re.compile(r"\.default(?=\.|$)")
 _ENCODER = "prompt_encoder."
+_EMBEDDINGS = ("embed_tokens", "lm_head")  # peft saves their tables where one of these names is a target
 
 
 @checked
-def adapter_file_bytes(model: Model) -> int:
-    """The size of the file in bytes; the adapter is in float32. 0 if the model has no adapter of peft."""
-    if not any(isinstance(change, PeftChange) for change in model.changes):
-        return 0
-    return safetensors_bytes(_tensors(model))
+def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
+    """The size of the file in bytes; 0 if the model has no adapter of peft.
+
+    ``dtype`` is that of the model; what an adapter adds is float32. The model is one that was loaded from its own
+    folder: of one that was resized after loading, peft also saves the embeddings.
+    """
+    adapter = next((change for change in model.changes if isinstance(change, PeftChange)), None)
+    return safetensors_bytes(_tensors(model, adapter, CODES[dtype])) if adapter else 0
 
 
-def _tensors(model: Model) -> list[StoredTensor]:
-    prompts = next((change for change in model.changes if isinstance(change, Prompts)), None)
-    start = "base_model." if prompts else "base_model.model."
-    trained = [
-        StoredTensor(start + _saved_name(tensor.name), "F32", tensor.shape)
-        for tensor in model.tensors(folded=False)
-        if not tensor.frozen and not tensor.name.startswith(_ENCODER)
-    ]
-    if any(getattr(change, "bias", "none") == "all" for change in model.changes):
-        trained += _second_biases(model)
-    if prompts:
-        trained.append(StoredTensor("prompt_embeddings", "F32", _vectors(model, prompts)))
-    return trained
+def without_adapter(model: Model) -> Model:
+    """The model as save_pretrained of transformers writes it: peft writes the adapter into another file."""
+    kept = tuple(change for change in model.changes if not isinstance(change, PeftChange))
+    return model.changed(changes=kept) if model.changes != kept else model
 
 
-def _second_biases(model: Model) -> list[StoredTensor]:
-    """The biases in modules_to_save, which peft saves a second time, and those of the originals."""
-    return [
-        StoredTensor(f"base_model.model.{tensor.name}", "F32", tensor.shape)
-        for tensor in model.tensors(folded=False)
-        if re.search(r"\.(original_module|modules_to_save)\..*bias$", tensor.name)
-    ]
+def _tensors(model: Model, adapter: PeftChange, dtype: str) -> list[StoredTensor]:
+    """The tensors of get_peft_model_state_dict (peft/utils/save_and_load.py)."""
+    start = "base_model." if isinstance(adapter, Prompts) else "base_model.model."
+    saves_tables = _targets_embeddings(model, adapter)
+    tensors: dict[str, StoredTensor] = {}
+    for entry in state_dict(model):
+        name = entry.name
+        names = [_copied(name)] if ADAPTER_NAME in name and not name.startswith(_ENCODER) else []
+        if _is_trained_bias(adapter, name) or (saves_tables and _is_table(entry)):
+            names.append(name)
+        for saved in names:
+            full = start + _without_adapter(saved)
+            tensors[full] = StoredTensor(full, dtype_of(name, dtype), entry.shape)
+    if isinstance(adapter, Prompts):
+        tensors["prompt_embeddings"] = StoredTensor("prompt_embeddings", "F32", _vectors(model, adapter))
+    return list(tensors.values())
 
 
-def _saved_name(name: str) -> str:
+def _is_trained_bias(adapter: PeftChange, name: str) -> bool:
+    """Whether a tensor is one of the biases that peft saves: with "all" those of the originals, too."""
+    ends = {"all": (".bias",), "lora_only": (".base_layer.bias",)}
+    return isinstance(adapter, Lora) and name.endswith(ends.get(adapter.bias, ()))
+
+
+def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
+    """Whether the targets name embeddings (save_embedding_layers "auto")."""
+    targets = adapter.target_modules
+    if not isinstance(targets, str):
+        return any(name in _EMBEDDINGS for name in targets or ())
+    paths = (path for path, _module, _copies in model.modules(folded=False))
+    return any(re.fullmatch(targets, path) for path in paths if path.rpartition(".")[2] in _EMBEDDINGS)
+
+
+def _is_table(entry: StateEntry) -> bool:
+    """Whether a tensor is one of the input or output embeddings below an adapter."""
+    below = entry.path.endswith(".base_layer") and isinstance(entry.module, Embedding | Linear)
+    return below and entry.module.place.role in ("word", "decoder")
+
+
+def _copied(name: str) -> str:
+    """The name of a tensor that is trained as a copy, under that of the module that it replaces."""
+    return name.replace(COPY, "")
+
+
+def _without_adapter(name: str) -> str:
+    """A name without the adapter's, where it ends the name of a module or of a tensor."""
     magnitude = name.removesuffix(".weight")  # DoRA's was once a parameter, and keeps its name
-    if magnitude.endswith("lora_magnitude_vector.default"):
+    if magnitude.endswith(f"lora_magnitude_vector{ADAPTER_NAME}"):
         name = magnitude
-    return _OF_ADAPTER.sub("", name.replace(".modules_to_save.default", ""))
+    return re.sub(rf"\{ADAPTER_NAME}(?=(\.[^.]*)?$)", "", name)
 
 
 def _vectors(model: Model, prompts: Prompts) -> tuple[int, int]:

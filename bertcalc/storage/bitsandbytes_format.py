@@ -8,7 +8,7 @@ from bertcalc.model.modules import Module
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
-from bertcalc.storage.stored_tensors import CODES
+from bertcalc.storage.stored_tensors import LONG_NAMES
 from bertcalc.text import N_
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import wrong
@@ -85,7 +85,7 @@ class BitsAndBytesConfig(QuantizationFormat):
         state: dict[str, object] = {
             "quant_type": self.bnb_4bit_quant_type,
             "blocksize": _BLOCK,
-            "dtype": {code: long for long, code in CODES.items()}[dtype],
+            "dtype": LONG_NAMES[dtype],
             "shape": shape,
         }
         if not self.bnb_4bit_use_double_quant:

@@ -8,26 +8,22 @@
 
 from typing import Literal
 
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
+from bertcalc.storage.adapter_file import adapter_file_bytes, without_adapter
 from bertcalc.storage.onnx_file import Exporter, onnx_bytes
 from bertcalc.storage.optimizer_file import SavedOptimizer, optimizer_file_bytes
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.storage.safetensors_file import MAX_SHARD_SIZE, safetensors_files
 from bertcalc.storage.saved_names import saved
-from bertcalc.storage.stored_tensors import CODES, Dtype
+from bertcalc.storage.stored_tensors import CODES, Dtype, StoredTensor, dtype_of
 from bertcalc.storage.torch_file import state_dict_value, torch_file_bytes
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, single_model
 from bertcalc.text.problem import wrong
 
-SavedFormat = Literal["safetensors", "bin", "checkpoint", "onnx"]
-FORMATS: dict[SavedFormat, str] = {
-    "safetensors": N_("model.safetensors, as save_pretrained writes it"),
-    "bin": N_("pytorch_model.bin, as torch.save writes the state_dict"),
-    "checkpoint": N_("model.safetensors and optimizer.pt, to continue training"),
-    "onnx": N_("model.onnx, as torch.onnx.export writes it"),
-}
+SavedFormat = Literal["safetensors", "bin", "checkpoint", "adapter", "onnx"]
 
 
 @checked
@@ -43,9 +39,11 @@ def file_bytes(
     """The size of a model's file in bytes, to the byte except for ONNX.
 
     Args:
-        format: "safetensors" (with the index, if there are shards), "bin", "checkpoint" (safetensors and optimizer.pt)
-            or "onnx" (with its external data, if there are any).
-        dtype: of the weights and of the optimizer's states.
+        format: "safetensors", as save_pretrained writes it (with the index, if there are shards; with an adapter, those
+            of the model without it and adapter_model.safetensors); "adapter", the latter alone (0 without an adapter);
+            "bin", torch.save of the state_dict; "checkpoint" (safetensors and optimizer.pt); "onnx" (with its external
+            data, if there are any).
+        dtype: of the weights and of the optimizer's states; an adapter is in float32.
         max_shard_size: the most bytes of data in a safetensors file, as in save_pretrained.
         optimizer: whose states a checkpoint has.
         exporter: of ONNX: see ``bertcalc.storage.onnx_file``.
@@ -55,11 +53,18 @@ def file_bytes(
         return torch_file_bytes(state_dict_value(model, code), "pytorch_model")
     if format == "onnx":
         return onnx_bytes(model, code, exporter)
-    files = safetensors_files(saved(model, code), model.num_parameters(), max_shard_size)
-    size = sum(file.num_bytes for file in files)
+    base, size = (without_adapter(model), adapter_file_bytes(model, dtype)) if isinstance(model, Model) else (model, 0)
+    if format == "adapter":
+        return size
+    files = safetensors_files(saved(base, code), base.num_parameters(), max_shard_size)
+    size += sum(file.num_bytes for file in files)
     if format == "checkpoint":
-        trained = [(tensor.name, tensor.shape) for tensor in model.tensors(folded=False) if not tensor.frozen]
-        size += optimizer_file_bytes(trained, code, optimizer)
+        trained = [
+            StoredTensor(tensor.name, dtype_of(tensor.name, code), tensor.shape)
+            for tensor in model.tensors(folded=False)
+            if not tensor.frozen
+        ]
+        size += optimizer_file_bytes(trained, optimizer)
     return size
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from bertcalc.model.modules import Shape
+from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.storage.torch_file import SavedTensor, torch_file_bytes
 
 SavedOptimizer = Literal["adamw", "momentum", "sgd"]
@@ -33,25 +34,24 @@ _SGD = {
 }
 
 
-def optimizer_file_bytes(
-    trained: Sequence[tuple[str, Shape]], dtype: str = "F32", optimizer: SavedOptimizer = "adamw"
-) -> int:
+def optimizer_file_bytes(trained: Sequence[StoredTensor], optimizer: SavedOptimizer = "adamw") -> int:
     """The size of ``torch.save(optimizer.state_dict(), "optimizer.pt")`` with all trained tensors in one group.
 
-    AdamW saves two averages and the number of steps for each tensor, SGD with momentum one average. ``trained`` are
-    names and shapes; with adapters these are few, and the file is small.
+    AdamW saves two averages and the number of steps for each tensor, SGD with momentum one average, in its dtype. With
+    adapters the trained tensors are few, and the file is small.
 
     >>> from bertcalc.model.model import build
-    >>> optimizer_file_bytes([*build("bert-base-uncased").named_parameters()])
+    >>> from bertcalc.storage.stored_tensors import stored
+    >>> optimizer_file_bytes(stored(build("bert-base-uncased"), "F32"))
     876019083
     """
-    state = {number: dict(_states(name, shape, dtype, optimizer)) for number, (name, shape) in enumerate(trained)}
+    state = {number: dict(_states(*tensor, optimizer)) for number, tensor in enumerate(trained)}
     settings = _ADAMW if optimizer == "adamw" else _SGD | ({"momentum": 0.9} if optimizer == "momentum" else {})
     group = {**settings, "params": [*range(len(trained))]}
     return torch_file_bytes({"state": {} if optimizer == "sgd" else state, "param_groups": [group]}, "optimizer")
 
 
-def _states(name: str, shape: Shape, dtype: str, optimizer: SavedOptimizer) -> Iterable[tuple[str, SavedTensor]]:
+def _states(name: str, dtype: str, shape: Shape, optimizer: SavedOptimizer) -> Iterable[tuple[str, SavedTensor]]:
     if optimizer == "adamw":
         yield "step", SavedTensor("F32", (), f"{name}.step")
         yield "exp_avg", SavedTensor(dtype, shape, f"{name}.exp_avg")

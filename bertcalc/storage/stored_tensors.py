@@ -23,6 +23,9 @@ _WIDTHS = {
 DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.split()}
 Dtype = Literal["float32", "bfloat16", "float16"]
 CODES: dict[Dtype, str] = {"float32": "F32", "bfloat16": "BF16", "float16": "F16"}
+LONG_NAMES = {code: dtype for dtype, code in CODES.items()}
+ADAPTER_NAME = ".default"  # peft's name of the adapter, in the names of all its tensors
+COPY = f".modules_to_save{ADAPTER_NAME}"
 
 
 class StoredTensor(NamedTuple):
@@ -66,6 +69,12 @@ def state_dict(model: Module) -> list[StateEntry]:
             if last in module.parameters:
                 shapes[name] = module.parameters[last]
     return [StateEntry(name, shapes[owner], owner, path, module) for name, owner, path, module in pairs]
+
+
+def dtype_of(name: str, dtype: str) -> str:
+    """The dtype of a tensor in a model of another: what an adapter adds is float32, and copies are as the model."""
+    copy = COPY in name or f".ln_tuning_layers{ADAPTER_NAME}" in name
+    return "F32" if ADAPTER_NAME in name and not copy else dtype
 
 
 def stored(model: Module, dtype: str) -> list[StoredTensor]:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from bertcalc.model.modules import Module, Shape
 from bertcalc.storage.pickle_size import ORDERED_DICT, Global, Persistent, PickledCall, PickleSize
-from bertcalc.storage.stored_tensors import DTYPES, state_dict
+from bertcalc.storage.stored_tensors import DTYPES, dtype_of, state_dict
 
 _ALIGNMENT = 64
 _LOCAL, _CENTRAL, _DESCRIPTOR, _END = 30, 46, 16, 98  # of a zip archive; the end has a zip64 record and its locator
@@ -48,7 +48,7 @@ def state_dict_value(
     """
     entries: dict[str, object] = {}
     for entry in state_dict(model):
-        entries[entry.name] = SavedTensor(dtype, entry.shape, entry.owner)
+        entries[entry.name] = SavedTensor(dtype_of(entry.name, dtype), entry.shape, entry.owner)
     return with_versions(entries | dict(changed or {}), versions or module_versions(model))
 
 

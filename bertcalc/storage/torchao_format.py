@@ -8,7 +8,7 @@ from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pickle_size import Global, NewText, PickledCall
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
-from bertcalc.storage.stored_tensors import CODES, StoredTensor
+from bertcalc.storage.stored_tensors import LONG_NAMES, StoredTensor
 from bertcalc.storage.torch_file import SavedTensor, state_dict_value, torch_file_bytes
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields
@@ -76,7 +76,7 @@ class _WeightOnly(QuantizationFormat):
         """The call that rebuilds a tensor of torchao's classes."""
         data, scale, zero = (SavedTensor(part.dtype, part.shape, part.name) for part in parts)
         kind, attributes = self._attributes(data, scale, zero)
-        long = {code: name for name, code in CODES.items()}[dtype]
+        long = LONG_NAMES[dtype]
         device = PickledCall(Global("torch", "device"), (NewText("cpu"),))
         about = (kind, Global("torch", long), data.shape, (data.shape[1], 1), 0, _STRIDED, device, False)
         rebuild = Global("torch._utils", "_rebuild_wrapper_subclass")

@@ -1,11 +1,12 @@
 """Random adapters as peft's configurations and as ours."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import peft
 from hypothesis import strategies as st
 
 from bertcalc import IA3, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.changes.targets import TaskType
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 
@@ -48,7 +49,7 @@ class Adapter(NamedTuple):
 def adapters(draw: st.DrawFn, model: Model) -> Adapter:
     kinds: list[type[Change]] = [Lora, Lora, Lora, *KINDS]
     kind = draw(st.sampled_from(kinds))
-    task = draw(st.sampled_from([None, TASKS.get(model.cls.task, "FEATURE_EXTRACTION")]))
+    task = draw(st.sampled_from([None, TASKS.get(model.cls.task, "FEATURE_EXTRACTION"), *get_args(TaskType)]))
     arguments: dict[str, Any] = {"task_type": task}
     if kind in (Lora, IA3, LNTuning):
         arguments |= draw(_targets(model, kind))
@@ -56,7 +57,9 @@ def adapters(draw: st.DrawFn, model: Model) -> Adapter:
         case "Lora":
             arguments |= draw(_lora(model))
         case "IA3":
-            arguments["feedforward_modules"] = draw(st.none() | st.just([]) | _names(model))
+            targets = arguments["target_modules"]
+            some = st.lists(st.sampled_from(targets), unique=True) if isinstance(targets, list) else st.just([])
+            arguments["feedforward_modules"] = draw(st.none() | some | some | _names(model))
         case "PrefixTuning":
             arguments |= {"prefix_projection": draw(st.booleans()), "encoder_hidden_size": draw(_WIDTH)}
         case "PromptEncoder":
@@ -108,10 +111,8 @@ def _lora(draw: st.DrawFn, model: Model) -> dict[str, Any]:
         "lora_bias": st.booleans(),
         "lora_dropout": st.just(0.1),
         "layers_to_transform": st.integers(0, 3) | st.lists(st.integers(0, 4), max_size=3, unique=True),
+        "layers_pattern": st.sampled_from(["layer", "layers", "h", "x"]) | st.just(["h", "layer"]),
         "rank_pattern": st.dictionaries(st.sampled_from(["query", "dense", r"layer\.1\..*"]), st.integers(1, 5)),
     }
     names = draw(st.sets(st.sampled_from(sorted(choices)), max_size=3))
-    arguments = usual | {name: draw(choices[name]) for name in sorted(names)}
-    if "layers_to_transform" in arguments:
-        arguments["layers_pattern"] = draw(st.none() | st.sampled_from(["layer", "layers", "h", "x"]))
-    return arguments
+    return usual | {name: draw(choices[name]) for name in sorted(names)}

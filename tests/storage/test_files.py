@@ -14,6 +14,7 @@ from bertcalc.model.modules import Embedding, Linear, Module, Norm
 from bertcalc.storage.optimizer_file import SavedOptimizer, optimizer_file_bytes
 from bertcalc.storage.safetensors_file import safetensors_files
 from bertcalc.storage.saved_names import saved
+from bertcalc.storage.stored_tensors import stored
 from bertcalc.storage.torch_file import state_dict_value, torch_file_bytes
 from tests.examples import sampled
 from tests.oracle import Case
@@ -72,24 +73,29 @@ def test_a_checkpoint_has_the_states(
     stepped.step()
     torch.save(stepped.state_dict(), tmp_path / "optimizer.pt")
     size = (tmp_path / "optimizer.pt").stat().st_size
-    assert optimizer_file_bytes([*model.named_parameters()], "F32", optimizer) == size
+    assert optimizer_file_bytes(stored(model, "F32"), optimizer) == size
     assert model.file_bytes("checkpoint", optimizer=optimizer) == model.file_bytes() + size
 
 
-def test_a_checkpoint_has_no_states_of_frozen_tensors(tmp_path: Path) -> None:
-    model = small("BertForMaskedLM")
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_checkpoint_of_an_adapter_has_states_of_what_is_trained(dtype: Any, tmp_path: Path) -> None:
+    model = small("BertForSequenceClassification")
+    options: dict[str, Any] = {"target_modules": ["query"], "task_type": "SEQ_CLS"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        real: Any = peft.get_peft_model(Case.of(model).real("cpu"), peft.LoraConfig(target_modules=["query"]))
+        base = Case.of(model).real("cpu").to(getattr(torch, dtype))
+        real: Any = peft.get_peft_model(base, peft.LoraConfig(**options))
+    torch.save(real.base_model.model.state_dict(), tmp_path / "pytorch_model.bin")
     trained = [parameter for parameter in real.parameters() if parameter.requires_grad]
     for parameter in trained:
         parameter.grad = torch.zeros_like(parameter)
     stepped = torch.optim.AdamW(trained, weight_decay=0.01)
     stepped.step()
     torch.save(stepped.state_dict(), tmp_path / "optimizer.pt")
-    adapted = model.adapted(bertcalc.Lora(target_modules=["query"]))
+    adapted = model.adapted(bertcalc.Lora(**options))
     size = (tmp_path / "optimizer.pt").stat().st_size
-    assert adapted.file_bytes("checkpoint") == adapted.file_bytes() + size
+    assert adapted.file_bytes("checkpoint", dtype) == adapted.file_bytes(dtype=dtype) + size
+    assert adapted.file_bytes("bin", dtype) == (tmp_path / "pytorch_model.bin").stat().st_size
 
 
 def test_files_of_full_size(tmp_path: Path) -> None:
