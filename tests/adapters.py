@@ -1,81 +1,138 @@
-"""Adapters of ours beside peft's: what Hypothesis draws for tests of all rooms."""
+"""Random adapters as peft's configurations and as ours."""
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
-from hypothesis import reject
+import peft
 from hypothesis import strategies as st
 
-from bertcalc.changes.ia3 import IA3, LNTuning
-from bertcalc.changes.lora import Lora
+from bertcalc import IA3, InputError, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.changes.targets import TaskType
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Conv1D, Convolution, Embedding, Linear, Norm
-from bertcalc.text.problem import InputError
-from tests.oracle import Case
+
+KINDS: dict[type[Change], Any] = {
+    Lora: peft.LoraConfig,
+    IA3: peft.IA3Config,
+    LNTuning: peft.LNTuningConfig,
+    PromptTuning: peft.PromptTuningConfig,
+    PrefixTuning: peft.PrefixTuningConfig,
+    PromptEncoder: peft.PromptEncoderConfig,
+}
+TASKS = (None, *get_args(TaskType))
+PATTERNS = (
+    *(r".*\.(query|value|q_lin|c_attn)", r".*layer\.[01]\..*dense", r".*dense$", r".*(1|2).*(query|Wqkv|q_proj)"),
+    *(r".*\.\d\..*(dense|proj)", r".*\.[^0-1]\..*", r".*er..\..*(query|dense)", r"(.*\.)?(embed_tokens|lm_head|wte)"),
+)
 
 
 class Adapter(NamedTuple):
-    """A change of our model, with the arguments of peft's configuration."""
+    """An adapter: its class here, and its arguments, which peft takes as well."""
 
-    kind: type[Any]
-    options: dict[str, Any]
+    kind: type[Change]
+    arguments: dict[str, Any]
 
-    @property
-    def change(self) -> Any:
-        return self.kind(**self.options)
+    def ours(self) -> Change:
+        return self.kind(**self.arguments)
+
+    def theirs(self) -> Any:
+        """peft's configuration. It appends to the lists that it is given: they are copied."""
+        copies = {name: list(value) if isinstance(value, list) else value for name, value in self.arguments.items()}
+        return KINDS[self.kind](**copies)
 
     def added(self, real: Any) -> Any:
-        """The real model with the adapter, in peft's wrapper."""
-        import peft
-
-        kinds = {Lora: peft.LoraConfig, IA3: peft.IA3Config, LNTuning: peft.LNTuningConfig}
+        """The real model with the adapter, in peft's wrapper. What peft and PyTorch warn of does not change it."""
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # LNTuning warns of every LayerNorm
-            return peft.get_peft_model(real, kinds[self.kind](**self.options))
-
-
-def last_names(model: Model, kinds: tuple[type, ...]) -> list[str]:
-    """The last parts of the names of modules."""
-    modules = [(path, module) for path, module, _copies in model.modules() if isinstance(module, kinds)]
-    return sorted({path.rpartition(".")[2] for path, _module in modules} - {"", "*"})
-
-
-def some(names: Sequence[str]) -> st.SearchStrategy[list[str]]:
-    return st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True)
+            warnings.simplefilter("ignore")
+            return peft.get_peft_model(real, self.theirs())
 
 
 @st.composite
-def adapters(draw: st.DrawFn, case: Case) -> Adapter:
-    """An adapter that peft adds to a model."""
-    model = case.ours()
-    kind = draw(st.sampled_from([Lora, Lora, Lora, IA3, LNTuning]))
-    options: dict[str, Any] = {}
-    if kind is Lora:
-        linear = last_names(model, (Linear, Conv1D, Embedding, Convolution))
-        options = draw(
-            st.fixed_dictionaries(
-                {"target_modules": some(linear), "r": st.integers(1, 3)},
-                optional={
-                    "lora_dropout": st.just(0.1),
-                    "bias": st.sampled_from(["all", "lora_only"]),
-                    "lora_bias": st.just(True),
-                    "use_dora": st.just(True),
-                    "layers_to_transform": st.sampled_from([[0], [1], [0, 2]]),
-                    "modules_to_save": some(linear),
-                },
-            )
-        )
-    elif kind is IA3:
-        names = draw(some(last_names(model, (Linear, Conv1D))))
-        options = {"target_modules": names, "feedforward_modules": draw(st.sampled_from([[], names[:1]]))}
-    else:
-        norms = last_names(model, (Norm,))
-        if not norms:
-            reject()
-        options = {"target_modules": draw(some(norms))}
-    try:
-        model.changed(changes=(kind(**options),))
-    except InputError:  # peft refuses most of them, too: tests/changes
-        reject()
-    return Adapter(kind, options)
+def adapters(
+    draw: st.DrawFn,
+    model: Model,
+    kinds: Sequence[type[Change]] = (Lora, Lora, Lora, *KINDS),
+    tasks: Sequence[str | None] = TASKS,
+) -> Adapter:
+    """An adapter of any kind. peft refuses about half of them."""
+    kind = draw(st.sampled_from(kinds))
+    arguments: dict[str, Any] = {"task_type": draw(st.sampled_from(tasks))}
+    if kind in (Lora, IA3, LNTuning):
+        arguments |= draw(_targets(model, kind))
+    match kind.__name__:
+        case "Lora":
+            arguments |= draw(_lora(model))
+        case "IA3":
+            targets = arguments["target_modules"]
+            some = st.lists(st.sampled_from(targets), unique=True) if isinstance(targets, list) else st.just([])
+            arguments["feedforward_modules"] = draw(st.none() | some | some | _names(model))
+        case "PrefixTuning":
+            arguments |= {"prefix_projection": draw(st.booleans()), "encoder_hidden_size": draw(_WIDTH)}
+        case "PromptEncoder":
+            arguments |= {"encoder_hidden_size": draw(_WIDTH), "encoder_num_layers": draw(st.integers(1, 3))}
+            arguments["encoder_reparameterization_type"] = draw(st.sampled_from(["MLP", "LSTM"]))
+            if arguments["encoder_reparameterization_type"] == "MLP":
+                del arguments["encoder_num_layers"]  # peft warns that it ignores it
+    if kind in (PromptTuning, PrefixTuning, PromptEncoder):
+        arguments["num_virtual_tokens"] = draw(st.integers(1, 30))
+    return Adapter(kind, arguments)
+
+
+def running_adapters(model: Model) -> st.SearchStrategy[Adapter]:
+    """An adapter that peft adds to the modules of a model, without a head of peft's."""
+
+    def is_possible(adapter: Adapter) -> bool:
+        try:
+            model.changed(changes=(adapter.ours(),))
+        except InputError:
+            return False
+        return True
+
+    return adapters(model, (Lora, Lora, IA3, LNTuning), (None,)).filter(is_possible)
+
+
+_WIDTH = st.none() | st.integers(1, 40)
+
+
+def _names(model: Model, *, most: int = 3) -> st.SearchStrategy[list[str]]:
+    """Ends of names of modules, or whole names."""
+    paths = [path for path, _module, _copies in model.modules(folded=False) if path]
+    ends = sorted({".".join(path.split(".")[-length:]) for path in paths for length in (1, 2)})
+    leaves = [end for end in ends if not end.rpartition(".")[2].isdecimal()]
+    return st.lists(st.sampled_from(leaves) | st.sampled_from(paths), min_size=1, max_size=most, unique=True)
+
+
+@st.composite
+def _targets(draw: st.DrawFn, model: Model, kind: type[Change]) -> dict[str, Any]:
+    names = _names(model)
+    linear = [
+        path.rpartition(".")[2] for path, module, _copies in model.modules() if module.kind in ("Linear", "Conv1D")
+    ]
+    norms = [path.rpartition(".")[2] for path, module, _copies in model.modules() if module.place.role == "norm"]
+    usual = st.lists(st.sampled_from(norms if kind is LNTuning else linear), min_size=1, max_size=3, unique=True)
+    choices = (st.none(), usual, usual, names, st.sampled_from(PATTERNS))
+    whole = () if kind is LNTuning else (st.just("all-linear"),)
+    return {
+        "target_modules": draw(st.one_of(*choices, *whole)),
+        "modules_to_save": draw(st.none() | st.none() | names),
+        "exclude_modules": draw(st.none() | st.none() | names | st.just(r".*\.0\..*")),
+    }
+
+
+@st.composite
+def _lora(draw: st.DrawFn, model: Model) -> dict[str, Any]:
+    usual = {"bias": "none", "use_dora": False, "use_rslora": False, "lora_bias": False, "lora_dropout": 0.0}
+    choices: dict[str, Any] = {
+        "r": st.integers(1, 9),
+        "bias": st.sampled_from(["all", "lora_only"]),
+        "use_dora": st.booleans(),
+        "use_rslora": st.booleans(),
+        "lora_bias": st.booleans(),
+        "lora_dropout": st.just(0.1),
+        "layers_to_transform": st.integers(0, 3) | st.lists(st.integers(0, 4), max_size=3, unique=True),
+        "layers_pattern": st.sampled_from(["layer", "layers", "h", "x"]) | st.just(["h", "layer"]),
+        "rank_pattern": st.dictionaries(st.sampled_from(["query", "dense", r"layer\.1\..*"]), st.integers(1, 5)),
+    }
+    names = draw(st.sets(st.sampled_from(sorted(choices)), max_size=3))
+    return usual | {name: draw(choices[name]) for name in sorted(names)}

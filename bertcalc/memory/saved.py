@@ -36,7 +36,7 @@ UNDER_AUTOCAST = N_(
 
 
 CHANGED = N_(
-    "With an adapter, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
+    "With {change}, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
 )
 
 
@@ -100,8 +100,9 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model):
         raise InputError(problem)
-    if model.changes:
-        raise InputError(Problem.of(CHANGED, "changes", None, architecture=model.architecture))
+    if change := next((change for change in model.changes if not change.resizes), None):
+        values = {"architecture": model.architecture, "change": type(change).__name__}
+        raise InputError(Problem.of(CHANGED, "changes", None, **values))
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels

@@ -126,7 +126,7 @@ class Module:
 
     def _some_parameters(self, only_trainable: bool, exclude_embeddings: bool) -> int:
         embeddings = (path for path, module, _copies in self.modules() if module.is_embedding and exclude_embeddings)
-        tables = {_join(path, "weight") for path in embeddings}
+        tables = {join(path, "weight") for path in embeddings}
         ties = self.ties() if tables else NOT_TIED
         return sum(
             tensor.num_parameters()
@@ -154,7 +154,7 @@ class Module:
                     place = owning.places.get(last, owning.place)
                     yield Tensor(owner, owning.parameters[last], copies, place, last in owning.frozen)
             for last, shape in module.parameters.items():
-                name = _join(path, last)
+                name = join(path, last)
                 seen.add(name)
                 if name not in early:
                     yield Tensor(name, shape, copies, module.places.get(last, module.place), last in module.frozen)
@@ -184,9 +184,9 @@ class Module:
         seen: set[str] = set()
         for path, module, _copies in self.modules():
             for last, owner in module.tied.items():
-                name = _join(path, last)
+                name = join(path, last)
                 names |= {name: owner} if owner in seen else {owner: name}
-            seen |= {_join(path, last) for last in module.parameters}
+            seen |= {join(path, last) for last in module.parameters}
         return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
@@ -204,7 +204,7 @@ class Module:
         flag("folded", folded)
         yield path, self, copies
         for name, child, count in self.named_children(folded):
-            yield from child.modules(_join(path, name), copies * count, folded=folded)
+            yield from child.modules(join(path, name), copies * count, folded=folded)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """The name, module and number of copies of each child."""
@@ -259,7 +259,7 @@ class Module:
             return
         yield PrintedLine(start, path, self, copies, opens=True)
         for name, child, count in children:
-            yield from child.lines(_join(path, name), count, self._label(name), f"{indent}  ")
+            yield from child.lines(join(path, name), count, self._label(name), f"{indent}  ")
         yield PrintedLine(f"{indent})", path, self, copies, closes=True)
 
     def _label(self, name: str) -> str:
@@ -480,5 +480,6 @@ def layer_number(name: str) -> int:
     return int(number) if number.isdecimal() else 0
 
 
-def _join(path: str, name: str) -> str:
+def join(path: str, name: str) -> str:
+    """A name below a path, which is "" for the root."""
     return f"{path}.{name}" if path else name

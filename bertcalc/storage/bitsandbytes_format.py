@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from bertcalc.model.modules import Module
+from bertcalc.model.modules import Module, join
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
@@ -66,7 +66,7 @@ class BitsAndBytesConfig(QuantizationFormat):
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         layers = converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
         make = self._int8 if self.load_in_8bit else self._four_bits
-        names = [(f"{path}.weight" if path else "weight", matrix(module)) for path, module in layers]
+        names = [(join(path, "weight"), matrix(module)) for path, module in layers]
         return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
 
     def _int8(self, name: str, shape: tuple[int, int], _dtype: str) -> list[StoredPiece]:

@@ -7,7 +7,7 @@ point. Only linear layers of the repeated layers are quantized.
 from dataclasses import dataclass
 from typing import Literal
 
-from bertcalc.model.modules import Module, split_layer
+from bertcalc.model.modules import Module, join, split_layer
 from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
@@ -27,8 +27,12 @@ class _Packed(QuantizationFormat):
         return self.bits
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        layers = [(path, module) for path, module in linear_layers(model, conv1d=True) if split_layer(path)[0]]
-        replaced = {f"{path}.weight": self._of_layer(path, *matrix(module)) for path, module in layers}
+        layers = linear_layers(model, conv1d=True)
+        repeated = [(path, module) for path, module in layers if split_layer(path)[0]]
+        replaced = {
+            join(path, "weight"): self._of_layer(path, *matrix(module))
+            for path, module in repeated or layers  # a part of a model may have no list of layers
+        }
         return with_unchanged(model, dtype, replaced)
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
@@ -54,12 +58,12 @@ class GPTQConfig(_Packed):
     source = "AutoGPTQ 0.7.1: auto_gptq/nn_modules/qlinear/qlinear_cuda.py (QuantLinear)"
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
-        name, groups = f"{path}.weight", -(-columns // self.group_size)
+        name, qweight, groups = join(path, "weight"), join(path, "qweight"), -(-columns // self.group_size)
         return [
-            StoredPiece.of(f"{path}.qweight", "I32", (self._packed(columns), rows), name, "weights", rows * columns),
-            StoredPiece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
-            StoredPiece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
-            StoredPiece.of(f"{path}.g_idx", "I32", (columns,), name, "tables"),
+            StoredPiece.of(qweight, "I32", (self._packed(columns), rows), name, "weights", rows * columns),
+            StoredPiece.of(join(path, "qzeros"), "I32", (groups, self._packed(rows)), name, "zero points"),
+            StoredPiece.of(join(path, "scales"), "F16", (groups, rows), name, "scales"),
+            StoredPiece.of(join(path, "g_idx"), "I32", (columns,), name, "tables"),
         ]
 
 
@@ -74,11 +78,11 @@ class AwqConfig(_Packed):
     source = "AutoAWQ 0.2.9: awq/modules/linear/gemm.py (WQLinear_GEMM)"
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
-        name, groups = f"{path}.weight", -(-columns // self.group_size)
+        name, qweight, groups = join(path, "weight"), join(path, "qweight"), -(-columns // self.group_size)
         return [
-            StoredPiece.of(f"{path}.qweight", "I32", (columns, self._packed(rows)), name, "weights", rows * columns),
-            StoredPiece.of(f"{path}.qzeros", "I32", (groups, self._packed(rows)), name, "zero points"),
-            StoredPiece.of(f"{path}.scales", "F16", (groups, rows), name, "scales"),
+            StoredPiece.of(qweight, "I32", (columns, self._packed(rows)), name, "weights", rows * columns),
+            StoredPiece.of(join(path, "qzeros"), "I32", (groups, self._packed(rows)), name, "zero points"),
+            StoredPiece.of(join(path, "scales"), "F16", (groups, rows), name, "scales"),
         ]
 
 
@@ -104,7 +108,8 @@ class Int4WeightOnlyConfig(QuantizationFormat):
         for path, module in linear_layers(model):
             rows, columns = matrix(module)
             if columns % self.group_size == 0:
-                replaced[f"{path}.weight"] = self._of_layer(f"{path}.weight", rows, columns, dtype)
+                name = join(path, "weight")
+                replaced[name] = self._of_layer(name, rows, columns, dtype)
         return with_unchanged(model, dtype, replaced)
 
     def _of_layer(self, name: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:

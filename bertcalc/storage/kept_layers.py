@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 
-from bertcalc.model.modules import Conv1D, Linear, Module
+from bertcalc.model.modules import Conv1D, Linear, Module, join
 
 _DECODER = "decoder"  # the role of the output embeddings
 
@@ -27,7 +27,7 @@ def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str
         name
         for path, module, _copies in model.modules(folded=False)
         for last, owner in module.tied.items()
-        for name in (f"{path}.{last}" if path else last, owner)
+        for name in (join(path, last), owner)
     }
     outputs = {path for path, module in linear_layers(model) if module.place.role == _DECODER}
     return {name.removesuffix(".weight") for name in tied | {*names[-1:]} | outputs}

@@ -72,10 +72,14 @@ def file_bytes(
 def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32") -> QuantizedModel:
     """A model in a quantization format; tensors that are not quantized are in ``dtype``.
 
-    Raises InputError if the library does not quantize a model of that dtype.
+    Raises InputError if the library does not quantize a model of that dtype, or none of its weights.
     """
     single_model("quantized()", model)
     if dtype not in format.dtypes:
         message = N_("{format} is made of a model in {dtypes}, not in {dtype}.")
         raise wrong(message, "dtype", dtype, format=format.title, dtypes=", ".join(format.dtypes), dtype=dtype)
-    return QuantizedModel(model, format, dtype)
+    made = QuantizedModel(model, format, dtype)
+    if not made.quantized_weights:
+        message = N_("{format} quantizes no weight of {kind}: there is no linear layer that it takes.")
+        raise wrong(message, "format", None, format=format.title, kind=model.kind)
+    return made

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bertcalc.model.modules import Module
+from bertcalc.model.modules import Module, join
 from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pickle_size import ORDERED_DICT, Global, PickledCall
 from bertcalc.storage.pieces import StoredPiece
@@ -34,7 +34,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         replaced = {}
         for path, module in linear_layers(model):
-            name = _weight(path)
+            name = join(path, "weight")
             replaced[name] = [
                 StoredPiece.of(f"{path}.scale", "F32", (), name, "tables")._replace(
                     in_memory=False
@@ -54,7 +54,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
         for entry in state_dict(model):
             if entry.path not in layers:
                 entries[entry.name] = SavedTensor(dtype, entry.shape, entry.owner)
-            elif entry.name == _weight(entry.path):
+            elif entry.name == join(entry.path, "weight"):
                 entries |= _packed(entry.path, layers[entry.path], dtype)
         versions: dict[str, int] = {}
         for path, version in module_versions(model).items():
@@ -64,13 +64,9 @@ class TorchQuantizeDynamic(QuantizationFormat):
         return torch_file_bytes(with_versions(entries, versions), "pytorch_model")
 
 
-def _weight(path: str) -> str:
-    return f"{path}.weight" if path else "weight"
-
-
 def _packed(path: str, module: Module, dtype: str) -> Mapping[str, object]:
     """The entries of a quantized layer: its weight and bias are one entry."""
-    weight = SavedTensor("I8", matrix(module), _weight(path), quantized=True)
+    weight = SavedTensor("I8", matrix(module), join(path, "weight"), quantized=True)
     bias = None
     if "bias" in module.parameters or "bias" in module.tied:
         owner = module.tied.get("bias", f"{path}.bias")

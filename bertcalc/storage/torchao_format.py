@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from bertcalc.model.modules import Module
+from bertcalc.model.modules import Module, join
 from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pickle_size import Global, NewText, PickledCall
 from bertcalc.storage.pieces import StoredPiece
@@ -49,7 +49,7 @@ class _WeightOnly(QuantizationFormat):
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         replaced: dict[str, list[StoredPiece]] = {}
         for path, module in linear_layers(model):
-            name, (rows, columns) = f"{path}.weight" if path else "weight", matrix(module)
+            name, (rows, columns) = join(path, "weight"), matrix(module)
             groups = (rows, self._groups(name, columns))
             replaced[name] = [
                 StoredPiece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),

@@ -22,7 +22,7 @@ from bertcalc import (
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts, read_steps, with_argument, written
 from pages.ui.change.step_words import FIRST, TITLES
-from tests.changes.adapters import adapters
+from tests.adapters import adapters
 from tests.strategies import cases
 
 

@@ -20,7 +20,7 @@ from bertcalc.changes import peft_defaults
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.model.formula import ALL_SYMBOLS, formula
 from bertcalc.model.model import Model
-from tests.changes.adapters import Adapter, adapters
+from tests.adapters import Adapter, adapters
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases
@@ -28,13 +28,6 @@ from tests.strategies import cases
 Tensors = list[tuple[str, tuple[int, ...], bool]]
 IN_TRANSFORMERS = [name for name in CLASSES if hasattr(transformers, name)]
 COUNTS = Path(__file__).parent / "peft_counts.csv"
-
-
-def adapted(case: Case, adapter: Adapter) -> Any:
-    """The real model with the adapter. What peft and PyTorch warn of does not change it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return peft.get_peft_model(case.real(), adapter.theirs())
 
 
 def tensors_of(real: Any) -> Tensors:
@@ -59,7 +52,7 @@ def test_an_adapter_has_the_tensors_that_peft_gives_it(data: st.DataObject) -> N
     case = data.draw(cases(classes=IN_TRANSFORMERS).filter(lambda case: case.config.num_hidden_layers < 6))
     adapter = data.draw(adapters(case.model))
     try:
-        real = adapted(case, adapter)
+        real = adapter.added(case.real())
     except (ValueError, TypeError, KeyError, StopIteration, AttributeError, RuntimeError):
         real = None
     if real is None:
@@ -173,7 +166,7 @@ def test_a_prefix_has_as_many_heads_as_the_keys(fields: dict[str, Any], options:
     config = bertcalc.EuroBertConfig(hidden_size=32, num_attention_heads=4, num_hidden_layers=2, **fields)
     case, adapter = Case(config, "EuroBertModel"), Adapter(PrefixTuning, {**PROMPTS, **options})
     assert sorted(our_tensors(case.model.changed(changes=(adapter.ours(),)))) == sorted(
-        tensors_of(adapted(case, adapter))
+        tensors_of(adapter.added(case.real()))
     )
 
 

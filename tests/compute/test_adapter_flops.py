@@ -10,7 +10,7 @@ from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.plan import Recompute
 from bertcalc.text.problem import InputError
-from tests.adapters import adapters
+from tests.adapters import running_adapters
 from tests.compute.test_flops import sizes, trained
 from tests.examples import examples
 from tests.memory.test_saved import recompute_in
@@ -27,8 +27,8 @@ def test_flops_are_those_that_pytorch_counts(
     drawn: tuple[Case, Call], recompute: Recompute, data: st.DataObject
 ) -> None:
     case, call = drawn
-    adapter = data.draw(adapters(case))
-    model = case.ours().changed(changes=(adapter.change,))
+    adapter = data.draw(running_adapters(case.model))
+    model = case.ours().changed(changes=(adapter.ours(),))
     if unknown_training(model):
         reject()
     try:

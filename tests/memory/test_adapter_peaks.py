@@ -19,7 +19,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.text.problem import InputError
-from tests.adapters import Adapter, adapters
+from tests.adapters import Adapter, running_adapters
 from tests.examples import examples
 from tests.memory.test_peak import check_training, plans, simulated
 from tests.oracle import Case
@@ -31,13 +31,14 @@ EIGHT_BITS = Plan(optimizer="adamw-8bit")
 def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
     """Where the memory is not simulated, the sentence says so; everywhere else it is peft's."""
     autocast = PRECISIONS[plan.precision].autocast
-    fits = adapter.change.under_autocast if autocast else adapter.change.in_16_bits or plan.precision == "fp32"
-    if "mixed" in plan.precision or not fits:
+    fits = adapter.ours().under_autocast if autocast else adapter.ours().in_16_bits or plan.precision == "fp32"
+    model = case.ours().changed(changes=(adapter.ours(),))
+    if "mixed" in plan.precision or not fits or adapter.ours().unsimulated(model):
         with pytest.raises(NotSimulatedError, match="not simulated"):
             simulated(plan._replace(recompute="none"), case, call, adapter=adapter)
         return
     try:
-        case.ours().changed(changes=(adapter.change,)).run(Sizes())
+        model.run(Sizes())
     except InputError as error:
         assert "but not its FLOPs and memory" in str(error)  # noqa: PT017  # of some models alone
         return
@@ -49,13 +50,13 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
 def test_a_training_step_holds_what_pefts_holds(
     run: tuple[Case, Call], keep_outputs: bool, data: st.DataObject
 ) -> None:
-    check(*run, Plan(keep_outputs=keep_outputs), data.draw(adapters(run[0])))
+    check(*run, Plan(keep_outputs=keep_outputs), data.draw(running_adapters(run[0].model)))
 
 
 @examples(10)
 @given(passes(SIMULATED), plans(), st.booleans(), st.data())
 def test_any_plan_with_an_adapter(run: tuple[Case, Call], plan: Plan, hooked: bool, data: st.DataObject) -> None:
-    check(*run, plan._replace(input_require_grads=hooked), data.draw(adapters(run[0])))
+    check(*run, plan._replace(input_require_grads=hooked), data.draw(running_adapters(run[0].model)))
 
 
 @pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])

@@ -78,7 +78,7 @@ def simulated(
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
     model = case.ours()
     if adapter:
-        model = model.changed(changes=(*model.changes, adapter.change))
+        model = model.changed(changes=(*model.changes, adapter.ours()))
     return changes_in(model, how, sizes._replace(padded=padded))
 
 

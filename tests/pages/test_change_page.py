@@ -4,8 +4,7 @@ import pytest
 
 from bertcalc import Lora
 from bertcalc.change_steps.recipes import RECIPES
-from tests.changes.adapters import Adapter
-from tests.changes.test_adapters import adapted
+from tests.adapters import Adapter
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
 
@@ -15,7 +14,8 @@ LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
 def test_a_link_shows_what_peft_prints(capsys: pytest.CaptureFixture[str]) -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
     case = Case(app.session_state["track"].present.config, "BertForSequenceClassification")
-    real = adapted(case, Adapter(Lora, {"target_modules": ["query", "value"], "task_type": "SEQ_CLS"}))
+    adapter = Adapter(Lora, {"target_modules": ["query", "value"], "task_type": "SEQ_CLS"})
+    real = adapter.added(case.real())
     real.print_trainable_parameters()
     assert app.code[0].value == capsys.readouterr().out.strip()
     assert [metric.value for metric in app.metric][:2] == ["109,780,228", "296,450"]

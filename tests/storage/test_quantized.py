@@ -14,6 +14,7 @@ from bertcalc.config import columns
 from bertcalc.storage.gguf_format import BLOCK_TYPES
 from bertcalc.storage.kept_layers import converted, linear_layers, not_converted
 from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantized_model import QuantizedModel
 from tests.examples import sampled
 from tests.oracle import Case
 from tests.storage.small_models import CLASSES, small
@@ -124,6 +125,30 @@ def test_the_parts_add_up(form: QuantizationFormat, architecture: str) -> None:
     assert quantized.quantized_weights + quantized.kept_parameters >= model.num_parameters() - 64 * 64 - 64
     assert quantized.file_bytes > sum(piece.tensor.num_bytes() for piece in quantized.pieces if piece.in_file)
     assert {piece.source.split("*")[0].rstrip(".") for piece in quantized.pieces} != {""}
+
+
+BY_NAME = [form for form in FORMATS if form.file_format != "onnx"]  # a graph has no modules
+
+
+@pytest.mark.parametrize("form", BY_NAME, ids=lambda form: form.title)
+def test_a_part_of_a_model_is_quantized_as_in_the_model(form: QuantizationFormat) -> None:
+    model = small("BertForMaskedLM")
+    path = "bert.encoder.layer.0.intermediate.dense"
+    whole = of_weight(model.quantized(form), f"{path}.weight")
+    assert whole
+    assert whole == of_weight(bertcalc.quantized(model.get_submodule(path), form), "weight")
+
+
+def of_weight(quantized: QuantizedModel, name: str) -> list[tuple[Any, ...]]:
+    pieces = [piece for piece in quantized.pieces if piece.source == name]
+    return [(piece.tensor.dtype, piece.tensor.shape, piece.kind) for piece in pieces]
+
+
+@pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.title)
+def test_there_must_be_weights_to_quantize(form: QuantizationFormat) -> None:
+    for path in ("bert.embeddings.dropout", "bert.embeddings.LayerNorm"):
+        with pytest.raises(bertcalc.InputError, match="quantizes no weight of"):
+            bertcalc.quantized(BERT.get_submodule(path), form)
 
 
 def test_why_it_is_not_smaller() -> None:
