@@ -9,7 +9,7 @@ import sympy
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, InputError, forward_flops, load
+from bertcalc import BertConfig, InputError, forward_flops, load, saved_activation_bytes
 from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.feed_forward import NarrowFeedForward
 from bertcalc.changes.heads import PruneHeads
@@ -35,7 +35,8 @@ from tests.compute.test_flops import real_flops
 from tests.examples import examples
 from tests.memory.live import inference_moments, peak
 from tests.memory.test_peak import check_training, simulated
-from tests.oracle import Case, facts, unmasked
+from tests.memory.test_saved import seen_bytes
+from tests.oracle import Case, arguments, facts, unmasked
 
 CASES = [small(name, **fields) for name in CLASSES for fields in optional(CLASSES[name].config)]
 
@@ -187,6 +188,19 @@ def check_steps(model: Model) -> None:
 def shape_in_tree(model: Model, name: str) -> tuple[int, ...]:
     path, _dot, last = name.rpartition(".")
     return model.get_submodule(path).parameters[last]
+
+
+@pytest.mark.parametrize("architecture", ["BertForMaskedLM", "AlbertModel", "GPT2LMHeadModel", "ModernBertForMaskedLM"])
+def test_a_resized_model_saves_what_the_hooks_see(architecture: str) -> None:
+    case = small(architecture)
+    for change in (DropLayers([1]), PruneHeads(1), NarrowFeedForward(7), ResizeVocabulary(50), FactorizeEmbeddings(6)):
+        model = Changed.of(case, change)
+        own_sizes = isinstance(change, FactorizeEmbeddings) and case.config.has("embedding_size")
+        if not possible(model) or own_sizes:
+            continue
+        real = model.real().train()
+        real.set_attn_implementation("eager")
+        assert saved_activation_bytes(model.ours(), 2, 5) == seen_bytes(real, arguments(case, Call(2, 5)))
 
 
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
