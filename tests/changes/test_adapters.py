@@ -190,6 +190,24 @@ def test_bitfit_trains_biases_alone() -> None:
         (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
         (lambda: Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
         (lambda: Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
+        (lambda: Lora(layers_pattern="layer"), "layers_pattern names the list of layers for layers_to_transform"),
+        (
+            lambda: Lora(target_modules="all-linear", layers_pattern="layer"),
+            "layers_pattern only beside a list of names",
+        ),
+        (lambda: Lora(layers_to_transform=[12, 99]), "the layers of BertModel are encoder.layer.0 to encoder.layer.11"),
+        (lambda: Lora(layers_to_transform=0, layers_pattern="layers"), "0 of the layers_pattern layers have none"),
+        (
+            lambda: Lora(target_modules="query"),
+            "a pattern for the whole name of a module, and none in BertModel matches query",
+        ),
+        (lambda: Lora(target_modules=[]), "target_modules is an empty list"),
+        (lambda: Lora(task_type="CAUSAL_LM"), "only for a class that generates text"),
+        (lambda: LNTuning(["layernorm"]), "one of the target_modules layernorm: there is, for instance, LayerNorm"),
+        (
+            lambda: IA3(["query"], ["key"]),
+            "feedforward_modules must be among the target_modules: key is not one of query",
+        ),
         (lambda: PromptTuning(20), "peft adds virtual tokens to a model only for a task"),
         (lambda: Lora(layers_pattern="layer"), "layers_pattern names the list of layers for layers_to_transform"),
         (
