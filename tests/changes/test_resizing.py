@@ -149,6 +149,16 @@ def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training
     assert peak_bytes(ours, how, 2, 9) == our_peak(changes_of(ours, how, 2, 9)).live
 
 
+@pytest.mark.parametrize("how", [Plan(), Plan(optimizer="adamw-8bit"), Inference()])
+@pytest.mark.parametrize("dropped", [[1, 3], [0], [11], [1, 3, 5, 7, 9, 11]])
+def test_the_peak_without_some_layers_is_that_of_the_model_with_fewer(
+    dropped: list[int], how: Plan | Inference
+) -> None:
+    bert = load("bert-base-uncased", "BertForSequenceClassification")
+    fewer = bert.replace(num_hidden_layers=12 - len(dropped))
+    assert peak_bytes(bert.adapted(DropLayers(dropped)), how, 2, 64) == peak_bytes(fewer, how, 2, 64)
+
+
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:
     model = load("bert-base-uncased", "BertForMaskedLM").adapted(FactorizeEmbeddings(128))
     with pytest.raises(NotSimulatedError, match="BertForMaskedLM with FactorizeEmbeddings is not simulated yet"):
