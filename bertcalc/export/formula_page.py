@@ -53,7 +53,7 @@ def interactive_page(
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
     return _template().substitute(
         language=language,
-        title=escape(_(_TITLE).format(architecture=model.architecture)),
+        title=escape(_(_TITLE).format(architecture=", ".join(map(str, (model.architecture, *model.changes))))),
         style=view_style(),
         footer=escape(_(_FOOTER)).format(link=link),
         hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -127,7 +127,8 @@ def _holds(model: Model, field: str, stop: int) -> bool:
 
 def _letters_of_changes(model: Model) -> dict[str, Any]:
     """The numbers for the letters of the changes alone."""
-    return {field: value for field, value in model.letter_values().items() if field not in model.config.shared()}
+    sizes = model.config.shared()
+    return {field: value for field, value in model.letter_values().items() if field not in sizes}
 
 
 def _formula(model: Model, total: int) -> list[str]:

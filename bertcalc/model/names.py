@@ -33,6 +33,7 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("head", "dense"): N_("Dense layer (head)"),
     ("head", "classifier"): N_("Classifier (head)"),
     ("head", "answer span"): N_("Answer span (head)"),
+    ("head", "projection"): N_("Projection (head)"),
     ("head", "adapter"): N_("Adapter (head)"),
 }
 

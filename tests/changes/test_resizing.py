@@ -1,12 +1,17 @@
 """Models with other sizes against the real models, changed in PyTorch: tensors, print, formulas, FLOPs and peaks."""
 
+import json
 import random
+from contextlib import suppress
 from itertools import product
 
 import pytest
 import sympy
+import torch
+import transformers
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from transformers import AutoConfig
 
 from bertcalc import InputError, forward_flops, load
 from bertcalc.changes.factorized import FactorizeEmbeddings
@@ -17,7 +22,7 @@ from bertcalc.changes.lora import Lora
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.compute.flop_formulas import letters, name_formulas, value
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, hf_json
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_bytes
 from bertcalc.memory.peak import peak as our_peak
@@ -133,6 +138,26 @@ def test_peaks_are_those_of_the_real_model(model: Changed, attention: Attention,
     moments = inference_moments(real, unmasked(model, Call(2, 9)))  # type: ignore[arg-type]
     ours = simulated(Inference(), model, Call(2, 9))  # type: ignore[arg-type]
     assert our_peak(ours).live == peak(moments).live
+
+
+@examples(40)
+@given(models() | models(2))
+def test_transformers_builds_the_changed_model_from_its_config_json_or_there_is_none(model: Changed) -> None:
+    assume(possible(model))
+    ours = model.ours()
+    final = ours.final_config
+    kinds = {type(change) for change in model.changes}
+    apart = kinds & {PruneHeads, FactorizeEmbeddings, *((DropLayers,) if final.has("local_attention") else ())}
+    if apart or final.pad_token_id not in range(final.vocab_size):
+        with suppress(InputError):
+            assert hf_json.read(hf_json.write(ours)).config == final
+        return
+    text = hf_json.write(ours)
+    content = json.loads(text)
+    config = AutoConfig.for_model(**content)
+    with torch.device("meta"):
+        real = getattr(transformers, content["architectures"][0])(config)
+    assert facts(ours) == facts(real)
 
 
 @examples(12)

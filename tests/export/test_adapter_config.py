@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from bertcalc.changes.adapter import PeftChange
 from bertcalc.export.adapter_config import adapter_config
 from tests.changes.adapters import adapters
 from tests.changes.resized import small
@@ -25,8 +26,10 @@ def test_peft_reads_the_adapter(data: st.DataObject) -> None:
         theirs = adapter.theirs()
     except ValueError:
         reject()
+    ours = adapter.ours()
+    assert isinstance(ours, PeftChange)
     with TemporaryDirectory() as folder:
-        Path(folder, "adapter_config.json").write_text(adapter_config(adapter.ours()), encoding="utf-8")
+        Path(folder, "adapter_config.json").write_text(adapter_config(ours), encoding="utf-8")
         read = peft.PeftConfig.from_pretrained(folder)
     assert type(read) is type(theirs)
     assert {**read.to_dict(), "inference_mode": False} == theirs.to_dict()

@@ -6,7 +6,8 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, reject
+from hypothesis import strategies as st
 
 from bertcalc import (
     IA3,
@@ -32,7 +33,10 @@ from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text.live_numbers import evaluated, node_of
+from bertcalc.text.problem import InputError
 from bertcalc.widget import FormulaWidget
+from tests.changes.adapters import adapters
+from tests.changes.test_resizing import models, possible
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases
@@ -82,7 +86,7 @@ def test_every_slider_has_stops_with_the_same_formula(name: str) -> None:
         assert len(slider["followers"]) == len(slider["stops"])
 
 
-ADAPTED = {"task_type": "SEQ_CLS"}
+ADAPTED: dict[str, Any] = {"task_type": "SEQ_CLS"}
 CHANGES: list[Any] = [
     *(Lora(), Lora(rank_pattern={"query": 4}), Lora(layers_to_transform=[0]), Lora(target_modules="all-linear")),
     *(IA3(), LNTuning(["LayerNorm"]), PromptTuning(**ADAPTED), PrefixTuning(**ADAPTED), PromptEncoder(**ADAPTED)),
@@ -109,6 +113,30 @@ def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change
             whole, *parts = [evaluated(node_of(figure), sizes) for figure in figures]
             assert whole == sum(parts) == widget.model.num_parameters()
             assert widget.model.changes == (change,)
+
+
+def test_the_title_of_a_page_names_the_changes() -> None:
+    page = interactive_page(Model(BertConfig(), changes=(DropLayers([1]), Lora(r=4))), COLORS["light"])
+    assert "<title>Parameters in BertModel, DropLayers(layers=(1,)), Lora(r=4)</title>" in page
+
+
+@examples(12)
+@given(st.data())
+def test_every_changed_model_has_a_page_with_its_parts(data: st.DataObject) -> None:
+    """Of every class, with every change that the other tests draw: the bars are the breakdown of the changed model."""
+    changed = data.draw(models() | models(2))
+    assume(possible(changed))
+    model = changed.ours()
+    if data.draw(st.booleans()):
+        try:
+            model = model.changed(changes=(*model.changes, data.draw(adapters(model)).ours()))
+        except InputError:
+            reject()
+    content = FormulaWidget(model).content
+    assert [bar["before"] for bar in content["bars"]] == [bar.parameters for bar in breakdown(model)]
+    assert sum(bar["before"] for bar in content["bars"]) == model.num_parameters()
+    fields = {operation[1] for operation in content["operations"] if operation[0] == "field"}
+    assert fields <= set(content["sizes"])
 
 
 def test_the_numbers_of_a_formula_are_those_of_the_change() -> None:

@@ -1,0 +1,20 @@
+"""What the export dialog takes from the Change page: the steps, and the table of their effects."""
+
+from collections.abc import Sequence
+
+from bertcalc.change_steps.effects import ChangedModel
+from bertcalc.change_steps.step_texts import Step
+from bertcalc.export.report import Settings
+from bertcalc.memory.plan import Plan
+from pages.ui.change.step_words import summary
+from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
+from pages.ui.shell.controls import assignments
+from pages.ui.widgets.export.shown import ShownSteps, note_results, note_settings, note_steps, shown_elements
+
+
+def note_changes(steps: Sequence[Step], changed: ChangedModel, plan: Plan) -> None:
+    """Record the steps and the page's last table for the files of the model."""
+    note_settings(Settings(assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer}), plan))
+    if steps:
+        note_results(shown_elements()[-1].table())
+        note_steps(ShownSteps(steps, [*map(summary, steps)], changed))
