@@ -3,10 +3,9 @@
 import streamlit as st
 
 from bertcalc.memory.peak import unknown_peaks
-from pages.ui.change.step_controls import CHANGES
+from pages.ui.change.noted import say_left_out
 from pages.ui.memory import fit_view, peak_view, run, saved_view, weights
 from pages.ui.shell.controls import show_problem
-from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting, row
 from pages.ui.shell.sidebar import choice as current_choice
 
@@ -20,8 +19,7 @@ if view == "fit" and not unknown_peaks(choice.model):
     with top if presenting() else st.container():
         task, device = run.choose_task()
 
-if st.session_state.get(CHANGES.name) and not presenting():
-    st.page_link("change.py", label=_("The steps of the page Change are left out here: their memory is there →"))
+say_left_out()
 if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model)):
     show_problem(problem)  # without controls: none would help
 elif view == "weights":

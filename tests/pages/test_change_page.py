@@ -70,9 +70,10 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
 
 
-def test_the_memory_page_says_that_it_leaves_the_steps_out() -> None:
+@pytest.mark.parametrize("page", ["memory.py", "compare.py"])
+def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
     for changes in ("", LORA):
-        app = open_app("memory.py")
+        app = open_app(page)
         app.session_state["changes"] = changes  # what a visit of the other page leaves
         links = [link.proto.page for link in app.run().get("page_link")]
         assert ("change" in links) == bool(changes)
