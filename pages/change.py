@@ -5,6 +5,8 @@ import streamlit as st
 from bertcalc.change_steps.effects import changed_models, effect
 from bertcalc.memory.plan import Plan
 from pages.ui.change import effects_view, step_controls
+from pages.ui.change.fits import show_fits
+from pages.ui.change.noted import note_changes
 from pages.ui.change.step_words import summary, title
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
 from pages.ui.shell.controls import show_problem
@@ -40,6 +42,9 @@ with page:
     with headline:
         effects_view.show_headline(figures)
     effects_view.show_table([choice.architecture, *map(summary, made)], figures)
+    note_changes(made, models[-1], plan)
     if len(figures) > 1:
         effects_view.show_waterfalls([choice.architecture, *map(title, made)], figures)
+        if not presenting():
+            show_fits(figures[0], figures[-1], batch, plan)
         effects_view.show_details(choice.model, made, figures)

@@ -308,7 +308,7 @@ def compare(
     batch_size: Single = 1,
     sequence_length: Single = 128,
 ) -> ModelComparison:
-    """The difference between two models, as a sum over the fields that differ.
+    """The difference between two models, as a sum over the fields that differ and, last, the models' changes.
 
     ``quantity`` is what is compared: "parameters", those of a component ("embeddings", "encoder", "pooler", "head"),
     FLOPs ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and

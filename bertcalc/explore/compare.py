@@ -1,8 +1,8 @@
 """Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after another, in the order of FIELDS, and the model is counted after each change. So the
-parts add up, and each can be checked by changing that field in the sidebar. A different order would give different
-parts: the more hidden units, the more parameters a layer has.
+The fields are changed one after another, in the order of FIELDS, and last the adapters and other changes of the models.
+The model is counted after each. So the parts add up, and each can be checked by changing that field in the sidebar. A
+different order would give different parts: the more hidden units, the more parameters a layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
@@ -19,14 +19,14 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bertcalc.config import ConfigError
 from bertcalc.explore.model_refs import FIELDS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
 from bertcalc.model.totals import summed
@@ -34,6 +34,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
+from bertcalc.text.problem import InputError
 
 _WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 # For one more, several more, one fewer, several fewer.
@@ -57,7 +58,7 @@ class FieldChange(NamedTuple):
     """A field that differs, with its values in both models.
 
     If the class changes, ``sharing`` is the number of times that its single layer runs or, if negative, the number of
-    layers that get their own weights.
+    layers that get their own weights. The field "changes" stands for the changes made to the model.
     """
 
     field: str
@@ -85,6 +86,8 @@ class FieldChange(NamedTuple):
             return _counted_phrase(COUNTED_PHRASES[field], growth), {"count": f"{abs(growth):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
+        if field == "changes":
+            return _changes_in_words(before, after)
         if field == "architecture" and not alone:
             return N_("as {after}"), {"after": after}
         if field == "architecture":
@@ -102,6 +105,17 @@ def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
     """The phrase for a change of a number: one more, several more, one fewer, several fewer; empty for no change."""
     growth = after - before
     return _counted_phrase(phrases, growth).format(count=f"{abs(growth):,}") if growth else ""
+
+
+def _changes_in_words(before: Sequence[Change], after: Sequence[Change]) -> tuple[str, dict[str, str]]:
+    """The sentence for other changes of a model, without those at the start that both models have."""
+    shared = sum(1 for _one in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    values = {name: ", ".join(map(str, made[shared:])) for name, made in (("before", before), ("after", after))}
+    if not values["before"]:
+        return N_("with {after}"), values
+    if not values["after"]:
+        return N_("without {before}"), values
+    return N_("{after} instead of {before}"), values
 
 
 def _counted_phrase(phrases: Sequence[str], growth: int) -> str:
@@ -203,13 +217,13 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -
     before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
         return changes
-    sharing = after if after > 1 else -goal.config.num_hidden_layers
+    sharing = after if after > 1 else -goal.final_config.num_hidden_layers
     return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
 
 
 def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
-    steps = model.run(Sizes(1, 1))
+    steps = model.changed(model.final_config, changes=()).run(Sizes(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
@@ -236,7 +250,8 @@ def path(start: Model, goal: Model) -> Iterator[tuple[tuple[FieldChange, ...], M
     """The steps from one model to another: the changes of each step, and the valid model after it.
 
     A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
-    that gives a valid model.
+    that gives a valid model. The models on the way have the changes of ``start``; the last step makes those of
+    ``goal``.
     """
     current, target = values_of(start), values_of(goal)
     fields = list(FIELDS)
@@ -253,14 +268,16 @@ def path(start: Model, goal: Model) -> Iterator[tuple[tuple[FieldChange, ...], M
         for together in dict.fromkeys(((*waiting, change), (change,))):
             after = _changed(current, target, together)
             try:
-                model = model_of(after)
-            except ConfigError:
+                model = model_of(after).changed(changes=start.changes)
+            except InputError:
                 continue
             yield together, model
             current, waiting = after, tuple(pending for pending in waiting if pending not in together)
             break
         else:
             waiting += (change,)
+    if start.changes != goal.changes:
+        waiting += (FieldChange("changes", start.changes, goal.changes),)
     if waiting:
         yield waiting, goal
 

@@ -18,10 +18,10 @@ from typing import Any
 
 import bertcalc.live
 from bertcalc.config.fields import EVERY_LETTER, is_int
-from bertcalc.controls.stops import SLIDERS, WORDS, alike, followers, stops
+from bertcalc.controls.stops import SLIDERS, WORDS, alike, followers, moved, stops
 from bertcalc.live.live_formulas import live_reading, live_sizes
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.model.formula import component_terms, filled
+from bertcalc.model.formula import component_terms, filled, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import Component, breakdown
@@ -29,7 +29,8 @@ from bertcalc.text import N_, Translate
 from bertcalc.text.axis_ends import widened
 from bertcalc.text.digits import multiple, share, signed_count
 from bertcalc.text.live_choices import largest
-from bertcalc.text.live_numbers import between, fill, grouped, joined
+from bertcalc.text.live_numbers import at_sizes, between, fill, grouped, joined
+from bertcalc.text.problem import InputError
 
 _TITLE = N_("Parameters in {architecture}")
 _FOOTER = N_("Made with {link}.")
@@ -52,7 +53,7 @@ def interactive_page(
     link = f'<a href="{escape(url)}">bertcalc</a>' if url else "bertcalc"
     return _template().substitute(
         language=language,
-        title=escape(_(_TITLE).format(architecture=model.architecture)),
+        title=escape(_(_TITLE).format(architecture=", ".join(map(str, (model.architecture, *model.changes))))),
         style=view_style(),
         footer=escape(_(_FOOTER)).format(link=link),
         hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
@@ -63,8 +64,9 @@ def interactive_page(
 def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
     """What ``FormulaView`` (formula_view.js) draws: a program, and the arguments of what is shown."""
     program = LiveProgram()
-    total = live_reading(Model.num_parameters, model)
-    bars = live_reading(breakdown, model)
+    fixed = _letters_of_changes(model)  # no slider moves them
+    total = at_sizes(live_reading(Model.num_parameters, model), fixed)
+    bars = [bar._replace(parameters=at_sizes(bar.parameters, fixed)) for bar in live_reading(breakdown, model)]
     norm = norm_kind(model)
     start = int(total)
     change = joined(" · ", (signed_count(total - start), fill("× {times}", times=multiple(total, start))))
@@ -93,13 +95,13 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
 
 
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
-    """A slider: its stops at which the formula holds, and the sizes that follow it at each.
+    """A slider: its stops at which the formula holds, also after the model's changes, and the sizes that follow it.
 
     Heads have none: here they only follow the hidden size.
     """
     config = model.config
     is_moved = config.has(field) and field != "num_attention_heads"
-    possible = [stop for stop in stops(config, field) if alike(config, field, stop)] if is_moved else []
+    possible = [stop for stop in stops(config, field) if _holds(model, field, stop)] if is_moved else []
     return {
         "field": field,
         "label": f"{_(WORDS[field])} {EVERY_LETTER[field]}",
@@ -108,10 +110,31 @@ def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
     }
 
 
+def _holds(model: Model, field: str, stop: int) -> bool:
+    """Whether the formula holds at a stop: the model can be changed there as well, by the same numbers."""
+    config = model.config
+    if not alike(config, field, stop):
+        return False
+    if not model.changes:
+        return True
+    try:
+        there = model.changed(moved(config, field, stop))
+    except InputError:
+        return False
+    by_same_numbers = _letters_of_changes(there) == _letters_of_changes(model)
+    return by_same_numbers and symbolic_model(there) == symbolic_model(model)
+
+
+def _letters_of_changes(model: Model) -> dict[str, Any]:
+    """The numbers for the letters of the changes alone."""
+    sizes = model.config.shared()
+    return {field: value for field, value in model.letter_values().items() if field not in sizes}
+
+
 def _formula(model: Model, total: int) -> list[str]:
     """The lines of the formula: letters, numbers and the total."""
     texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
-    sizes = live_sizes(model.config)
+    sizes = {**_letters_of_changes(model), **live_sizes(model.config)}
     numbers = between(" + ", (filled(text, sizes) for text in texts))
     return [f"N = {' + '.join(texts)}", fill("= {numbers}", numbers=numbers), fill("= {total:,}", total=total)]
 

@@ -61,10 +61,24 @@ class Verification(NamedTuple):
 
 
 class ReportFormulas(NamedTuple):
-    """The formulas, passed in because they need SymPy (see bertcalc.export.formula_tables)."""
+    """The formulas, passed in because they need SymPy (see bertcalc.export.formula_tables).
+
+    ``flops`` is a sentence if the steps of the model are not known.
+    """
 
     components: Table
-    flops: tuple[Math, Math]
+    flops: tuple[Math, Math] | str
+
+
+class Changes(NamedTuple):
+    """The steps that change the model: in words, and the program that makes them.
+
+    ``quantized`` says that the bytes are not those of 32-bit weights, so that only the results of the page have them.
+    """
+
+    words: str
+    program: str
+    quantized: bool = False
 
 
 class Settings(NamedTuple):
@@ -82,6 +96,7 @@ def report(
     verification: Verification,
     *,
     settings: Settings | None = None,
+    changes: Changes | None = None,
     name: str,
     url: str,
     language: str,
@@ -89,13 +104,13 @@ def report(
 ) -> Report:
     """Make the report on a model and its batch.
 
-    ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any.
+    ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any, and
+    ``changes`` tell how the model was made from the preset's.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
     model = case.model
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
-    flops = QUANTITIES["forward"].of(case)
     sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
         batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
     )
@@ -108,30 +123,42 @@ def report(
             name=name, parameters=f"{total:,}", tensors=f"{tensors:,}"
         ),
         _fields_sentence(model),
+        *((_("Changed step by step: {steps}.").format(steps=changes.words),) if changes else ()),
         Link(url),
         Heading(_("Parameters")),
         formulas.components,
         _("Together {parameters}.").format(parameters=f"{total:,}"),
-        Heading(_("The forward pass, step by step")),
-        _("The steps of a forward pass: {sizes}, one layer in full.").format(sizes=sizes),
-        _walk(case, _),
-        Heading(_("Cost")),
-        (_("FLOPs of a forward pass") + ": ", formulas.flops[0]),
-        ("= ", formulas.flops[1], f" = {flops:,}"),
+        *_forward(case, formulas, sizes, _),
         Beside(
             (
                 _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
                     sizes=sizes, settings=settings.words
                 ),
-                _costs(case, settings, _),
+                _costs(case, settings, _, without="bytes" if changes and changes.quantized else ""),
             ),
             (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
         *((Heading(settings.results.title), settings.results) if settings.results else ()),
         _("This program builds the model with transformers and checks the count."),
-        Program(snippet(model)),
+        Program(changes.program if changes else snippet(model)),
     )
     return Report(f"{model.architecture}: {total:,}", language, blocks)
+
+
+def _forward(case: Case, formulas: ReportFormulas, sizes: str, _: Translate) -> tuple[Block, ...]:
+    """The steps of a forward pass and their FLOPs, or why they are not known."""
+    heading = Heading(_("The forward pass, step by step"))
+    if isinstance(formulas.flops, str):
+        return heading, formulas.flops, Heading(_("Cost"))
+    letters, numbers = formulas.flops
+    return (
+        heading,
+        _("The steps of a forward pass: {sizes}, one layer in full.").format(sizes=sizes),
+        _walk(case, _),
+        Heading(_("Cost")),
+        (_("FLOPs of a forward pass") + ": ", letters),
+        ("= ", numbers, f" = {QUANTITIES['forward'].of(case):,}"),
+    )
 
 
 def markdown(report: Report) -> str:
@@ -183,14 +210,15 @@ def _fields_sentence(model: Model) -> str:
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
-def _costs(case: Case, settings: Settings, _: Translate) -> Table:
+def _costs(case: Case, settings: Settings, _: Translate, *, without: str = "") -> Table:
+    """The quantities of the case except those in one unit."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
     # The words of the settings name the optimizer.
     meanings = {"training_memory": N_("peak memory of a training step")}
     rows: list[tuple[Cell, ...]] = [
         (_(meanings.get(name, quantity.meaning)), figure, quantity.unit)
         for name, quantity in QUANTITIES.items()
-        if quantity.unit != "parameters"
+        if quantity.unit not in ("parameters", without)
         and (figure := quantity.known(run if name in ("weights", "inference_memory") else trained)) is not None
     ]
     return Table(_("Cost"), (_("Quantity"), _("Number"), _("Unit")), tuple(rows))

@@ -15,6 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +37,7 @@ from bertcalc.families.config_files.refused_values import refused_values
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
+from bertcalc.model.trace import Sizes, Step
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked, quoted
 from bertcalc.text.loose_json import begins_object, class_in_front, read_loosely
@@ -75,12 +77,38 @@ _NO_CLASS = N_("architectures {value} is not one of the classes counted here.")
 def write(model: Model) -> str:
     """Write a config.json that transformers loads as this model.
 
-    Whether the body has a pooler is lost, as a config.json cannot express it.
+    It has the sizes that changes give the model, such as another vocabulary; an adapter is not in it, but in peft's
+    adapter_config.json. Whether the body has a pooler is lost, as a config.json cannot express it. Raises InputError if
+    no configuration gives this model, for instance if heads are pruned.
     """
-    config = model.config
+    config = _with_changes(model) if model.changes else model.config
     fields = version_of(config).fields(config)
     content = {"architectures": [model.architecture], "model_type": model.family.name, **fields}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"
+
+
+_NO_CONFIG = N_(
+    "The fields of a config.json cannot describe the model after {changes}: share the program that makes the changes."
+)
+
+
+def _with_changes(model: Model) -> Config:
+    """The configuration of the model without its adapter. Raises InputError if there is none."""
+    resized = model.changed(changes=tuple(change for change in model.changes if change.resizes))
+    config = replace(resized.final_config)  # checks it: an embedding's padding token may be gone
+    plain = model.changed(config, changes=())
+    if str(plain) != str(resized) or _steps(plain) != _steps(resized):
+        raise wrong(_NO_CONFIG, "changes", changes=", ".join(map(str, resized.changes)))
+    return config
+
+
+def _steps(model: Model) -> list[Step]:
+    """The steps of a forward pass, comparable between models."""
+    layers = range(model.final_config.num_hidden_layers)
+    return [
+        step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
+        for step in model.run(Sizes())
+    ]
 
 
 @checked

@@ -34,7 +34,7 @@ def live_reading(
     """What a function reads from a model, with live numbers where it reads a formula from the model in letters."""
     numbers = reading(model, *arguments, **named)
     formulas = reading(symbolic_model(model), *arguments, **named)
-    return cast(Reading, with_formulas(numbers, formulas, model.config.shared()))
+    return cast(Reading, with_formulas(numbers, formulas, model.letter_values()))
 
 
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:

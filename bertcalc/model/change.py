@@ -1,6 +1,7 @@
 """A change of a model, such as an adapter: it rewrites what the family's program declared."""
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import MISSING, fields
 from typing import Any, Self
 
 from bertcalc.config import Config
@@ -44,6 +45,15 @@ class Change:
     def __post_init__(self) -> None:
         """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
         check_fields(self)
+
+    def __str__(self) -> str:
+        """The change as a call with the arguments that are not the default: Lora(r=4)."""
+        arguments = []
+        for field in fields(self):  # type: ignore[arg-type]  # every change is a dataclass
+            value = getattr(self, field.name)
+            if value != (field.default if field.default_factory is MISSING else field.default_factory()):
+                arguments.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(arguments)})"
 
     def configured(self, model: Model, config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.

@@ -300,7 +300,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
     """
-    dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Z(]))", " · ", text)
+    dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Zr(]))", " · ", text)
     letters = set(re.findall(_LETTER, text))
     return fill(
         re.sub(_LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
@@ -308,7 +308,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     )
 
 
-_LETTER = "[A-Z]'?"
+_LETTER = "[A-Z]'?|r"
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:

@@ -219,7 +219,8 @@ class Model(Module):
     @checked
     def run(self, sizes: Sizes) -> list[Step]:
         """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
-        return [part for step in self.calls(sizes) for part in step.parts or (step,)]
+        steps = self.calls(sizes)
+        return [part for step in steps for part in step.parts or (step,)] if self.changes else steps
 
     def calls(self, sizes: Sizes) -> list[Step]:
         """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""

@@ -12,6 +12,7 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("embeddings", "task type"): N_("Task types"),
     ("embeddings", "LayerNorm"): N_("LayerNorm (embeddings)"),
     ("embeddings", "projection"): N_("Projection of the embeddings"),
+    ("embeddings", "adapter"): N_("Adapter (embeddings)"),
     ("encoder", "LayerNorm"): N_("LayerNorms (layers)"),
     ("encoder", "cross-attention"): N_("Cross-attention"),
     ("encoder", "attention"): N_("Attention"),
@@ -20,7 +21,9 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("encoder", "convolution"): N_("Convolution"),
     ("encoder", "projection"): N_("Projection (encoder)"),
     ("encoder", "final LayerNorm"): N_("Final LayerNorm"),
+    ("encoder", "adapter"): N_("Adapter (layers)"),
     ("pooler", "dense"): N_("Pooler"),
+    ("pooler", "adapter"): N_("Adapter (pooler)"),
     ("head", "transform"): N_("Transform (head)"),
     ("head", "LayerNorm"): N_("LayerNorm (head)"),
     ("head", "decoder"): N_("Decoder (head)"),
@@ -30,6 +33,8 @@ PART_NAMES: dict[tuple[Component, str], str] = {
     ("head", "dense"): N_("Dense layer (head)"),
     ("head", "classifier"): N_("Classifier (head)"),
     ("head", "answer span"): N_("Answer span (head)"),
+    ("head", "projection"): N_("Projection (head)"),
+    ("head", "adapter"): N_("Adapter (head)"),
 }
 
 # Names of modules, by block (in layers) or component (elsewhere), and role.

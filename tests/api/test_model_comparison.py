@@ -56,6 +56,42 @@ def test_the_table_is_html_with_the_same_rows() -> None:
     assert "".join(cells).replace(" ", "") == re.sub(r"\s", "", bundle["text/plain"])
 
 
+DROPPED, PRUNED, BIASES = bertcalc.DropLayers([1]), bertcalc.PruneHeads(2), bertcalc.BitFit()
+LORA = bertcalc.Lora(target_modules=["query", "value"])
+SIZES = ["12 more layers", "4 more heads", "256 more hidden units", "1,024 more feed-forward units"]
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "names"),
+    [
+        (BERT, BERT.adapted(LORA), ["with Lora(target_modules=('query', 'value'))"]),
+        (BERT.adapted(LORA), BERT, ["without Lora(target_modules=('query', 'value'))"]),
+        (BERT.adapted(DROPPED), BERT.adapted(DROPPED).adapted(BIASES), ["with BitFit()"]),
+        (BERT.adapted(DROPPED), BERT.adapted(PRUNED), ["PruneHeads(heads=2) instead of DropLayers(layers=(1,))"]),
+        (BERT.adapted(DROPPED), LARGE.adapted(DROPPED), SIZES),
+        (BERT, LARGE.adapted(DROPPED), [*SIZES, "with DropLayers(layers=(1,))"]),
+        (BERT.adapted(LORA), bertcalc.load("albert-base-v2").adapted(DROPPED), None),
+        (BERT, BERT.adapted(bertcalc.PromptTuning(20, "FEATURE_EXTRACTION")).replace(num_hidden_layers=2), None),
+        (LARGE.adapted(bertcalc.DropLayers([23])), BERT, None),
+        (LARGE.adapted(bertcalc.DropLayers([23])), BERT.adapted(bertcalc.DropLayers([11])), None),
+    ],
+)
+def test_changes_are_a_row_and_the_totals_those_of_the_models(here: Any, there: Any, names: list[str] | None) -> None:
+    table = here.compare(there)
+    first, *parts, last = table.rows
+    assert (first.figure, last.figure) == (here.num_parameters(), there.num_parameters())
+    assert sum(row.difference or 0 for row in parts) == last.difference
+    assert names is None or [row.name for row in parts] == names
+
+
+def test_changes_are_in_every_quantity() -> None:
+    sizes: dict[str, Any] = {"batch_size": 2, "sequence_length": 16}
+    mini = bertcalc.load("bert_uncased_L-2_H-128_A-2", "BertForMaskedLM")
+    adapted = mini.adapted(bertcalc.DropLayers([1])).adapted(LORA)
+    figures = {name: mini.compare(adapted, name, **sizes).rows[-1].figure for name in ("forward", "training_memory")}
+    assert figures == {"forward": adapted.flops(**sizes), "training_memory": adapted.training_peak_bytes(**sizes)}
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

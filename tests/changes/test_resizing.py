@@ -1,13 +1,18 @@
 """Models with other sizes against the real models, changed in PyTorch: tensors, print, formulas, FLOPs and peaks."""
 
+import json
 import random
+from contextlib import suppress
 from functools import partial
 from itertools import product
 
 import pytest
 import sympy
+import torch
+import transformers
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from transformers import AutoConfig
 
 from bertcalc import BertConfig, InputError, forward_flops, load, saved_activation_bytes
 from bertcalc.changes.factorized import FactorizeEmbeddings
@@ -19,7 +24,7 @@ from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.compute.flop_formulas import letters, name_formulas, value
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import MixedError, columns
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, hf_json
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_bytes
 from bertcalc.memory.peak import peak as our_peak
@@ -141,6 +146,26 @@ def test_peaks_are_those_of_the_real_model(model: Changed, attention: Attention,
     assert our_peak(ours).live == peak(moments).live
 
 
+@examples(40)
+@given(models() | models(2))
+def test_transformers_builds_the_changed_model_from_its_config_json_or_there_is_none(model: Changed) -> None:
+    assume(possible(model))
+    ours = model.ours()
+    final = ours.final_config
+    kinds = {type(change) for change in model.changes}
+    apart = kinds & {PruneHeads, FactorizeEmbeddings, *((DropLayers,) if final.has("local_attention") else ())}
+    if apart or final.pad_token_id not in range(final.vocab_size):
+        with suppress(InputError):
+            assert hf_json.read(hf_json.write(ours)).config == final
+        return
+    text = hf_json.write(ours)
+    content = json.loads(text)
+    config = AutoConfig.for_model(**content)
+    with torch.device("meta"):
+        real = getattr(transformers, content["architectures"][0])(config)
+    assert facts(ours) == facts(real)
+
+
 @examples(12)
 @given(models(), st.booleans())
 def test_formulas_of_flops_and_peaks_give_their_numbers(model: Changed, training: bool) -> None:
@@ -201,6 +226,16 @@ def test_a_resized_model_saves_what_the_hooks_see(architecture: str) -> None:
         real = model.real().train()
         real.set_attn_implementation("eager")
         assert saved_activation_bytes(model.ours(), 2, 5) == seen_bytes(real, arguments(case, Call(2, 5)))
+
+
+@pytest.mark.parametrize("how", [Plan(), Plan(optimizer="adamw-8bit"), Inference()])
+@pytest.mark.parametrize("dropped", [[1, 3], [0], [11], [1, 3, 5, 7, 9, 11]])
+def test_the_peak_without_some_layers_is_that_of_the_model_with_fewer(
+    dropped: list[int], how: Plan | Inference
+) -> None:
+    bert = load("bert-base-uncased", "BertForSequenceClassification")
+    fewer = bert.replace(num_hidden_layers=12 - len(dropped))
+    assert peak_bytes(bert.adapted(DropLayers(dropped)), how, 2, 64) == peak_bytes(fewer, how, 2, 64)
 
 
 def test_the_memory_of_factorized_embeddings_is_not_simulated() -> None:

@@ -3,14 +3,40 @@
 import json
 import re
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, reject
+from hypothesis import strategies as st
 
-from bertcalc import BertConfig, build
+from bertcalc import (
+    IA3,
+    BertConfig,
+    BitFit,
+    DropLayers,
+    FactorizeEmbeddings,
+    LNTuning,
+    Lora,
+    NarrowFeedForward,
+    PrefixTuning,
+    PromptEncoder,
+    PromptTuning,
+    PruneHeads,
+    ResizeVocabulary,
+    build,
+)
 from bertcalc.charts.colors import COLORS
-from bertcalc.export.formula_page import interactive_page
+from bertcalc.export.formula_page import _formula, interactive_page, view_content
 from bertcalc.families import CLASSES
+from bertcalc.live.live_formulas import live_reading
+from bertcalc.model.change import Change
+from bertcalc.model.model import Model
+from bertcalc.model.totals import breakdown
+from bertcalc.text.live_numbers import evaluated, node_of
+from bertcalc.text.problem import InputError
+from bertcalc.widget import FormulaWidget
+from tests.adapters import adapters
+from tests.changes.test_resizing import models, possible
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases
@@ -58,3 +84,62 @@ def test_every_slider_has_stops_with_the_same_formula(name: str) -> None:
     for slider in page["sliders"]:
         assert page["sizes"][slider["field"]] in slider["stops"]
         assert len(slider["followers"]) == len(slider["stops"])
+
+
+ADAPTED: dict[str, Any] = {"task_type": "SEQ_CLS"}
+CHANGES: list[Any] = [
+    *(Lora(), Lora(rank_pattern={"query": 4}), Lora(layers_to_transform=[0]), Lora(target_modules="all-linear")),
+    *(IA3(), LNTuning(["LayerNorm"]), PromptTuning(**ADAPTED), PrefixTuning(**ADAPTED), PromptEncoder(**ADAPTED)),
+    *(BitFit(), ResizeVocabulary(30_000), ResizeVocabulary(pad_to_multiple_of=64), DropLayers([1])),
+    *(PruneHeads(2), PruneHeads({0: [1]}), NarrowFeedForward(1000), FactorizeEmbeddings(64)),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=str)
+def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change) -> None:
+    """The total of the page, and the sum of its bars, are those of the model whose configuration has these sizes."""
+    model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
+    content = view_content(model, COLORS["light"])
+    fields = {operation[1] for operation in content["operations"] if operation[0] == "field"}
+    assert fields <= set(content["sizes"])
+    total, *bars = [live_reading(Model.num_parameters, model), *live_reading(breakdown, model)]
+    figures = [total, *(bar.parameters for bar in bars)]
+    widget = FormulaWidget(model)
+    for slider in content["sliders"]:
+        moves = [*zip(slider["stops"], slider["followers"], strict=True)]
+        for stop, followers in {moves[number][0]: moves[number] for number in range(-1, len(moves), 9)}.values():
+            widget.sizes = {**content["sizes"], slider["field"]: stop, **followers}
+            sizes = {**model.letter_values(), **widget.sizes}
+            whole, *parts = [evaluated(node_of(figure), sizes) for figure in figures]
+            assert whole == sum(parts) == widget.model.num_parameters()
+            assert widget.model.changes == (change,)
+
+
+def test_the_title_of_a_page_names_the_changes() -> None:
+    page = interactive_page(Model(BertConfig(), changes=(DropLayers([1]), Lora(r=4))), COLORS["light"])
+    assert "<title>Parameters in BertModel, DropLayers(layers=(1,)), Lora(r=4)</title>" in page
+
+
+@examples(12)
+@given(st.data())
+def test_every_changed_model_has_a_page_with_its_parts(data: st.DataObject) -> None:
+    """Of every class, with every change that the other tests draw: the bars are the breakdown of the changed model."""
+    changed = data.draw(models() | models(2))
+    assume(possible(changed))
+    model = changed.ours()
+    if data.draw(st.booleans()):
+        try:
+            model = model.changed(changes=(*model.changes, data.draw(adapters(model)).ours()))
+        except InputError:
+            reject()
+    content = FormulaWidget(model).content
+    assert [bar["before"] for bar in content["bars"]] == [bar.parameters for bar in breakdown(model)]
+    assert sum(bar["before"] for bar in content["bars"]) == model.num_parameters()
+    fields = {operation[1] for operation in content["operations"] if operation[0] == "field"}
+    assert fields <= set(content["sizes"])
+
+
+def test_the_numbers_of_a_formula_are_those_of_the_change() -> None:
+    model = Model(BertConfig(), changes=(Lora(r=4),))
+    numbers = _formula(model, live_reading(Model.num_parameters, model))[1]
+    assert "12 · (4 · 768² + 4 · 768 · 4 + 2 · 768 · 3,072 + " in numbers

@@ -2,8 +2,14 @@
 
 import pytest
 
-from bertcalc import Lora
+from bertcalc import BertConfig, Lora
+from bertcalc.change_steps.effects import changed_models
 from bertcalc.change_steps.recipes import RECIPES
+from bertcalc.change_steps.step_texts import read_steps
+from bertcalc.memory.devices import DEVICES, KEPT_FREE, Device
+from bertcalc.memory.peak.peak_formulas import peak_bytes
+from bertcalc.memory.plan import Plan
+from bertcalc.model.model import Model
 from tests.adapters import Adapter
 from tests.oracle import Case
 from tests.pages.apptest import open_app, texts
@@ -48,6 +54,31 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
     assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
+
+
+@pytest.mark.parametrize("changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit"])
+def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
+    link = {"device_memory": "RTX-4060-8GB", "sequence_length": "256", "training_dtype": "amp-bf16"}
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, **link)
+    shown = next(metric for metric in app.metric if metric.label == "Largest batch of 256 tokens")
+    device, plan = Device("", DEVICES["RTX-4060-8GB"], round(KEPT_FREE * 2**30)), Plan("amp-bf16")
+    models, _problem = changed_models(Model(BertConfig(), "BertForSequenceClassification"), read_steps(changes))
+    before = int(str(shown.delta).removesuffix(" before the steps"))
+    for model, number in ((models[0].model, before), (models[-1].model, int(shown.value))):
+        peaks = [peak_bytes(model, plan, batch, 256) for batch in (number, number + 1)]
+        assert [device.needed(peak) <= device.usable for peak in peaks] == [True, False]
+    assert app.success[0].value.startswith("**Fits:** 1 × 256 tokens")
+    many = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, batch_size="99", **link)
+    assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
+
+
+@pytest.mark.parametrize("page", ["memory.py", "compare.py"])
+def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
+    for changes in ("", LORA):
+        app = open_app(page)
+        app.session_state["changes"] = changes  # what a visit of the other page leaves
+        links = [link.proto.page for link in app.run().get("page_link")]
+        assert ("change" in links) == bool(changes)
 
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:

@@ -13,6 +13,9 @@ from streamlit.logger import get_logger
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
+from bertcalc.change_steps.effects import changed_models
+from bertcalc.change_steps.step_code import code
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.charts.blocks import svg
 from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
@@ -246,6 +249,56 @@ def test_the_answer_of_a_page_has_a_heading_of_its_own_in_the_report(monkeypatch
     assert "\n## What fits into T4 16 GB\n\n| T4 16 GB | Number |" in told
     assert "| Kept free | 1.6 GB (1.5 GiB) |" in told  # without "GiB" in the name
     assert "| Allocator | 6 % |" in told
+
+
+LORA, PRUNED = "lora,r=4,target_modules=query+value,task_type=SEQ_CLS", "layers,layers=1+3;heads,heads=4"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words", "captions"),
+    [
+        (LORA, "LoRA: r=4, target_modules=query+value, task_type=SEQ_CLS", ["The config.json leaves out LoRA"]),
+        (PRUNED, "Drop layers: layers=1+3; Prune heads: heads=4", ["The fields of a config.json cannot describe"]),
+        ("prompt_tuning,task_type=SEQ_CLS", "Prompt tuning: ", ["The config.json leaves out Prompt tuning"]),
+        (
+            "vocabulary,new_num_tokens=3000;gguf",
+            "Another vocabulary: new_num_tokens=3000; GGUF",
+            ["The config.json leaves out GGUF", "The interactive page leaves out GGUF"],
+        ),
+    ],
+)
+def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do_not(
+    monkeypatch: pytest.MonkeyPatch, changes: str, words: str, captions: list[str]
+) -> None:
+    made: list[list[File]] = []
+
+    def note(*arguments: Any) -> list[File]:
+        made.append(model_files(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(dialog, "model_files", note)
+    monkeypatch.setattr(real_model, "installed", lambda: False)
+    architecture = "BertForSequenceClassification"
+    app = opened(open_app("change.py", architecture=architecture, changes=changes, training_dtype="bf16"))
+    told = read(made[-1], "Report, Markdown")
+    models, _problem = changed_models(Model(BertConfig(), architecture), steps := read_steps(changes))
+    model = models[-1].model
+    assert told.startswith(f"# {architecture}: {model.num_parameters():,}\n")
+    assert f"Changed step by step: {words}" in told.replace("\\", "")
+    assert "Training precision = Pure bfloat16" in told
+    assert "The model before the steps: Not compared" in told
+    assert len(told.partition("## The model before the first step")[2].split("\n\n")[1].splitlines()) == 3 + len(steps)
+    program = code(Model(BertConfig(), architecture), steps)
+    assert read(made[-1], "Python program") == program
+    assert f"```python\n{program}```" in told
+    page = read(made[-1], "Interactive page, HTML")
+    assert all(escape(str(change)) in page for change in model.changes)
+    shown = [caption.value for caption in app.caption]
+    for start in captions:
+        assert sum(caption.startswith(start) for caption in shown) == 1
+    labels = [file.label for file in made[-1]]
+    assert ("config.json" in labels) == ("heads" not in changes)
+    assert ("adapter_config.json" in labels) == ("_type" in changes)
 
 
 def test_nothing_is_logged_while_a_file_waits_for_the_real_model() -> None:

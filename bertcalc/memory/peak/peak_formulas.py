@@ -419,7 +419,8 @@ def frozen_layers(how: Plan | Inference) -> int:
 
 
 def _by_layer(model: Model) -> bool:
-    return any(change.by_layer for change in model.changes)
+    """Whether a change names some of the layers: a model with few of them may not have these."""
+    return any(change.by_layer or change.dropped for change in model.changes)
 
 
 def _fewest(layers: Any, period: int) -> Any:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.explore.factor_formulas import WHOLE, FigureGrowth, Side, growths
 from bertcalc.export.report import Settings
@@ -226,9 +227,15 @@ def _show_remarks(choice: Choice) -> None:
 
 
 def choose_task() -> tuple[str, Device]:
-    """Draw task and device; an impossible memory size is replaced by the nearest possible one."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    """Draw task and device."""
+    with (controls := st.container(horizontal=True, vertical_alignment="bottom")):
         task = TASK.show()
+    return task, choose_device(controls)
+
+
+def choose_device(controls: DeltaGenerator) -> Device:
+    """Draw the device into a row of controls; an impossible memory size is replaced by the nearest possible one."""
+    with controls:
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
         device = Device(DEVICE_MEMORY.word(chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
         typed = KEEP_FREE.show(
@@ -248,9 +255,9 @@ def choose_task() -> tuple[str, Device]:
     device = device._replace(overhead=overhead)
     limited = kept_free(device, typed)
     if isinstance(limited, Device):
-        return task, limited
+        return limited
     show_problem(limited)
-    return task, device
+    return device
 
 
 def _typed_device() -> Device:

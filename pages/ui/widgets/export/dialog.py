@@ -16,8 +16,24 @@ from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch import present_batch
-from pages.ui.widgets.export.files import Origin, chart_files, model_files, model_name, stem_of, table_files
-from pages.ui.widgets.export.shown import File, own_export, shown_elements, shown_models, shown_settings
+from pages.ui.widgets.export.files import (
+    Origin,
+    chart_files,
+    exported,
+    left_out,
+    model_files,
+    model_name,
+    stem_of,
+    table_files,
+)
+from pages.ui.widgets.export.shown import (
+    File,
+    own_export,
+    shown_elements,
+    shown_models,
+    shown_settings,
+    shown_steps,
+)
 
 KEY = "t"
 
@@ -52,9 +68,10 @@ def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], Show
         offered[kind.format(title=title)] = element.table, element if element.spec else None
     if own_export():
         return offered
+    model = exported(choice, shown_steps())
     tables: dict[str, Callable[[], Table]] = {
-        _("Parameters of each component, with formulas"): partial(component_table, choice.model, translator()),
-        _("Every tensor, with formulas"): partial(tensor_table, choice.model, translator()),
+        _("Parameters of each component, with formulas"): partial(component_table, model, translator()),
+        _("Every tensor, with formulas"): partial(tensor_table, model, translator()),
     }
     return offered | {_("Model: {title}").format(title=title): (make, None) for title, make in tables.items()}
 
@@ -68,8 +85,10 @@ def _show(choice: Choice) -> None:
     if other:
         _buttons(other.files)
     else:
-        place = Origin(url, st.session_state.get("lang", "en"))
-        _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings()))
+        place, steps = Origin(url, st.session_state.get("lang", "en")), shown_steps()
+        _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings(), steps))
+        for message in left_out(steps) if steps else ():
+            st.caption(message)
         if not choice.model.add_pooling_layer:
             st.caption(_("A config.json cannot record that the pooler is left out; the Python program does."))
     with st.container(key="making"):  # style.css shows it while a file is made

@@ -1,29 +1,38 @@
 """The files that can be exported. Each is made only when it is downloaded."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
+from bertcalc.change_steps.step_code import code
+from bertcalc.changes.adapter import PeftChange
 from bertcalc.charts.blocks import png, svg
 from bertcalc.charts.colors import COLORS
+from bertcalc.config import Problem
 from bertcalc.explore.quantities import Case
+from bertcalc.export.adapter_config import adapter_config
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula_page import interactive_page
 from bertcalc.export.formula_tables import component_table, flops_formula
-from bertcalc.export.report import Report, ReportFormulas, Settings, Verification, html, markdown, report
+from bertcalc.export.report import Changes, Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
-from bertcalc.export.table import Table
+from bertcalc.export.table import Math, Table
 from bertcalc.families import hf_json
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.proof import real_model, tensor_proof
-from bertcalc.text import Translate
+from bertcalc.text import N_, Translate
+from bertcalc.text.problem import InputError
+from pages.ui.shell.controls import sentence
+from pages.ui.shell.i18n import _ as session_text
+from pages.ui.shell.i18n import listed
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.export.shown import File
+from pages.ui.widgets.export.shown import File, ShownSteps
 from pages.ui.widgets.real_answers import answer
 from pages.ui.widgets.verdict import in_words
 
@@ -36,26 +45,73 @@ class Origin(NamedTuple):
 
 
 def model_files(
-    choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None = None
+    choice: Choice,
+    batch: Batch,
+    place: Origin,
+    _: Translate,
+    settings: Settings | None = None,
+    steps: ShownSteps | None = None,
 ) -> list[File]:
     """The files of the model itself: its configuration, the program that rebuilds it, and the report.
 
-    They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator.
+    They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator. With
+    ``steps`` they describe the model after these; ``left_out`` says what a file does not have.
     """
-    model, stem = choice.model, stem_of(choice)
-    make_report = partial(_report, choice, batch, place, _, settings)
+    model = exported(choice, steps)
+    stem = f"{choice.preset}-changed" if steps else stem_of(choice)
+    make_report = partial(_report, choice, batch, place, _, settings, steps)
+
+    def make_program() -> bytes:
+        return (code(choice.model, steps.steps) if steps else snippet(model)).encode()
 
     def make_page() -> bytes:
         page = interactive_page(model, COLORS["light"], url=place.url, language=place.language, _=_)
         return page.encode()
 
+    def json_file(name: str, write: Callable[[], str]) -> File:
+        return File(name, name, "application/json", lambda: write().encode())
+
+    adapters = [change for change in model.changes if isinstance(change, PeftChange)]
     return [
-        File("config.json", "config.json", "application/json", lambda: hf_json.write(model).encode()),
-        File(_("Python program"), f"{stem}.py", "text/x-python", lambda: snippet(model).encode()),
+        *(() if _no_config(model) else (json_file("config.json", partial(hf_json.write, model)),)),
+        *(json_file("adapter_config.json", partial(adapter_config, change)) for change in adapters),
+        File(_("Python program"), f"{stem}.py", "text/x-python", make_program),
         File(_("Report, Markdown"), f"{stem}.md", "text/markdown", lambda: markdown(make_report()).encode()),
         File(_("Report, HTML to print"), f"{stem}.html", "text/html", lambda: html(make_report()).encode()),
         File(_("Interactive page, HTML"), f"{stem}-interactive.html", "text/html", make_page),
     ]
+
+
+def exported(choice: Choice, steps: ShownSteps | None) -> Model:
+    """The model that the files describe."""
+    return steps.changed.model if steps else choice.model
+
+
+def _no_config(model: Model) -> Problem | None:
+    """Why there is no config.json of a model; None if there is one."""
+    try:
+        hf_json.write(model)
+    except InputError as error:
+        return error.problem
+    return None
+
+
+def left_out(steps: ShownSteps) -> Iterator[str]:
+    """Sentences on the steps that a file of the model does not have, in the language of the session."""
+    adapters, quantized = [], []
+    for step, words in zip(steps.steps, steps.words, strict=True):
+        if not isinstance(step, Change):
+            quantized.append(words)
+        elif not step.resizes:
+            adapters.append(words)
+    if problem := _no_config(steps.changed.model):
+        yield sentence(problem)
+    elif adapters or quantized:
+        message = session_text(N_("The config.json leaves out {steps}; the Python program has every step."))
+        yield message.format(steps=listed([*quantized, *adapters]))
+    if quantized:
+        message = session_text(N_("The interactive page leaves out {steps}, which changes no number of parameters."))
+        yield message.format(steps=listed(quantized))
 
 
 def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "") -> list[File]:
@@ -88,18 +144,35 @@ def model_name(choice: Choice) -> str:
     return f"{choice.architecture}, {stem_of(choice)}"
 
 
-def _report(choice: Choice, batch: Batch, place: Origin, _: Translate, settings: Settings | None) -> Report:
-    model = choice.model
-    formulas = ReportFormulas(component_table(model, _), flops_formula(model, *batch))
-    changed = choice != preset_of(choice)
-    words = _("{architecture} from {preset}, with fields changed") if changed else _("{architecture} of {preset}")
-    name = words.format(architecture=choice.architecture, preset=choice.preset)
+def _report(
+    choice: Choice,
+    batch: Batch,
+    place: Origin,
+    _: Translate,
+    settings: Settings | None,
+    steps: ShownSteps | None,
+) -> Report:
+    model = exported(choice, steps)
+    flops: tuple[Math, Math] | str
+    try:
+        flops = flops_formula(model, *batch)
+    except InputError as error:
+        flops = _(error.problem.message).format(**error.problem.values)
+    is_changed = choice != preset_of(choice)
+    words = _("{architecture} from {preset}, with fields changed") if is_changed else _("{architecture} of {preset}")
+    verification, changes = _verification(choice.model, _), None
+    if steps:
+        before = _("The model before the steps: {verdict}").format(verdict=verification.verdict)
+        verification = verification._replace(verdict=before)
+        program = code(choice.model, steps.steps)
+        changes = Changes("; ".join(steps.words), program, quantized=steps.changed.base is not None)
     return report(
         Case(model, *batch),
-        formulas,
-        _verification(model, _),
+        ReportFormulas(component_table(model, _), flops),
+        verification,
         settings=settings,
-        name=name,
+        changes=changes,
+        name=words.format(architecture=choice.architecture, preset=choice.preset),
         url=place.url,
         language=place.language,
         _=_,

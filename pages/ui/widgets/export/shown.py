@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
+from bertcalc.change_steps.effects import ChangedModel
+from bertcalc.change_steps.step_texts import Step
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.export.cells import Shown
 from bertcalc.export.report import Settings
@@ -33,12 +35,21 @@ class OwnExport(NamedTuple):
     files: tuple[File, ...]
 
 
+class ShownSteps(NamedTuple):
+    """The steps that the page makes of the session's model, each in words, and the model after them."""
+
+    steps: Sequence[Step]
+    words: Sequence[str]
+    changed: ChangedModel
+
+
 def begin() -> None:
     """Forget the previous page, before a page is drawn."""
     st.session_state["shown"] = []
     st.session_state["own files"] = None
     st.session_state["shown settings"] = None
     st.session_state["shown models"] = ""
+    st.session_state["shown steps"] = None
 
 
 def note_settings(settings: Settings) -> None:
@@ -66,6 +77,17 @@ def shown_settings() -> Settings | None:
     """How the page trains or runs the model; None if it does neither."""
     settings: Settings | None = st.session_state.get("shown settings")
     return settings
+
+
+def note_steps(steps: ShownSteps) -> None:
+    """Record that the page changes the session's model, so that the model's files have the steps."""
+    st.session_state["shown steps"] = steps
+
+
+def shown_steps() -> ShownSteps | None:
+    """The steps that the page makes of the session's model; None if there are none."""
+    steps: ShownSteps | None = st.session_state.get("shown steps")
+    return steps
 
 
 def offer(export: OwnExport) -> None:

@@ -1,0 +1,31 @@
+"""What other parts of the app take from the Change page: the steps, and the table of their effects."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from bertcalc.change_steps.effects import ChangedModel
+from bertcalc.change_steps.step_texts import Step
+from bertcalc.export.report import Settings
+from bertcalc.memory.plan import Plan
+from pages.ui.change.step_controls import CHANGES
+from pages.ui.change.step_words import summary
+from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
+from pages.ui.shell.controls import assignments
+from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
+from pages.ui.widgets.export.shown import ShownSteps, note_results, note_settings, note_steps, shown_elements
+
+
+def note_changes(steps: Sequence[Step], changed: ChangedModel, plan: Plan) -> None:
+    """Record the steps and the page's last table for the files of the model."""
+    note_settings(Settings(assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer}), plan))
+    if steps:
+        note_results(shown_elements()[-1].table())
+        note_steps(ShownSteps(steps, [*map(summary, steps)], changed))
+
+
+def say_left_out() -> None:
+    """On another page: if there are steps, say that its figures leave them out, with a link to the Change page."""
+    if st.session_state.get(CHANGES.name) and not presenting():
+        st.page_link("change.py", label=_("The steps of the page Change are left out here →"))
