@@ -77,7 +77,8 @@ class PrefixTuning(Prompts):
         config: Any = rewriting.model.config
         width = self.width(rewriting)
         if config.has("num_key_value_heads"):  # peft needs as many units as there are in the keys of a token
-            width = config.num_key_value_heads * config.attention_head_size
+            heads = config.num_attention_heads if config.num_key_value_heads is None else config.num_key_value_heads
+            width = heads * config.attention_head_size
         in_layers = 2 * config.num_hidden_layers * width
         if not self.prefix_projection:
             return Module("PrefixEncoder", embedding=Embedding(self.num_virtual_tokens, in_layers))
