@@ -34,9 +34,10 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
 Amount = Literal["trained", "all"]
+Others = Literal["all", "trained", "nothing"]
 # The ranks and the numbers of virtual tokens that people use.
-_RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-_RARER_RANKS = (6, 12, 24, 48, 96)  # on query and value only: on others, too many numbers would be one of these
+_RANKS = (4, 8, 16, 32, 64, 128, 256)
+_RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # on query and value only: on others, too many numbers would be one of these
 _TOKENS = (5, 8, 10, 16, 20, 30, 32, 50, 64, 100, 128)
 # What adapters are put on, as in tensor_filter.py, and by name.
 _TARGETS = (
@@ -149,14 +150,14 @@ def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
 
 
 @lru_cache(maxsize=64)
-def adapter_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
+def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
     """The usual adapters with this count: of the model, or else of another class of its family.
 
-    What is trained in other classes is always looked up, their counts with the adapter only if ``others``.
+    ``others`` says what is looked up in other classes: "all", only what is "trained", or "nothing".
     """
-    for base in bases(model):
+    for base in bases(model, others=others != "nothing"):
         if _is_possible(base.num_parameters(), count):
-            whole = others or base.architecture == model.architecture
+            whole = others == "all" or base.architecture == model.architecture
             lines = [line for line in adapter_lines(base) if whole or line.amount == "trained"]
             if counts := _having(lines, count):
                 return counts

@@ -239,10 +239,13 @@ def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosi
     exact, parts = int(number.value), [part for part in diagnosis.parts if part.reading.key == "parameters"]
     if own := own_count(model, exact):
         return diagnosis._replace(changed=own, parts=tuple(part for part in parts if not part.added))
-    if parts or any(match.reading.key == "parameters" for match in diagnosis.matches):
+    if any(part.added for part in parts) or any(match.reading.key == "parameters" for match in diagnosis.matches):
         return diagnosis
+    if parts:
+        changed = () if model.changes else adapter_counts(model, exact, others="nothing")[:1]
+        return diagnosis._replace(changed=changed)
     others = not (diagnosis.known or diagnosis.miscounted or diagnosis.slips)
-    if changed := adapter_counts(model, exact, others=others):
+    if changed := adapter_counts(model, exact, others="all" if others else "trained"):
         return diagnosis._replace(changed=changed, matches=(), parts=())
     return diagnosis._replace(changed=resized_counts(model, exact, others=others))
 

@@ -26,7 +26,7 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError, Problem
 
 _PRECISE = Fraction(1, 200)  # a number that is less precise means too many files
-_MEASURED = Fraction(2, 1000)  # the graph of an ONNX file is measured, and other releases write somewhat larger files
+_MEASURED = Fraction(2, 1000)  # the graph of an ONNX file is measured
 _BY_WEIGHTS = Fraction(1, 100_000)  # the size of a file with double quantization depends on the weights
 _LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
 _LEAST, _MOST = Fraction(1, 4), 64  # bytes for each parameter: of a 2-bit file, and of shared ones in each layer
@@ -45,9 +45,10 @@ class StoredSize(NamedTuple):
     file: Problem | None
     quantized: QuantizedModel | None = None
     near: Fraction = Fraction(0)
+    is_pickle: bool = False  # other releases of PyTorch write somewhat other files
 
     def is_meant(self, number: Typed) -> bool:
-        near = self.near if number.low == number.high or not self.file else max(self.near, _MEASURED)
+        near = self.near if number.low == number.high or not self.is_pickle else max(self.near, _MEASURED)
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
@@ -76,9 +77,10 @@ def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = Tr
 
 
 def _meant(model: Model, number: Typed) -> list[StoredSize]:
-    """The sizes that a number may mean: the exact ones, if there are any."""
+    """The sizes that a number may mean: the exact ones, if there are any; of a number without a unit, only these."""
     near = [size for size in _sizes_near(model, number) if size.is_meant(number)]
-    return [size for size in near if size.bytes == number.value] or [size for size in near if size.file]
+    files = [size for size in near if size.file and number.unit == "bytes"]
+    return [size for size in near if size.bytes == number.value] or files
 
 
 def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
@@ -117,7 +119,7 @@ def _of_files(model: Model) -> Iterator[StoredSize]:
     if model.changes:
         yield _of_file(model)
     for form in ("bin", "checkpoint"):
-        yield StoredSize(file_bytes(model, form), model, Problem.of(FORMATS[form]))
+        yield StoredSize(file_bytes(model, form), model, Problem.of(FORMATS[form]), is_pickle=True)
     half = Problem.of(N_("{file}, in {dtype}"), file=Problem.of(FORMATS["bin"]), dtype=Problem.of(N_("16 bits")))
     yield StoredSize(file_bytes(model, "bin", "float16"), model, half)
     for exporter in get_args(Exporter):
@@ -135,7 +137,8 @@ def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSi
     elif getattr(format, "bnb_4bit_use_double_quant", False):
         near = _BY_WEIGHTS
     try:
-        yield StoredSize(one.file_bytes, model, Problem.of("{file}", file=format.title), one, near)
+        title, is_pickle = Problem.of("{file}", file=format.title), format.file_format == "bin"
+        yield StoredSize(one.file_bytes, model, title, one, near, is_pickle)
         yield StoredSize(one.memory_bytes, model, None, one)
     except InputError:  # the library does not save the model, or it cannot run
         return
