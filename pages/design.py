@@ -1,4 +1,4 @@
-"""Design: the models nearest to a budget of parameters, FLOPs or memory."""
+"""Design: the models nearest to a budget of parameters, FLOPs or memory, or those that fit into a file."""
 
 import streamlit as st
 
@@ -22,10 +22,11 @@ choice = current_choice()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     kind = nearest.BUDGET_OF.show()
     text = nearest.TARGETS[kind].show()
+    format = nearest.choose_format(kind)
     batch = choose_batch(choice.config)
     message = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
     precision = TRAINING_DTYPE.show(help=message, width=145)
-budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text))
+budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text), format)
 case = Case(choice.model, *batch, Plan(precision=precision))
 question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
 constraints = nearest.choose_constraints()

@@ -95,6 +95,8 @@ def train_all(root: Module) -> Module:
 def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
     """Put the modules whose names end so into a ModulesToSaveWrapper: a frozen original, and a copy that is trained."""
     ends = tuple(names)
+    if not ends:
+        return
     rewriting.split_layers(lambda name: name.endswith(ends))
     spots = [spot for spot in rewriting.spots() if rewriting.full_names(spot)[0].endswith(ends)]
     for spot in spots:

@@ -123,10 +123,8 @@ class Rewriting:
             if not isinstance(most, int):  # a symbol
                 groups[name] = layer, start, copies
                 continue
-            marks = [
-                tuple(mark(inside) for inside in _inside(layer, f"{path}.{number}"))
-                for number in range(start, start + most)
-            ]
+            inside = [name.replace("*", "0") for name, _module, _copies in layer.modules() if name]
+            marks = [tuple(mark(f"{path}.{number}.{name}") for name in inside) for number in range(start, start + most)]
             alike = [len(list(equal)) for _mark, equal in groupby(marks)]
             if most is not copies:
                 if len(alike) > 1:
@@ -154,13 +152,6 @@ def _spots(parent: Module, path: str) -> Iterator[Spot]:
         inside = f"{path}.{name}" if path else name
         yield Spot(inside, parent, name)
         yield from _spots(child, inside)
-
-
-def _inside(layer: Module, path: str) -> Iterator[str]:
-    """The names of the modules in a layer, those of an inner list for its first layer."""
-    for inside, _module, _copies in layer.modules():
-        if inside:
-            yield f"{path}.{inside}".replace("*", "0")
 
 
 def _numbered(root: Module, path: str) -> list[str]:

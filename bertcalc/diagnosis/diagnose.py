@@ -19,6 +19,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of, unchecked
+from bertcalc.diagnosis.changed_counts import ChangedCount, adapter_counts, own_count, resized_counts
 from bertcalc.diagnosis.explain import (
     MOST_BITS,
     MOST_EXPLANATIONS,
@@ -45,7 +46,6 @@ from bertcalc.diagnosis.known_counts import (
     KnownCount,
     Mix,
     Reading,
-    adapted_counts,
     backbones,
     every_count,
     known_counts,
@@ -150,6 +150,7 @@ class Diagnosis(NamedTuple):
     prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a published hand count
     with its miscounts; ``claims`` are published numbers that differ from the count of their model. ``flops`` are costs
     of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can be in bytes, too.
+    ``changed`` are counts of the model with a usual change, such as an adapter.
     """
 
     matches: tuple[Match, ...] = ()
@@ -163,6 +164,7 @@ class Diagnosis(NamedTuple):
     hand: tuple[HandCount, Miscounted] | None = None
     claims: tuple[Claim, ...] = ()
     flops: tuple[FlopCount, ...] = ()
+    changed: tuple[ChangedCount, ...] = ()
 
     @property
     def confident(self) -> bool:
@@ -188,7 +190,7 @@ class Diagnosis(NamedTuple):
     @property
     def known(self) -> bool:
         """Whether the number is a correct or a published count, without any miscount."""
-        return bool(self.matches or self.parts or self.elsewhere or self.claims or self.flops)
+        return bool(self.matches or self.parts or self.elsewhere or self.claims or self.flops or self.changed)
 
     @property
     def parts_first(self) -> bool:
@@ -200,7 +202,8 @@ class Diagnosis(NamedTuple):
     def as_parameters(self) -> bool:
         """Whether the number is a count of parameters, with or without common miscounts."""
         meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.parts, *self.elsewhere)
-        return bool(self.hand or self.usual or any(count.reading.key == "parameters" for count in meanings))
+        counted = any(count.reading.key == "parameters" for count in meanings)
+        return bool(self.hand or self.usual or self.changed or counted)
 
 
 @checked
@@ -213,16 +216,38 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     if number.unit in ("FLOPs", "MACs"):
         return Diagnosis(flops=flops)
     claims = tuple(claim for claim in CLAIMS if claim.is_meant(number))
-    diagnosis = _diagnose(present, number)
+    diagnosis = _with_changed(_diagnose(present, number), present.model, number)
     if not claims:
         has_better = diagnosis.known or diagnosis.miscounted if is_rough(number) else diagnosis.as_parameters
         return Diagnosis(matches=diagnosis.matches, flops=flops) if flops and not has_better else diagnosis
     if any(PRESETS[claim.preset].config == present.model.config for claim in claims):
         return Diagnosis(matches=diagnosis.matches, claims=claims)
-    if diagnosis.matches or diagnosis.parts or diagnosis.usual:
+    if diagnosis.matches or diagnosis.parts or diagnosis.usual or diagnosis.changed:
         return diagnosis
     elsewhere = tuple(count for count in diagnosis.elsewhere if count.reading.key == "parameters")
     return diagnosis._replace(claims=claims, elsewhere=elsewhere)
+
+
+def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosis:
+    """Add the counts of changed models to an exact number that is no count of parameters without a change.
+
+    An adapter is likelier than a count of bytes. The other classes with another vocabulary, fewer layers or an adapter
+    have so many counts that they are looked up only if nothing else explains the number.
+    """
+    if diagnosis.hand or number.unit == "bytes" or number.low != number.high:
+        return diagnosis
+    exact, parts = int(number.value), [part for part in diagnosis.parts if part.reading.key == "parameters"]
+    if own := own_count(model, exact):
+        return diagnosis._replace(changed=own, parts=tuple(part for part in parts if not part.added))
+    if any(part.added for part in parts) or any(match.reading.key == "parameters" for match in diagnosis.matches):
+        return diagnosis
+    if parts:
+        changed = () if model.changes else adapter_counts(model, exact, others="nothing")[:1]
+        return diagnosis._replace(changed=changed)
+    others = not (diagnosis.known or diagnosis.miscounted or diagnosis.slips)
+    if changed := adapter_counts(model, exact, others="all" if others else "trained"):
+        return diagnosis._replace(changed=changed, matches=(), parts=())
+    return diagnosis._replace(changed=resized_counts(model, exact, others=others))
 
 
 def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
@@ -236,7 +261,6 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     for group in (first, others):
         matches = tuple(_matches(group, present.model))
         parts = () if matches else _own_parts(present.model, group)
-        matches = matches or _adapted(group, present.model)
         if group is first and rounding and not parts and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, present.model))
             if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):
@@ -274,8 +298,6 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     diagnosis = _with_slips(present, exact, _miscounted(present, meanings))
     if not (diagnosis.miscounted or diagnosis.slips) and (sums := _sums(present.model, first)):
         return diagnosis._replace(parts=sums)
-    if not (diagnosis.miscounted or diagnosis.slips) and (matches := _adapted(first, present.model, others=True)):
-        return Diagnosis(matches=matches)
     if rounding and not (diagnosis.miscounted or diagnosis.slips):
         diagnosis = max(diagnosis, _miscounted(present, [rounding]), key=lambda diagnosis: len(diagnosis.miscounted))
     return diagnosis._replace(elsewhere=published)
@@ -735,15 +757,6 @@ def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
         if (exact := reading.exact) and (counts := otherwise.get(exact) or tuple(other_labels(model.config, exact))):
             yield Match(reading, exact, counts)
             return
-
-
-def _adapted(meanings: Sequence[Reading], model: Model, *, others: bool = False) -> tuple[Match, ...]:
-    """The model's count with adapters, if it fits exactly; with ``others``, that of any class, which proves little."""
-    for reading in meanings:
-        counts = _by_total(model.config, adapted_counts).get(reading.exact or 0, ())
-        if fitting := tuple(count for count in counts if others or count.model == model):
-            return (Match(reading, fitting[0].total, fitting),)
-    return ()
 
 
 def _is_vague(matches: Sequence[Match]) -> bool:

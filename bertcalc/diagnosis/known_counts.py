@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 from math import ceil, floor
 from pathlib import Path
 from typing import NamedTuple
@@ -53,10 +53,9 @@ class KnownCount(NamedTuple):
 
     model: Model
     parameters: Single
-    buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases, or adapters
+    buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases
     convention: str = ""  # a key of CONVENTIONS
     mix: Mix | None = None
-    rank: Single = 0  # of the adapters
 
     @property
     def total(self) -> int:
@@ -77,13 +76,7 @@ class KnownCount(NamedTuple):
 # Conventions by which a count is right although it is not the number of parameters of a class.
 CONVENTIONS: Mapping[str, str] = {line["name"]: line["description"] for line in _TABLES["conventions"]}
 # Conventions that give so many different counts that a match proves little.
-PROVE_LITTLE = {name for name in CONVENTIONS if name.startswith(("labels", "adapters"))}
-# The targets of PEFT's LoRA by default, and with "all-linear"; each with common ranks.
-_ADAPTED = {
-    "adapters": (selector("query and value, matrix"), (4, 8, 16, 32, 64)),
-    "adapters everywhere": (selector("attention + feed-forward + pooler + map + transform, matrix"), (8, 16)),
-}
-_TRAINED = tuple(_TABLES["trained_heads"])
+PROVE_LITTLE = {"labels"}
 _MOST_LABELS, _MOST_WITHOUT_BIAS = 100, 10
 
 
@@ -186,20 +179,6 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
                 parameters=known_count.parameters + hidden * hidden + hidden, convention="pooler"
             )
             yield from (pooled, pooled._replace(buffers=config.max_position_embeddings))
-
-
-def adapted_counts(config: Config) -> Iterator[KnownCount]:
-    """The counts of every class with PEFT's LoRA adapters, also with the copy of the head that PEFT trains."""
-    for known_count in every_count(config, known_counts):
-        tensors = list(known_count.model.tensors())
-        head = sum(tensor.num_parameters() for tensor in tensors if tensor.name.partition(".")[0].endswith(_TRAINED))
-        for name, (concerned, ranks) in _ADAPTED.items() if not known_count.buffers else ():
-            sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(concerned, tensors))
-            for rank, trained in product(ranks, {0, head}):
-                adapted = known_count._replace(buffers=rank * sides + trained, convention=name, rank=rank)
-                yield adapted
-                if trained or known_count.model.cls.task == "base":
-                    yield adapted._replace(parameters=0, convention=f"{name} alone")
 
 
 @lru_cache(maxsize=8)

@@ -4,7 +4,7 @@
 >>> print(meanings_of(Model(BertConfig()), "85,054,464"))
 85,054,464 is the count of all 12 layers.
 >>> print(meanings_of(Model(BertConfig()), "897,024"))
-897,024 is the count of LoRA adapters of rank 8 on every module called dense.
+897,024 is the number of parameters that BertModel trains with Lora(r=8, target_modules=['dense']).
 """
 
 import re
@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -29,8 +28,8 @@ from bertcalc.diagnosis.known_counts import (
     other_labels,
 )
 from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_words
-from bertcalc.diagnosis.tensor_filter import selector
-from bertcalc.families import build, family_of
+from bertcalc.diagnosis.stored_sizes import stored_sizes
+from bertcalc.families import build
 from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount
@@ -70,8 +69,9 @@ def meanings_of(model: Model, text: str) -> Meanings:
         return Meanings(written, tuple(_solved(model, field, number, written)), diagnosis)
     sentences = dict.fromkeys(map(_Key, _sentences(model, number, written, diagnosis)))
     if not sentences and number.unit is None and number.value > _LEAST_FILE and number.low == number.high:
-        # With pickle, sizes are only near: without a unit they are the last resort.
-        sentences = dict.fromkeys(map(_Key, file_sizes(model, int(number.value), published=False)))
+        # Without a unit, files of other classes are the last resort, and pickles, whose sizes are only near.
+        files = stored_sizes(model, number, written), file_sizes(model, int(number.value), published=False)
+        sentences = dict.fromkeys(map(_Key, chain(*files)))
     return Meanings(written, tuple(key.problem for key in sentences)[:_MOST], diagnosis)
 
 
@@ -159,25 +159,29 @@ def _size_of_file(text: str) -> str:
 
 def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     exact = int(number.value) if number.low == number.high else None
-    if number.unit == "bytes" and exact is not None:
-        yield from file_sizes(model, exact)
-        yield from buffers(model, exact)
+    if number.unit == "bytes":
+        known = diagnosis.matches or diagnosis.parts
+        stored = () if known else tuple(stored_sizes(model, number, written))
+        yield from stored
+        if exact is not None:
+            yield from file_sizes(model, exact, pickled=not stored)
+            yield from buffers(model, exact)
     if exact is not None and number.unit in (None, "parameters"):
         yield from _one_label(model, exact, written)
     plain = any(match.reading.key == "parameters" for match in diagnosis.matches)
     if number.unit in (None, "parameters") and not plain:
         yield from _twice(model, number, written)
-    if exact is not None and number.unit in (None, "parameters") and not (diagnosis.matches or diagnosis.parts):
-        yield from adapters_of(model, exact, written)
     yield from _of_diagnosis(model, written, diagnosis)
     if exact is not None and number.unit is None and exact > _LEAST_FILE and not diagnosis.known:
         yield from file_sizes(model, exact, pickled=False)
         yield from buffers(model, exact)
+        yield from stored_sizes(model, number, written, others=False)
 
 
 def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     counts = [*_of_matches(model, written, diagnosis)], [*_of_parts(model, written, diagnosis)]
     yield from chain(*(reversed(counts) if diagnosis.parts_first else counts))
+    yield from (changed.in_words(written) for changed in diagnosis.changed)
     meanings = [*_of_others(written, diagnosis)], [*_of_miscounts(written, diagnosis)]
     yield from chain(*(reversed(meanings) if diagnosis.miscounts_first else meanings))
     for cost in diagnosis.flops:
@@ -290,66 +294,6 @@ def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
         if not known.buffers and (exact or (rounded and known.model == model)):
             message = N_("{number} is twice the count of {known}.")
             yield Problem("", None, message, {"number": written, "known": known_in_words(known)})
-
-
-# What adapters are put on, and the ranks that people use.
-_RANKS = (1, 2, 4, 6, 8, 12, 16, 32, 64, 128, 256)
-_TARGETS = {
-    N_("query and value"): "query and value, matrix",
-    N_("query, key and value"): "qkv, matrix",
-    N_("query, key, value and output"): "attention block, attention, matrix",
-    N_("query"): "query, matrix",
-    N_("feed-forward"): "feed-forward, matrix",
-    N_("attention and feed-forward"): "attention + feed-forward, matrix",
-    N_("every module called dense"): "output + first + down + pooler, matrix",
-    N_("every Linear"): "attention + feed-forward + pooler + map + transform, matrix",
-}
-
-
-@lru_cache(maxsize=16)
-def _adapted(model: Model) -> tuple[tuple[int, str, int], ...]:
-    """The counts of adapters on a model, with their targets and ranks."""
-    counts: list[tuple[int, str, int]] = []
-    tensors = list(model.tensors())
-    for targets, chosen in _TARGETS.items():
-        sides = sum(tensor.copies * sum(tensor.shape) for tensor in filter(selector(chosen), tensors))
-        counts += [(rank * sides, targets, rank) for rank in _RANKS if sides]
-    return tuple(counts)
-
-
-def adapters_of(model: Model, exact: int, written: str) -> Iterator[Problem]:
-    """LoRA adapters of a common rank on common targets: alone, with a trained head, or with the whole model.
-
-    >>> from bertcalc import BertConfig
-    >>> print(next(adapters_of(Model(BertConfig()), 294_912, "294,912")))
-    294,912 is the count of LoRA adapters of rank 8 on query and value.
-    """
-    for cls in sorted(family_of(model.config).classes, key=lambda cls: cls.task != "sequence-classification"):
-        try:
-            adapted = model.changed(architecture=cls.name)
-        except InputError:
-            continue
-        head = sum(tensor.num_parameters() for tensor in adapted.tensors() if tensor.place.component == "head")
-        pooler = sum(tensor.num_parameters() for tensor in adapted.tensors() if tensor.place.component == "pooler")
-        whole = adapted.num_parameters()
-        for count, targets, rank in _adapted(adapted):
-            values = {"number": written, "rank": f"{rank}", "targets": Problem.of(targets), "architecture": cls.name}
-            if exact == count:
-                yield Problem("", None, _ALONE, values)
-            elif head and exact == count + head:
-                yield Problem("", None, _WITH_HEAD, values)
-            elif head and pooler and exact == count + head + pooler:
-                yield Problem("", None, _WITH_POOLER, values)
-            elif exact in (whole + count, whole + count + head):
-                yield Problem("", None, _WITH_MODEL, values)
-
-
-_ALONE = N_("{number} is the count of LoRA adapters of rank {rank} on {targets}.")
-_WITH_HEAD = N_("{number} is the count of LoRA adapters of rank {rank} on {targets}, with the head of {architecture}.")
-_WITH_POOLER = N_(
-    "{number} is the count of LoRA adapters of rank {rank} on {targets}, with pooler and head of {architecture}."
-)
-_WITH_MODEL = N_("{number} is the count of {architecture} with LoRA adapters of rank {rank} on {targets}.")
 
 
 def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:

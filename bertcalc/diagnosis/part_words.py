@@ -70,7 +70,7 @@ def known_in_words(known: KnownCount) -> Problem:
 def _conventions(known: KnownCount) -> Iterator[Problem]:
     if known.convention:
         count = known.model.config.num_labels if known.convention == "labels" else known.buffers
-        yield Problem.of(CONVENTIONS[known.convention], count=count, rank=known.rank)
+        yield Problem.of(CONVENTIONS[known.convention], count=count)
     if known.buffers and known.convention in ("", "pooler"):
         yield Problem.of(N_("with {count} position_ids, a buffer in files of older releases"), count=known.buffers)
 

@@ -8,6 +8,7 @@
 from collections.abc import Callable
 from functools import lru_cache
 
+from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.modules import AFTER_LAYERS, Place, Tensor, split_layer
 
@@ -67,6 +68,7 @@ _NAMED: dict[str, Selector] = {
     "after layers": _block(AFTER_LAYERS),
     "distances block": _block("relative positions"),
     "convolution block": _block("convolution"),
+    "adapter block": _block(ADAPTER),
     "in layer": in_layer,
     "repeats": lambda tensor: "*" in tensor.name,
     "bias": is_bias,

@@ -10,7 +10,8 @@ Every quantity is a polynomial in the sizes of a candidate: quadratic in the num
 intermediate_size and in the number of layers (of each kind, if layers alternate). Two widths are exceptions: a single
 head, which needs no copy for a different memory layout, and the width at which ELECTRA needs no projection. So a few
 exact counts determine the quantity of every candidate, and bisection finds the depths nearest to a budget for each
-width and intermediate size.
+width and intermediate size. The size of a file is counted at each width, where blocks of weights may not fit, and is
+nearly linear in the number of layers: the nearest candidates are counted once more, to the byte.
 """
 
 from bisect import bisect_right
@@ -21,8 +22,10 @@ from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
-from bertcalc.explore.quantities import PEAKS, Case, quantity_named
+from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case, Quantity, quantity_named
 from bertcalc.explore.sweep import shares
+from bertcalc.storage.model_file import file_bytes, quantized
+from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, record
 from bertcalc.text.problem import InputError
@@ -37,19 +40,51 @@ RATIOS: Mapping[str, tuple[Fraction, ...]] = {
 }
 _Item = TypeVar("_Item")
 BERT_BASE_SHAPE = 64  # hidden units for each layer: 768 / 12
+# Files that are counted to the byte beside those that seem to be the nearest, and the share by which sizes may be off.
+_MORE_FILES, _INEXACT = 8, 2000
+
+
+FILE = "file"
+# What only budgets are for: a file is of a single model, and only an adapted model trains less than all parameters.
+BUDGETED: Mapping[str, Quantity] = {
+    **QUANTITIES,
+    FILE: Quantity("bytes", N_("size of the file"), lambda case: file_bytes(case.model)),
+    "trainable": Quantity(
+        "parameters", N_("trained parameters"), lambda case: case.model.num_parameters(only_trainable=True)
+    ),
+}
 
 
 @record
 class Budget(NamedTuple):
-    """An amount of a quantity, in the quantity's unit."""
+    """An amount of a quantity, in the quantity's unit; of a file, in a quantization format, or else in safetensors.
 
-    quantity: str  # a key of QUANTITIES
+    >>> from bertcalc import BertConfig, Gguf
+    >>> from bertcalc.model.model import Model
+    >>> result = search(Case(Model(BertConfig())), Budget("file", 100_000_000, Gguf("Q4_0")), Constraints(), 1)
+    >>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs]
+    [(896, 15, 99690560)]
+    """
+
+    quantity: str  # a key of BUDGETED
     amount: Single
+    format: QuantizationFormat | None = None
 
     @property
     def is_limit(self) -> bool:
         """Whether the budget must not be exceeded, as for memory; otherwise it is a target."""
-        return quantity_named(self.quantity).unit == "bytes"
+        return self.kind.unit == "bytes"
+
+    @property
+    def kind(self) -> Quantity:
+        """The quantity. Raises UnknownNameError if there is none of this name."""
+        return BUDGETED.get(self.quantity) or quantity_named(self.quantity)
+
+    def value(self, case: Case) -> int:
+        """The value of the quantity for a case."""
+        if self.quantity == FILE and self.format:
+            return quantized(case.model, self.format).file_bytes
+        return self.kind.of(case)
 
     def excess(self, value: int) -> tuple[bool, int]:
         """The distance of a value, as a sort key: values that exceed a limit come last."""
@@ -175,16 +210,23 @@ def search(case: Case, budget: Budget, constraints: Constraints, count: int = 8)
     def best(row: _Row) -> tuple[bool, int]:
         return min(budget.excess(row.value_at(layers)) for layers in _around(row, budget, constraints, 1))
 
-    # A row can be skipped if ``count`` other rows have a nearer best depth.
-    places = [(row, layers) for row in _first(rows, best, count) for layers in _around(row, budget, constraints, count)]
-    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].value_at(place[1])), count)]
-    near.sort(key=lambda candidate: (budget.excess(candidate.value), abs(candidate.shape - BERT_BASE_SHAPE), candidate))
-    return Result(
-        tuple(near[:count]),
-        design(min(rows, key=lambda row: row.value_at(first)), first),
-        design(max(rows, key=lambda row: row.value_at(last)), last),
-        len(rows) * (last - first + 1),
+    def counted(design: Design) -> Design:
+        return design._replace(value=budget.value(case.replace(**design.fields)))
+
+    exactly, most = budget, count
+    if budget.quantity == FILE:  # the value at a depth is not exact
+        budget, most = budget._replace(amount=budget.amount + budget.amount // _INEXACT), count + _MORE_FILES
+    # A row can be skipped if ``most`` other rows have a nearer best depth.
+    places = [(row, layers) for row in _first(rows, best, most) for layers in _around(row, budget, constraints, most)]
+    near = [design(*place) for place in _first(places, lambda place: budget.excess(place[0].value_at(place[1])), most)]
+    smallest = design(min(rows, key=lambda row: row.value_at(first)), first)
+    largest = design(max(rows, key=lambda row: row.value_at(last)), last)
+    if budget.quantity == FILE:
+        smallest, largest, *near = map(counted, (smallest, largest, *near))
+    near.sort(
+        key=lambda candidate: (exactly.excess(candidate.value), abs(candidate.shape - BERT_BASE_SHAPE), candidate)
     )
+    return Result(tuple(near[:count]), smallest, largest, len(rows) * (last - first + 1))
 
 
 def _too_narrow(case: Case, constraints: Constraints) -> Problem:
@@ -208,7 +250,7 @@ def _first(items: Sequence[_Item], far: Callable[[_Item], tuple[bool, int]], cou
 
 def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row]:
     heads, multiple = constraints.step // constraints.head_size, constraints.multiple
-    values = _values(case, budget.quantity, constraints)
+    values = _values(case, budget, constraints)
     for width in range(1, constraints.hidden_to // constraints.step + 1):
         hidden_size = width * constraints.step
         if not shares(case.model.config, width * heads):
@@ -219,9 +261,9 @@ def _rows(case: Case, budget: Budget, constraints: Constraints) -> Iterator[_Row
             yield _Row(width * heads, intermediate, values(width, intermediate))
 
 
-def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[int, int], Callable[[int], int]]:
+def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[int, int], Callable[[int], int]]:
     """The value as a function of width and intermediate size, then of depth."""
-    heads = constraints.step // constraints.head_size
+    heads, quantity = constraints.step // constraints.head_size, budget.quantity
 
     def case_of(width: int, intermediate: int, layers: int) -> Case:
         sizes = {"hidden_size": width * constraints.step, "num_attention_heads": width * heads}
@@ -235,7 +277,10 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:
-        return quantity_named(quantity).of(case_of(width, intermediate, layers))
+        return budget.value(case_of(width, intermediate, layers))
+
+    if quantity == FILE:
+        return lambda width, intermediate: _nearly_linear(partial(count, width, intermediate))
 
     # Quadratic in the width, linear in intermediate size and depth, except for a single head (with relative positions)
     # and the widths at which the structure differs. If layers alternate, linear from period to period.
@@ -263,6 +308,12 @@ def _values(case: Case, quantity: str, constraints: Constraints) -> Callable[[in
         return deep
 
     return depths
+
+
+def _nearly_linear(count: Callable[[int], int]) -> Callable[[int], int]:
+    """The count as a function of depth, extrapolated from 2 and 3 layers, as the first may differ from the others."""
+    second, third = count(2), count(3)
+    return lambda layers: count(1) if layers == 1 else second + (layers - 2) * (third - second)
 
 
 def _through(count: Callable[[int], int], apart: Collection[int]) -> Callable[[int], int]:

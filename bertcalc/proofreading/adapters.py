@@ -6,16 +6,16 @@
 >>> text = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
 >>> entries, around = find(text, {}), Surroundings(text)
 >>> print(judge_adapters(entries[0].best, around.of(entries[0]), build(BertConfig())).counts)
-296,450 is the count of LoRA adapters of rank 8 on query and value, with the head of BertForSequenceClassification.
+296,450 is the number of parameters that BertForSequenceClassification trains with Lora(r=8, target_modules=['query', \
+'value'], task_type='SEQ_CLS').
 >>> judge_trainable_share(entries[2].best, around.of(entries[2])).verdict
 'right'
 """
 
 import re
 from fractions import Fraction
-from functools import lru_cache
 
-from bertcalc.diagnosis.number_meanings import adapters_of
+from bertcalc.diagnosis.changed_counts import adapter_counts
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
@@ -36,13 +36,8 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
     words = " ".join((*context.names, *context.headings, context.line))
     if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
         return None
-    counts = _adapters(model, int(side.value))
-    return Judged("right", counts=counts) if counts else None
-
-
-@lru_cache(maxsize=1024)
-def _adapters(model: Model, value: int) -> Problem | None:
-    return next(adapters_of(model, value, f"{value:,}"), None)
+    count = int(side.value)
+    return next((Judged("right", counts=found.in_words(f"{count:,}")) for found in adapter_counts(model, count)), None)
 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:

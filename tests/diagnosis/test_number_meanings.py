@@ -88,18 +88,6 @@ def test_a_pickle_without_its_unit_is_the_last_resort() -> None:
     assert "PyTorch file" not in str(BERT.explain("108,891,648"))
 
 
-@pytest.mark.parametrize(
-    ("number", "words"),
-    [  # printed by peft for BertModel and BertForSequenceClassification
-        (897_024, "rank 8 on every module called dense"),
-        (887_042, "rank 8 on query and value, with pooler and head of BertForSequenceClassification"),
-        (2 * 8 * 768 * 3 * 12, "rank 8 on query, key and value"),
-    ],
-)
-def test_adapters_on_other_targets_are_recognized(number: int, words: str) -> None:
-    assert words in str(BERT.explain(f"{number:,}"))
-
-
 def test_a_text_without_a_number_is_refused() -> None:
     with pytest.raises(InputError, match="not a valid amount"):
         BERT.explain("hello")

@@ -12,7 +12,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, EuroBertConfig, ModernBertConfig, build, forward_flops
+from bertcalc import BertConfig, Config, EuroBertConfig, Lora, ModernBertConfig, build, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import QUANTITIES, Case
@@ -20,6 +20,8 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
+from bertcalc.storage.model_file import file_bytes, quantized
+from bertcalc.storage.usual_formats import USUAL_FORMATS
 from bertcalc.text.problem import InputError
 from tests import oracle
 from tests.examples import examples
@@ -150,6 +152,29 @@ def test_the_nearest_to_thirty_million_are_real_models() -> None:
         assert real.config.hidden_size == 64 * real.config.num_attention_heads
     # A miniature of Turc et al. 2019 is among them.
     assert 28_763_648 in [one.value for one in found.designs]
+
+
+@pytest.mark.parametrize("name", [None, "nf4", "onnx-int8", "torch-int8", "Q4_0", "Q4_K"])
+@pytest.mark.parametrize("config", [BertConfig(), ModernBertConfig()], ids=type)
+def test_files_are_counted_to_the_byte(config: Config, name: str | None) -> None:
+    case, allowed = Case(Model(config)), Constraints(layers_from=1, layers_to=12, hidden_to=512, ratios=RATIOS["8/3"])
+    form = USUAL_FORMATS[name] if name else None
+    sizes = {}
+    for one in candidates(config, allowed):
+        model = case.model.changed(config=replace(config, **one._asdict()))
+        sizes[one] = quantized(model, form).file_bytes if form else file_bytes(model)
+    amount = sorted(sizes.values())[60]
+    within = sorted((size for size in sizes.values() if size <= amount), reverse=True)
+    found = search(case, Budget("file", amount, form), allowed, 8)
+    assert [one.value for one in found.designs] == within[:8]
+    assert all(sizes[Candidate(**one.fields)] == one.value for one in (*found.designs, found.smallest, found.largest))
+    assert (found.smallest.value, found.largest.value) == (min(sizes.values()), max(sizes.values()))
+
+
+def test_a_budget_of_trained_parameters_is_that_of_an_adapter() -> None:
+    case = Case(Model(BertConfig()).changed(changes=(Lora(target_modules=["query", "value"]),)))
+    found = search(case, Budget("trainable", 294_912), Constraints(layers_from=12, layers_to=12)).designs[0]
+    assert (found.hidden_size, found.value) == (768, 294_912)  # printed by peft
 
 
 def test_published_models_are_their_own_nearest() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig, Config, forward_flops
+from bertcalc import BertConfig, Config, Gguf, forward_flops
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
+from bertcalc.storage.model_file import file_bytes, quantized
 from pages.ui.design.nearest import KINDS
 from tests.examples import sampled
 from tests.markdown import read
@@ -72,6 +73,16 @@ def test_a_memory_is_a_limit() -> None:
         needed = peak_bytes(Model(config(row)), Plan("mixed-16"), 32, 512)
         assert number(row["Training memory"]) == needed <= 16 * 10**9
     assert found == sorted(found, key=lambda row: -number(row["Training memory"]))
+
+
+def test_a_file_is_a_limit_in_its_format() -> None:
+    app = open_app("design.py", budget_of="file", target_file="100 MB", file_format="Q4_0")
+    assert "Within 100,000,000 bytes, which is 100.0 MB (95.4 MiB)" in app.markdown[1].value
+    for row in rows(app):
+        assert number(row["File"]) == quantized(Model(config(row)), Gguf("Q4_0")).file_bytes <= 10**8
+    app.selectbox(key="file_format").select("float32").run()
+    for row in rows(app):
+        assert number(row["File"]) == file_bytes(Model(config(row))) <= 10**8
 
 
 def test_the_other_two_quantities_stand_beside_it() -> None:
@@ -207,7 +218,7 @@ def test_every_kind_of_budget_comes_up_for_every_kind_of_model(kind: str, archit
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_class_that_cannot_run_has_no_memory(kind: str) -> None:
     app = open_app("design.py", budget_of=kind, architecture="BertForQuestionAnswering", num_labels="3")
-    if kind != "parameters":
+    if kind in ("FLOPs", "memory"):
         assert "cannot run with num_labels 3" in str(app.error[0].value)
     else:
         assert {row["Training memory"] for row in rows(app)} == {"–"}

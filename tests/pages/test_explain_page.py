@@ -203,7 +203,7 @@ def test_a_habit_is_said_as_one() -> None:
 
 def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded() -> None:
     known = KnownCount(Model(BertConfig()), 109_482_240)
-    numbers = [109_482_240 + 768 * step for step in range(2, 60)]
+    numbers = [109_482_240 + 768 * step for step in range(17, 75)]  # fewer may be added tokens
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))
     assert "take it as a hint" in open_app("explain.py", number=f"{weak}").info[0].value
@@ -371,9 +371,9 @@ def test_one_head_is_named() -> None:
 
 def test_a_part_stands_before_adapters_with_as_many_parameters() -> None:
     """One head's weights of query, key and value; LoRA of rank 4 trains as many."""
-    rows = cells(open_app("explain.py", number="147,456"))
-    assert rows[0][0] == "weights of query, key and value of one head of one layer"
-    assert any("LoRA" in row[1] for row in rows)
+    app = open_app("explain.py", number="147,456")
+    assert cells(app)[0][0] == "weights of query, key and value of one head of one layer"
+    assert "Lora(r=4, " in app.success[1].value
 
 
 def test_a_cost_that_nothing_has_is_answered_with_a_cost() -> None:

@@ -10,9 +10,22 @@ import streamlit as st
 
 from bertcalc.charts.nearest_chart import designs_frame, near_budget
 from bertcalc.config import Config, Problem
-from bertcalc.explore.design import HEAD_SIZES, MULTIPLES, RATIOS, Budget, Constraints, Design, Result, search
+from bertcalc.explore.design import (
+    BUDGETED,
+    FILE,
+    HEAD_SIZES,
+    MULTIPLES,
+    RATIOS,
+    Budget,
+    Constraints,
+    Design,
+    Result,
+    search,
+)
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
+from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.usual_formats import USUAL_FORMATS
 from bertcalc.text import N_
 from bertcalc.text.amounts import LONGEST, Typed, typed
 from bertcalc.text.digits import fixed, signed_count
@@ -24,14 +37,14 @@ from pages.ui.widgets.numbers import counted, short, signed_percent, unbroken
 from pages.ui.widgets.quantity_words import reason, title_of
 
 # The quantity of each kind of budget.
-KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory"}
+KINDS = {"parameters": "parameters", "FLOPs": "forward", "memory": "training_memory", "file": FILE}
 # The number of designs in the table on the projector, in the table, and in the chart.
 FEW, LISTED, DRAWN = 5, 8, 60
 
 
 def _read(name: str, text: str) -> Typed:
     """A typed amount for a kind of budget. Raises InputError."""
-    return typed(text, QUANTITIES[KINDS[name]].unit)
+    return typed(text, BUDGETED[KINDS[name]].unit)
 
 
 def _check(name: str, text: str) -> Reason | None:
@@ -48,13 +61,21 @@ BUDGET_OF = Select(
     "budget_of",
     N_("Budget for"),
     KINDS,
-    {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory")},
+    {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory"), "file": N_("File")},
     row=True,
+)
+FORMAT = Select(
+    "file_format",
+    N_("Format"),
+    ("float32", *USUAL_FORMATS),
+    {name: format.title for name, format in USUAL_FORMATS.items()},
+    default="int8",
+    width=220,
 )
 # One field for each kind of budget, so that each keeps its amount.
 TARGETS = {
     name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=140)
-    for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB"}.items()
+    for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB", "file": "100 MB"}.items()
 }
 HEAD_SIZE = Select("head_size", N_("Head size"), tuple(map(str, HEAD_SIZES)), default=f"{_START.head_size}", width=105)
 RATIO = Select("intermediate_ratio", N_("Feed-forward ratio"), RATIOS, {"any": N_("Any")}, default="4", width=150)
@@ -69,7 +90,12 @@ LIMITS = (
 PAD_VOCAB = Switch("pad_vocab", N_("Pad vocabulary"), draw=st.checkbox)
 NEARBY = Fold("nearby", N_("Chart: width and depth of the nearest models"))
 
-_NAMES = {"parameters": N_("Parameters"), "forward": N_("Forward"), "training_memory": N_("Training memory")}
+_NAMES = {
+    "parameters": N_("Parameters"),
+    "forward": N_("Forward"),
+    "training_memory": N_("Training memory"),
+    FILE: N_("File"),
+}
 
 
 class BudgetQuestion(NamedTuple):
@@ -81,7 +107,7 @@ class BudgetQuestion(NamedTuple):
 
     def written(self, value: int) -> str:
         """An exact value with the unit of the budget."""
-        return counted(value, QUANTITIES[self.budget.quantity].unit)
+        return counted(value, self.budget.kind.unit)
 
 
 def amount_of(name: str, text: str) -> int:
@@ -96,6 +122,14 @@ def amount_of(name: str, text: str) -> int:
         return floor(_read(name, before).value)
     st.session_state[last] = text
     return floor(amount.value)
+
+
+def choose_format(kind: str) -> QuantizationFormat | None:
+    """Draw the formats of files, if the budget is for one; None for float32, in safetensors."""
+    if KINDS[kind] != FILE:
+        return None
+    message = _("The bytes that the library writes, with scales and zero points; GGUF without the vocabulary.")
+    return USUAL_FORMATS.get(FORMAT.show(help=message))
 
 
 def choose_constraints() -> Constraints:
@@ -136,7 +170,7 @@ def _cached_search(case: Case, budget: Budget, constraints: Constraints) -> Resu
 
 def unknown(question: BudgetQuestion) -> list[str]:
     """Why quantities of these models are not known, each reason once."""
-    return list(filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES)))
+    return list(filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES if name in QUANTITIES)))
 
 
 def impossible(question: BudgetQuestion, result: Result) -> Problem:
@@ -164,7 +198,7 @@ def impossible(question: BudgetQuestion, result: Result) -> Problem:
 def columns(question: BudgetQuestion, designs: Sequence[Design], config: Config) -> dict[str, list[str]]:
     """Each design in a row: its sizes, figures and distance to the budget; the present model has a tick."""
     budget = question.budget
-    names = {quantity: _(name) for quantity, name in _NAMES.items()}
+    names = {quantity: _(name) for quantity, name in _NAMES.items() if quantity in (*QUANTITIES, budget.quantity)}
     distances = [design.value - budget.amount for design in designs]
     cells = {
         "": [
@@ -211,7 +245,7 @@ def show_chart(question: BudgetQuestion, result: Result, look: str) -> None:
             "layers": "num_hidden_layers",
             "heads": "num_attention_heads",
             "intermediate": "intermediate_size",
-            "figure": title_of(QUANTITIES[question.budget.quantity]),
+            "figure": title_of(question.budget.kind),
             "side": _("The budget"),
         },
         alt=_("Hidden size and layers of the models near the budget"),

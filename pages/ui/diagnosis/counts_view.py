@@ -5,7 +5,9 @@ from itertools import groupby
 
 import streamlit as st
 
+from bertcalc.change_steps.step_texts import written
 from bertcalc.diagnosis.cause_formulas import count_formula
+from bertcalc.diagnosis.changed_counts import ChangedCount
 from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
@@ -19,7 +21,7 @@ from bertcalc.model.steps import batch_problems
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, size
-from pages.ui.session.present_model import take_preset
+from pages.ui.session.present_model import link, take_preset
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
@@ -95,6 +97,14 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     show_rows(titles, rows, _("Parts of the model with this count"))
     if len(parts) > len(visible):
         st.caption(_("And {count:,} more.").format(count=len(parts) - len(visible)))
+
+
+def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
+    """Show the changed models with this count, each with a link to the page on which it is changed."""
+    for count in counts:
+        st.success(sentence(count.in_words(number)), icon=":material/check_circle:")
+        query = {**link(), "architecture": count.model.architecture, "changes": written(count.model.changes)}
+        st.page_link("change.py", label=_("Show this change →"), query_params=query)
 
 
 def show_flops(counts: Sequence[FlopCount]) -> None:

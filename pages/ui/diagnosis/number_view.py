@@ -41,6 +41,7 @@ def _show_explanations(model: Model, number: Typed, text: str) -> None:
     if diagnosis.parts_first:
         counts_view.show_own_parts(model, diagnosis.parts)
     counts_view.show_matches(model, diagnosis.matches)
+    counts_view.show_changed(diagnosis.changed, f"{int(number.value):,}")
     if tools:
         st.info(_("The formula of {tools} gives exactly this: see Other tools.").format(tools=listed(tools)))
     counts_view.show_flops(diagnosis.flops)

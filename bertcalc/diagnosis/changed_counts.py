@@ -1,0 +1,263 @@
+"""Counts of changed models: what adapters train, and models with another vocabulary or fewer layers.
+
+The changes are those of ``bertcalc.changes``. A count grows linearly with the number in a change, such as the rank, so
+that two models give the counts for all numbers.
+
+>>> from bertcalc.model.model import build
+>>> [found] = adapter_counts(build("bert-base-uncased"), 294_912)
+>>> print(found.in_words("294,912"))
+294,912 is the number of parameters that BertModel trains with Lora(r=8, target_modules=['query', 'value']).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import chain, islice
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.change_steps.step_texts import arguments
+from bertcalc.changes.bitfit import BitFit
+from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.layers import DropLayers
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.changes.targets import ALL_LINEAR, Names, TaskType
+from bertcalc.changes.vocabulary import ResizeVocabulary
+from bertcalc.diagnosis.tensor_filter import selector
+from bertcalc.families import family_of
+from bertcalc.model.change import Change
+from bertcalc.model.family import Task
+from bertcalc.model.model import Model
+from bertcalc.model.modules import split_layer
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+Amount = Literal["trained", "all"]
+Others = Literal["all", "trained", "nothing"]
+# The ranks and the numbers of virtual tokens that people use.
+_RANKS = (4, 8, 16, 32, 64, 128, 256)
+_RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # on query and value only: on others, too many numbers would be one of these
+_TOKENS = (5, 8, 10, 16, 20, 30, 32, 50, 64, 100, 128)
+# What adapters are put on, as in tensor_filter.py, and by name.
+_TARGETS = (
+    "query and value, matrix",
+    "qkv, matrix",
+    "attention block, attention, matrix",
+    "query, matrix",
+    "query + key, matrix",
+    "feed-forward, matrix",
+    "attention + feed-forward, matrix",
+)
+_NAMED_TARGETS: tuple[Names, ...] = (("dense",), ALL_LINEAR)
+_TASKS: dict[Task, TaskType] = {
+    "sequence-classification": "SEQ_CLS",
+    "token-classification": "TOKEN_CLS",
+    "question-answering": "QUESTION_ANS",
+    "causal-lm": "CAUSAL_LM",
+}
+_MOST_ADDED = 16  # tokens that people add to a vocabulary
+_MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
+_SHOWN = ("r", "num_virtual_tokens")  # arguments that are given even if they have their default
+_LEAST, _MOST = 1000, 3  # a smaller number has too many meanings; so many of them are given
+
+_TRAINED = N_("{number} is the number of parameters that {model}.")
+_ALL = N_("{number} is the number of all parameters of {model}.")
+
+
+class ChangedCount(NamedTuple):
+    """A changed model, and which of its parameters are counted: all, or those that are trained."""
+
+    model: Model
+    amount: Amount
+
+    def in_words(self, number: str) -> Problem:
+        """The sentence on a number that is this count."""
+        message = _TRAINED if self.amount == "trained" else _ALL
+        return Problem.of(message, number=number, model=changed_in_words(self.model, self.amount))
+
+
+def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
+    """A model with its changes, as the library writes them."""
+    words, config = Problem.of("{architecture}", architecture=model.architecture), model.config
+    for change in model.changes:
+        values: dict[str, object] = {"change": change_in_words(change)}
+        message = N_("{model} trains with {change}") if amount == "trained" else N_("{model} with {change}")
+        if isinstance(change, ResizeVocabulary):
+            message = N_("{model} with a vocabulary of {tokens} tokens instead of {before}")
+            values = {"tokens": change.tokens(config), "before": config.vocab_size}
+        elif isinstance(change, DropLayers):
+            message, layers = N_("{model} with {kept} of its {layers} layers"), config.num_hidden_layers
+            values = {"kept": layers - len(change.layers), "layers": layers}
+        words, config = Problem.of(message, model=words, **values), change.configured(model, config)
+    return words
+
+
+def change_in_words(change: Change) -> str:
+    """A change as a call in Python, with its rank or its tokens, and the arguments that differ from their defaults.
+
+    >>> change_in_words(Lora(target_modules=["query", "value"]))
+    "Lora(r=8, target_modules=['query', 'value'])"
+    """
+    always = {name: getattr(change, name) for name in _SHOWN if hasattr(change, name)}
+    values = (f"{name}={_literal(value)}" for name, value in (always | arguments(change)).items())
+    return f"{type(change).__name__}({', '.join(values)})"
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, str) and "\\" in value:
+        return f"r'{value}'"
+    return repr(list(value) if isinstance(value, tuple) else value)
+
+
+class UsualChange(NamedTuple):
+    """A change that people make, and the argument whose usual values they choose from; "" if there is none."""
+
+    change: Any
+    field: str = ""
+    is_usual: Callable[[int], bool] = (1).__eq__
+
+    def with_number(self, number: int) -> Change:
+        changed: Change = replace(self.change, **{self.field: number}) if self.field else self.change
+        return changed
+
+
+class CountLine(NamedTuple):
+    """The counts of a model with a change, by the number in it: for 1, and what each one more adds."""
+
+    base: Model
+    usual: UsualChange
+    amount: Amount
+    first: int
+    step: int
+
+    def changed(self, number: int) -> Model:
+        return self.base.changed(changes=(*self.base.changes, self.usual.with_number(number)))
+
+    def numbers(self, low: int, high: int) -> Iterator[int]:
+        """The usual numbers whose counts are in a range."""
+        if self.step <= 0:
+            yield from (1,) if low <= self.first <= high else ()
+        else:
+            start, end = -((self.first - low) // self.step), (high - self.first) // self.step
+            yield from filter(self.usual.is_usual, range(max(1, 1 + start), 2 + end))
+
+
+def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
+    """The model's count of trained parameters, if this is it and some are frozen."""
+    is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
+    return (ChangedCount(model, "trained"),) if is_own else ()
+
+
+@lru_cache(maxsize=64)
+def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
+    """The usual adapters with this count: of the model, or else of another class of its family.
+
+    ``others`` says what is looked up in other classes: "all", only what is "trained", or "nothing".
+    """
+    for base in bases(model, others=others != "nothing"):
+        if _is_possible(base.num_parameters(), count):
+            whole = others == "all" or base.architecture == model.architecture
+            lines = [line for line in adapter_lines(base) if whole or line.amount == "trained"]
+            if counts := _having(lines, count):
+                return counts
+    return ()
+
+
+def _is_possible(parameters: int, count: int) -> bool:
+    """Whether adapters, which have less than a tenth of the parameters, may have a count, alone or with the model."""
+    return 10 * count < parameters or 10 * parameters < 10 * count < 11 * parameters
+
+
+@lru_cache(maxsize=64)
+def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
+    """The model with another vocabulary or fewer layers if it has this count, or else another class if ``others``."""
+    return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
+
+
+def _having(lines: Sequence[CountLine], count: int) -> tuple[ChangedCount, ...]:
+    numbered = ((line, number) for line in lines if count >= _LEAST for number in line.numbers(count, count))
+    return tuple(ChangedCount(line.changed(number), line.amount) for line, number in islice(numbered, _MOST))
+
+
+def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
+    """The model without adapters, then the other classes of its family: those that people adapt come first."""
+    changes = tuple(change for change in model.changes if change.resizes)
+    yield model.changed(changes=changes)
+    for cls in sorted(family_of(model.config).classes if others else (), key=lambda cls: cls.task not in _TASKS):
+        if cls.name != model.architecture and cls.task in (*_TASKS, "base", "masked-lm"):
+            try:
+                yield model.changed(architecture=cls.name, changes=changes)
+            except InputError:  # transformers does not build it with this configuration
+                continue
+
+
+@lru_cache(maxsize=64)
+def adapter_lines(base: Model) -> tuple[CountLine, ...]:
+    """The counts of the usual adapters: what each trains, and the whole model with it."""
+    return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
+
+
+@lru_cache(maxsize=64)
+def resized_lines(base: Model) -> tuple[CountLine, ...]:
+    """The counts with other vocabularies, and with fewer layers."""
+    tokens, layers = base.final_config.vocab_size, base.final_config.num_hidden_layers
+    padded = {-(-tokens // multiple) * multiple for multiple in _MULTIPLES}
+
+    def is_usual(number: int) -> bool:
+        return number != tokens and (number % 1000 == 0 or number in padded or 0 < number - tokens <= _MOST_ADDED)
+
+    fewer = (UsualChange(DropLayers(range(kept, layers))) for kept in range(1, layers))
+    resized = (UsualChange(ResizeVocabulary(1), "new_num_tokens", is_usual), *fewer)
+    return tuple(chain.from_iterable(_lines(base, usual, ("all",)) for usual in resized))
+
+
+def _adapters(base: Model) -> Iterator[UsualChange]:
+    task = _TASKS.get(base.cls.task)
+    of_prompts: TaskType = task or "FEATURE_EXTRACTION"
+    lora = Lora(1, _named(base, _TARGETS[0]), task_type=task)
+    usual, rarer = _RANKS.__contains__, _RARER_RANKS.__contains__
+    targets = dict.fromkeys((*(_named(base, chosen) for chosen in _TARGETS), *_NAMED_TARGETS))
+    options: tuple[dict[str, Any], ...] = (
+        *({"target_modules": names} for names in sorted(targets, key=_is_pattern)),
+        {"bias": "all"},
+        {"bias": "lora_only"},
+        {"use_dora": True},
+        {"modules_to_save": ("pooler",)},
+    )
+    for task_type in dict.fromkeys((task, None)):
+        for values in options:
+            yield UsualChange(replace(lora, task_type=task_type, **values), "r", usual)
+        yield UsualChange(replace(lora, task_type=task_type), "r", rarer)
+        yield UsualChange(IA3(task_type=task_type))
+        yield UsualChange(LNTuning(_named(base, "gamma"), task_type=task_type))
+    for head in (True, False):
+        yield UsualChange(BitFit(head))
+    for kind in (PromptTuning, PrefixTuning, PromptEncoder):
+        yield UsualChange(kind(1, of_prompts), "num_virtual_tokens", _TOKENS.__contains__)
+
+
+def _is_pattern(names: Names) -> bool:
+    return isinstance(names, str) and names != ALL_LINEAR
+
+
+def _named(base: Model, chosen: str) -> Names:
+    """What peft takes as target_modules for the modules of some tensors: the ends of names, or a pattern."""
+    paths = [tensor.name.rpartition(".")[0] for tensor in filter(selector(chosen), base.tensors())]
+    ends = tuple(dict.fromkeys(path.rpartition(".")[2] for path in paths))
+    if all(path in paths for path, _module, _copies in base.modules() if path.rpartition(".")[2] in ends):
+        return ends
+    inside = dict.fromkeys(re.escape(split_layer(path)[1]) for path in paths)
+    return rf".*\.\d+\.({'|'.join(inside)})"
+
+
+def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
+    """The lines of a change, if it is possible and changes the count."""
+    try:
+        models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in (1, 2)]
+    except InputError:
+        return
+    for amount in amounts:
+        first, second = (model.num_parameters(only_trainable=amount == "trained") for model in models)
+        if first != base.num_parameters() or second != first:
+            yield CountLine(base, usual, amount, first, second - first)

@@ -1,0 +1,150 @@
+"""What a number of bytes may be: a file that a library writes, or weights in memory; quantized, adapted or resized.
+
+>>> from bertcalc.model.model import build
+>>> from bertcalc.text.amounts import typed
+>>> meanings = stored_sizes(build("bert-base-uncased"), typed("63,372,032 bytes"), "63,372,032 bytes")
+>>> print(next(meanings))
+63,372,032 bytes is the size of a file of BertModel: GGUF Q4_0.
+"""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import NamedTuple, get_args
+
+from bertcalc.diagnosis.changed_counts import adapter_lines, bases, changed_in_words, resized_lines
+from bertcalc.model.model import Model
+from bertcalc.storage.adapter_file import adapter_file_bytes
+from bertcalc.storage.model_file import SavedFormat, file_bytes, quantized
+from bertcalc.storage.onnx_file import Exporter
+from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantized_model import QuantizedModel
+from bertcalc.storage.usual_formats import USUAL_FORMATS
+from bertcalc.text import N_
+from bertcalc.text.amounts import Typed
+from bertcalc.text.problem import InputError, Problem
+
+_PRECISE = Fraction(1, 200)  # a number that is less precise means too many files
+_MEASURED = Fraction(2, 1000)  # the graph of an ONNX file is measured
+_BY_WEIGHTS = Fraction(1, 100_000)  # the size of a file with double quantization depends on the weights
+_LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
+_LEAST, _MOST = Fraction(1, 4), 64  # bytes for each parameter: of a 2-bit file, and of shared ones in each layer
+_FORMATS: dict[SavedFormat, str] = {
+    "safetensors": N_("model.safetensors, as save_pretrained writes it"),
+    "bin": N_("pytorch_model.bin, as torch.save writes the state_dict"),
+    "checkpoint": N_("model.safetensors and optimizer.pt, to continue training"),
+    "onnx": N_("model.onnx, as torch.onnx.export writes it"),
+}
+_ADAPTER = N_("adapter_model.safetensors, as peft writes it")
+_FILE = N_("{number} is the size of a file of {model}: {file}.")
+_NEAR_FILE = N_("{number} may mean the size of a file of {model}: {file}, {bytes} bytes.")
+_MEMORY = N_("{number} is what the weights of {model} take in memory as {format}.")
+_NEAR_MEMORY = N_("{number} may mean what the weights of {model} take in memory as {format}: {bytes} bytes.")
+
+
+class StoredSize(NamedTuple):
+    """A size in bytes of a ``file``, or of a quantized model in memory; ``near`` is by which share it may be off."""
+
+    bytes: int
+    model: Model
+    file: Problem | None
+    quantized: QuantizedModel | None = None
+    near: Fraction = Fraction(0)
+    is_pickle: bool = False  # other releases of PyTorch write somewhat other files
+
+    def is_meant(self, number: Typed) -> bool:
+        near = self.near if number.low == number.high or not self.is_pickle else max(self.near, _MEASURED)
+        return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
+
+    def in_words(self, written: str, number: Typed) -> Problem:
+        """The sentence on the size."""
+        exactly = number.low == number.high == self.bytes
+        values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
+        if self.file:
+            return Problem.of(_FILE if exactly else _NEAR_FILE, file=self.file, **values)
+        assert self.quantized
+        return Problem.of(_MEMORY if exactly else _NEAR_MEMORY, format=self.quantized.format.title, **values)
+
+
+def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = True) -> Iterator[Problem]:
+    """The sentences on a number of bytes: of the model, or else of another class of its family if ``others``.
+
+    The last one says why a quantized model is not smaller. Only an exact number is looked up among changed models and
+    other classes, as many files are nearly as large as others.
+    """
+    if number.high - number.low > _PRECISE * number.value:
+        return
+    candidates = (model, *bases(model, others=others and number.low == number.high))
+    meant = next(filter(None, (_meant(candidate, number) for candidate in dict.fromkeys(candidates))), [])
+    yield from (size.in_words(written, number) for size in meant)
+    if whole := next((size.quantized for size in meant if size.quantized), None):
+        yield whole.why_not_smaller()
+
+
+def _meant(model: Model, number: Typed) -> list[StoredSize]:
+    """The sizes that a number may mean: the exact ones, if there are any; of a number without a unit, only these."""
+    near = [size for size in _sizes_near(model, number) if size.is_meant(number)]
+    files = [size for size in near if size.file and number.unit == "bytes"]
+    return [size for size in near if size.bytes == number.value] or files
+
+
+def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
+    parameters, exactly = model.num_parameters(), number.low == number.high
+    if any(not change.resizes for change in model.changes):
+        yield _of_adapter(model)
+        return
+    if _LEAST * parameters <= number.value <= _MOST * parameters:
+        yield from _of_whole(model)
+    for changed in _near(model, int(number.value)) if exactly else ():
+        yield _of_file(changed) if changed.changes[-1].resizes else _of_adapter(changed)
+
+
+def _near(model: Model, size: int) -> Iterator[Model]:
+    """The changed models whose float32 tensors are nearly as large; of adapters, only what is trained is saved."""
+    for line in (*resized_lines(model), *adapter_lines(model)):
+        if line.amount == "trained" or line.usual.change.resizes:
+            yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))
+
+
+def _of_adapter(model: Model) -> StoredSize:
+    return StoredSize(adapter_file_bytes(model), model, Problem.of(_ADAPTER))
+
+
+def _of_file(model: Model) -> StoredSize:
+    return StoredSize(file_bytes(model), model, Problem.of(_FORMATS["safetensors"]))
+
+
+@lru_cache(maxsize=32)
+def _of_whole(model: Model) -> tuple[StoredSize, ...]:
+    """The files of a model, and what it takes quantized, in memory and on disk."""
+    return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))
+
+
+def _of_files(model: Model) -> Iterator[StoredSize]:
+    if model.changes:
+        yield _of_file(model)
+    for form in ("bin", "checkpoint"):
+        yield StoredSize(file_bytes(model, form), model, Problem.of(_FORMATS[form]), is_pickle=True)
+    half = Problem.of(N_("{file}, in {dtype}"), file=Problem.of(_FORMATS["bin"]), dtype=Problem.of(N_("16 bits")))
+    yield StoredSize(file_bytes(model, "bin", "float16"), model, half)
+    for exporter in get_args(Exporter):
+        file = Problem.of(N_("{file}, with {exporter}"), file=Problem.of(_FORMATS["onnx"]), exporter=exporter)
+        try:
+            yield StoredSize(file_bytes(model, "onnx", exporter=exporter), model, file, near=_MEASURED)
+        except InputError:  # the model cannot run
+            return
+
+
+def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSize]:
+    one, near = quantized(model, format), Fraction(0)
+    if format.file_format == "onnx":
+        near = _MEASURED
+    elif getattr(format, "bnb_4bit_use_double_quant", False):
+        near = _BY_WEIGHTS
+    try:
+        title, is_pickle = Problem.of("{file}", file=format.title), format.file_format == "bin"
+        yield StoredSize(one.file_bytes, model, title, one, near, is_pickle)
+        yield StoredSize(one.memory_bytes, model, None, one)
+    except InputError:  # the library does not save the model, or it cannot run
+        return
