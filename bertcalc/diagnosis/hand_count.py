@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.count_lines import TypedLine, shape_in
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
-from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of, table_called
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.tensor_names import LAYER_NUMBER, no_tensor, other_shape, tensors_called
@@ -270,7 +270,12 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     if size and (len(name) > 1 or not called):  # V is a matrix of the attention as well
         return LineVerdict(line, None, (), "size")
     candidates = _candidates(name, called, count)
+    if line.value and _is_lacking(name, called, candidates):
+        meant = [part for part in candidates if _is_specific(part, name)]
+        return _wrong(line, count, meant, called=True, walk=walk)
     is_named = bool(called or (candidates and candidates[0].part not in PARTS))
+    if line.value and not is_named and _OPERATIONS.search(name) and not _has_modules(line, count):
+        return LineVerdict(line, None, None, "no parameters")
     summed = next((part for part in _sums(name, count) if line.means(part.right) and part.right), None)
     right = [_as_part(summed, count)] if summed else []
     right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
@@ -293,7 +298,7 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
         return LineVerdict(line, right[0], (), also=tuple(_also(right, open_elements)) if not called else ())
     if size:
         return LineVerdict(line, None, (), "size")
-    if line.exact is not None and _is_number_of_modules(line.name, count.model, line.exact):
+    if _has_modules(line, count):
         return LineVerdict(line, None, (), "modules")
     if not is_named and _NO_PARAMETERS.search(name):
         return LineVerdict(line, None, None, "no parameters")
@@ -338,10 +343,9 @@ _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
 _TINY = 8  # with a hidden size below this, nearly every number is explained by something
 # Operations that people list although they have no parameters.
+_OPERATIONS = re.compile(r"softmax|dropout|\b[a-z]*elu\b|tanh|residual|\brope\b|rotary|残差", re.I)
 _NO_PARAMETERS = re.compile(
-    r"softmax|dropout|\b[a-z]*elu\b|tanh|activation|residual|\badd\b|\binput|scores?\b|context|\brope\b|rotary"
-    r"|non.?trainable|激活|残差|输入|不可训练",
-    re.I,
+    rf"{_OPERATIONS.pattern}|activation|\badd\b|\binput|scores?\b|context|non.?trainable|激活|输入|不可训练", re.I
 )
 
 
@@ -378,6 +382,8 @@ def _called(name: str) -> list[str]:
         return []
     specific = [part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I)]
     called = [part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I)]
+    if not specific and (table := table_called(name)):
+        called = [part for part in called if part == table or "embeddings" not in part]
     return list(dict.fromkeys((*specific, *called)))
 
 
@@ -421,6 +427,15 @@ def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
         for tensors in (of_linears, ending):
             if tensors:
                 yield part._replace(part=name, tensors=tuple(tensors))
+
+
+def _is_lacking(name: str, called: Sequence[str], candidates: Sequence[Counted]) -> bool:
+    """Whether a name means parts in particular that the model does not have, such as the gate of BERT."""
+    if candidates and candidates[0].part not in PARTS:
+        return False
+    meant = [part for part in called if part in SPECIFIC and re.search(SPECIFIC[part], name, re.I)]
+    meant = [part for part in meant if re.search(PARTS[part][1], name, re.I)]
+    return bool(meant) and not any(part.right for part in candidates if part.part in meant)
 
 
 def _is_specific(part: Counted, name: str) -> bool:
@@ -527,9 +542,10 @@ def _sizes_called(name: str, config: Config) -> set[int]:
     return {size for size in (*sizes, letters(config).get(name)) if isinstance(size, int)}
 
 
-def _is_number_of_modules(name: str, model: Model, value: int) -> bool:
-    parts = [part for part in (*inventory(model), named(model, "dense")) if part.name.lower() in name.lower()]
-    return any(part.modules == value for part in parts)
+def _has_modules(line: TypedLine, count: _CountedModel) -> bool:
+    """Whether a line counts the modules that it names."""
+    kinds = (*inventory(count.model), named(count.model, "dense"))
+    return any(kind.name.lower() in line.name.lower() and kind.modules == line.exact for kind in kinds)
 
 
 def _gaps(tensors: Sequence[Tensor], open_elements: Mapping[str, int]) -> Iterator[Gap]:

@@ -9,6 +9,7 @@
 [('query, key and value', 'one', 'one')]
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -26,6 +27,13 @@ _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="u
 PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
 # Patterns for names that mean one part in particular, even if others fit as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
+# The tables of the embeddings, by what none of the others is called.
+_TABLES = {
+    "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
+    "position embeddings": r"\bpos|\bwpe\b|位置",
+    "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
+}
+TABLES = tuple(_TABLES)
 # If no part has the right count, miscounts are searched in USUAL parts; TERMS are used to tell explanations apart.
 USUAL, TERMS, _OF_HEADS, _OF_LINES = (
     [line["part"] for line in _TABLE if line.get(key)] for key in ("usual", "term", "heads", "line")
@@ -68,6 +76,13 @@ class Selection(NamedTuple):
             return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
         return tuple(named if self.layers == "all" else of_layers(named, self.layers))
+
+
+def table_called(name: str) -> str | None:
+    """The only table of the embeddings that a name means; None for the embeddings together."""
+    tables = [part for part, pattern in _TABLES.items() if re.search(pattern, name, re.I)]
+    of_one = len(tables) == 1 and re.search("emb|嵌入|table", name, re.I) and not re.search("norm|归一", name, re.I)
+    return tables[0] if of_one else None
 
 
 def parts_of(tensors: Sequence[Tensor], sizes: MiscountSizes, parts: Iterable[str] = PARTS) -> Iterator[Counted]:

@@ -35,6 +35,7 @@ UNDER_AUTOCAST = N_(
 )
 
 
+LABELS = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 CHANGED = N_(
     "With {change}, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
 )
@@ -94,11 +95,11 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     gradient checkpointing, gradients would still flow to the embeddings unless its ``disable_input_require_grads()`` is
     called.
 
-    Raises InputError if the model cannot run or does not support the plan's ``recompute``, and with autocast, whose
-    copies are only in the simulated step (bertcalc/memory/peak).
+    Raises InputError if the model cannot run, does not support the plan's ``recompute`` or saves what its labels leave,
+    and with autocast, whose copies are only in the simulated step (bertcalc/memory/peak).
     """
     check_recompute(model, plan.recompute)
-    if problem := cannot_run(model):
+    if problem := cannot_run(model) or by_labels(model):
         raise InputError(problem)
     if change := next((change for change in model.changes if not change.resizes), None):
         values = {"architecture": model.architecture, "change": type(change).__name__}
@@ -109,6 +110,15 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     return saved_by(
         model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length)
     )
+
+
+@checked
+def by_labels(model: Model) -> Problem | None:
+    """The problem if the memory of a training step depends on which tokens have a label; otherwise None."""
+    if not model.cls.leaves_out_tokens(model.config):
+        return None
+    field, name = model.cls.by_labels, model.cls.name
+    return Problem(field, "True", LABELS, {"architecture": name, "field": field}, ({field: False},))
 
 
 @checked

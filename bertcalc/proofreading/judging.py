@@ -19,7 +19,7 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
-from bertcalc.diagnosis.layer_parts import PARTS, USUAL, Counted
+from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, Counted
 from bertcalc.diagnosis.miscounts import counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.typos import is_slip
@@ -32,7 +32,6 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import (
-    TABLES,
     WIDE,
     all_parts,
     count_of_part,

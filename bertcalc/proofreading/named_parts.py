@@ -9,7 +9,7 @@ from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
-from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of
+from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of, table_called
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
@@ -107,11 +107,6 @@ def names_whole_only(name: str, model: Model) -> bool:
 
 
 # Parts that a name means alone, although others are called so as well.
-TABLES = {
-    "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
-    "position embeddings": r"\bpos|\bwpe\b|位置",
-    "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
-}
 _TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
 _TABLE_LABELS = {
     "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
@@ -178,9 +173,8 @@ _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)�
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> tuple[str, ...]:
     """The parts that a name means and no others; none if it is not so particular."""
-    tables = [part for part, pattern in TABLES.items() if re.search(pattern, name, re.I)]
-    if re.search(r"emb|嵌入|table", name, re.I) and len(tables) == 1 and not re.search("norm|归一", name, re.I):
-        return tuple(tables)
+    if table := table_called(name):
+        return (table,)
     label = " ".join(_AROUND_LABEL.sub("", name.strip()).split())
     if _ALL_NORMS.search(name) and not re.search(r"layers|blocks|encoder|each|per|每|编码|的层|各层", name, re.I):
         return ("all LayerNorms",)

@@ -1,5 +1,6 @@
 """Suggest the name that the user probably meant."""
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -31,4 +32,4 @@ def nearest(name: str, options: Iterable[str], *, similarity: float = _SIMILAR, 
 
 
 def _plain(name: str) -> str:
-    return name.casefold().replace("_", "-").replace(" ", "-")
+    return re.sub(r"[-_ ]", "", name.casefold())

@@ -45,6 +45,21 @@ def test_a_line_is_judged_by_the_real_tensors(row: dict[str, str]) -> None:
         assert causes in [{name.strip() for name in cause.split("+")} for cause in row["causes"].split("|")]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Softmax: 768", "dropout = 2*768", "GELU: 3072", "residual connections = 12*768", "rotary angles = 768"),
+        *("rel norm = 2*768", "cross-attention = 2,362,368", "embedding projection = 768*768 + 768", "gate = 768*3072"),
+    ],
+)
+def test_what_bert_does_not_have_is_not_taken_for_another_part(text: str) -> None:
+    """The real model has no tensor of this name, although others have as many numbers."""
+    name = re.split(r"\W", text.lower().removeprefix("embedding "))[0]
+    assert not any(name in tensor for tensor in real_tensors("bert-base-uncased", "BertModel"))
+    verdict = verdict_on("bert-base-uncased", "BertModel", text)
+    assert (verdict.counted, verdict.is_right) == (None, False)
+
+
 @pytest.mark.parametrize("row", [row for row in LINES if row["preset"] == "bert-base-uncased"][::3])
 def test_a_line_that_says_what_it_counts_is_judged_the_same_beside_others(row: dict[str, str]) -> None:
     """Beside lines about one layer, and beside a right count of everything else."""

@@ -19,7 +19,7 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 from transformers.models.bert import modeling_bert
 
-from bertcalc import BertConfig, Module, build, saved_activation_bytes
+from bertcalc import BertConfig, InputError, ModernBertConfig, Module, build, saved_activation_bytes
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import CLASSES, FAMILIES, class_of
 from bertcalc.forward.outputs import Call, needs_mask
@@ -221,6 +221,18 @@ def test_every_activation_keeps_what_the_hooks_see(hidden_act: str) -> None:
     real = case.real().train()
     real.set_attn_implementation("eager")
     assert saved_activation_bytes(case.ours(), 2, 5) == seen_bytes(real, arguments(case, Call(2, 5)))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_what_depends_on_the_labels_is_refused(sparse: bool) -> None:
+    config = ModernBertConfig(num_hidden_layers=1, sparse_prediction=sparse, pad_token_id=0, vocab_size=9)
+    real, ids = transformers.ModernBertForMaskedLM(real_config(config)).train(), torch.ones((1, 8), dtype=torch.int64)
+    labelled = [torch.where(torch.arange(8) < tokens, ids, -100) for tokens in (2, 8)]
+    few, many = (seen_bytes(real, {"input_ids": ids, "labels": labels}) for labels in labelled)
+    assert (few != many) == sparse
+    if sparse:
+        with pytest.raises(InputError, match="With sparse_prediction, the memory of ModernBertForMaskedLM depends on"):
+            saved_activation_bytes(build(config, "ModernBertForMaskedLM"), 1, 8)
 
 
 def test_one_byte_masks_are_the_difference_between_96_and_84() -> None:

@@ -11,6 +11,7 @@ def test_case_and_signs_between_words_make_no_difference(name: str) -> None:
     options = CLASSES if name in CLASSES else PRESETS
     assert nearest(name.lower(), options) == nearest(name.upper(), options) == name
     assert nearest(name.replace("-", "_"), options) == name
+    assert nearest(name.replace("-", ""), options) == name
 
 
 @pytest.mark.parametrize("name", [*CLASSES, *PRESETS])
@@ -31,4 +32,5 @@ def test_what_is_like_nothing_has_no_suggestion() -> None:
 
 def test_what_begins_so_comes_first() -> None:
     assert nearest("bert-base", ["roberta-base", "bert-base-uncased"]) == "bert-base-uncased"
+    assert nearest("bertbase", ["mmBERT-base", "bert-base-uncased"]) == "bert-base-uncased"
     assert nearest("hidden", ["hidden_size"], similarity=0.9, beginning=False) is None

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
-from bertcalc.memory.saved import UNDER_AUTOCAST, check_recompute
+from bertcalc.memory.saved import UNDER_AUTOCAST, by_labels, check_recompute
 from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
@@ -26,7 +26,6 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
-SPARSE = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
@@ -252,9 +251,8 @@ def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
             raise NotSimulatedError(Problem.of(CHANGED, "changes", None, **values, change=change.title))
     if training and sizes.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
-    if training and cls.leaves_out_tokens(model.config):
-        field = cls.by_labels
-        raise NotSimulatedError(Problem(field, "True", SPARSE, {**values, "field": field}, ({field: False},)))
+    if training and (problem := by_labels(model)):
+        raise NotSimulatedError(problem)
     if problem := cannot_run(model, training=training) or unpadded(cls, model.config, sizes.batch_size):
         raise InputError(problem)
 
@@ -294,6 +292,6 @@ def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem
 @checked
 def unlisted(model: Model, plan: Plan) -> Problem | None:
     """The problem if saved activations are not listed tensor by tensor, as under AMP; otherwise None."""
-    if not PRECISIONS[plan.precision].autocast:
-        return None
+    if (problem := by_labels(model)) or not PRECISIONS[plan.precision].autocast:
+        return problem
     return _unknown_under_autocast(model, plan) or Problem.of(UNDER_AUTOCAST, "precision", plan.precision)
