@@ -4,6 +4,8 @@ import pytest
 
 from bertcalc import Lora
 from bertcalc.change_steps.recipes import RECIPES
+from bertcalc.change_steps.step_texts import KINDS, read_steps
+from pages.ui.change.step_words import FIRST
 from tests.changes.adapters import Adapter
 from tests.changes.test_adapters import adapted
 from tests.oracle import Case
@@ -69,3 +71,14 @@ def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
     app = open_app("change.py", changes=f"lora,target_modules={pattern}")
     assert not app.exception
     assert "must be steps such as lora,r=8" in " ".join(texts(app))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: str) -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=FIRST.get(kind, kind))
+    choices = [control for control in app.selectbox if str(control.key).startswith("argument 0 ")]
+    for key, options in [(control.key, control.options) for control in choices]:
+        for option in options:
+            app.selectbox(key=key).select(option).run()
+            assert not app.exception
+    assert all(type(step) is KINDS[kind] for step in read_steps(str(app.text_input(key="changes").value)))

@@ -112,7 +112,7 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
     elif get_origin(options[0]) is Literal:
         choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
         st.session_state[key] = value or choices[0]
-        st.selectbox(part.name, choices, width=210, format_func=lambda option: option or "–", **look)
+        st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
     elif hint in (int, int | None):
         st.session_state[key] = value
         draw: Any = st.number_input  # its overloads know no value that may be None
