@@ -113,6 +113,11 @@ def take_preset(preset: str, **changes: Any) -> None:
         scale.forget()
 
 
+def plain() -> ChosenModel:
+    """The preset of the session's model, without any changes."""
+    return track().present.reset()._replace(changes="")
+
+
 def reset() -> None:
     """In a callback: go back to the preset."""
-    take_preset(track().present.preset)
+    take_preset(track().present.preset, changes="")
