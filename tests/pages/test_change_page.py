@@ -77,7 +77,7 @@ def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
 def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: str) -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=FIRST.get(kind, kind))
     choices = [control for control in app.selectbox if str(control.key).startswith("argument 0 ")]
-    for key, options in [(control.key, control.options) for control in choices]:
+    for key, options in [(f"{control.key}", control.options) for control in choices]:
         for option in options:
             app.selectbox(key=key).select(option).run()
             assert not app.exception
