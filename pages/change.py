@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.change_steps.effects import changed_models, effect
 from bertcalc.memory.plan import Plan
-from pages.ui.change import effects_view, examples, step_controls
+from pages.ui.change import effects_view, recipe_buttons, step_controls
 from pages.ui.change.step_words import title
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
 from pages.ui.shell.present import presenting
@@ -19,13 +19,13 @@ made = steps[: len(models) - 1]
 with st.container(horizontal=True, gap="small"):
     step_controls.offer_steps(steps)
     if steps:
-        examples.offer()
+        recipe_buttons.offer()
 step_controls.show_wrong(wrong)
 if impossible:
     step_controls.show_impossible(steps, len(made), impossible)
 headline = st.container()
 if not (steps or wrong):
-    examples.show()
+    recipe_buttons.show()
 chart = st.container()
 if presenting():
     step_controls.say_steps(steps)

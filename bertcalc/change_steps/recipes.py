@@ -28,7 +28,7 @@ class ChangeRecipe(NamedTuple):
         'lora,target_modules=q_lin+v_lin,task_type=SEQ_CLS'
         """
         targets = query_and_value(model)
-        every_other = map(str, range(1, model.config.num_hidden_layers, 2))
+        every_other = map(str, range(1, model.config.num_hidden_layers, 2) or [0])
         return self.steps.format(targets="+".join(targets) + "+" * (len(targets) == 1), layers="+".join(every_other))
 
 

@@ -5,11 +5,12 @@ import pytest
 from bertcalc import Lora
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_texts import KINDS, read_steps
+from bertcalc.families import class_of
 from pages.ui.change.step_words import FIRST
 from tests.changes.adapters import Adapter
 from tests.changes.test_adapters import adapted
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app
 
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
 
@@ -24,17 +25,33 @@ def test_a_link_shows_what_peft_prints(capsys: pytest.CaptureFixture[str]) -> No
     assert app.latex[1].value.strip("$\n ") == "N_t = C H + C + 4 H L r"
 
 
+@pytest.mark.parametrize(
+    "preset", ["bert-base-uncased", "bert-large-uncased", "gpt2", "ModernBERT-base", "albert-base-v2"]
+)
 @pytest.mark.parametrize("number", range(len(RECIPES)))
-def test_a_recipe_is_one_click_away(number: int) -> None:
-    app = open_app("change.py")
+def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset: str) -> None:
+    app = open_app("change.py", preset=preset)
+    before = app.session_state["track"].present
     recipe = RECIPES[number]
     app.button(key=f"recipe {recipe.title}").click().run()
     assert not app.exception
     assert not app.error
-    assert app.text_input(key="changes").value == recipe.steps
-    present = app.session_state["track"].present
-    assert (present.preset, present.architecture) == (recipe.preset, recipe.architecture)
-    assert len(app.table[0].value) == 2
+    after = app.session_state["track"].present
+    assert (after.preset, after.config) == (before.preset, before.config) or after.preset == recipe.preset
+    task = class_of(recipe.architecture or before.architecture).task
+    assert class_of(after.architecture).task == task
+    assert app.text_input(key="changes").value == recipe.steps_for(after.model())
+    assert len(app.table[0].value.columns) == 3
+    app.session_state["track"].undo()
+    app.run()
+    assert app.session_state["track"].present == before
+
+
+def test_a_recipe_that_cannot_work_says_why() -> None:
+    app = open_app("change.py", num_hidden_layers="1")
+    disabled = [button.label for button in app.button if f"{button.key}".startswith("recipe ") and button.disabled]
+    assert disabled == ["Half of the layers, as DistilBERT"]
+    assert any("All 1 layers would be dropped" in text.value for text in app.markdown)
 
 
 def test_steps_are_added_edited_moved_and_removed() -> None:
@@ -60,17 +77,73 @@ def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> 
     assert app.metric[0].value == "109,482,240"
 
 
-def test_a_wrong_link_is_told() -> None:
-    app = open_app("change.py", changes="lorra,r=3")
-    assert app.text_input(key="changes").value == ""
-    assert "must be steps such as lora,r=8" in " ".join(texts(app))
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("lorra,r=3", "There is no step 'lorra': did you mean lora?"),
+        ("lora,r=0", "r 0 is not possible: it must be a whole number from 1"),
+        ("lora,target_modules=(", "target_modules"),
+        ("lora,target_modules=([a-z_.]*)*%23", "target_modules"),
+        ("layers,layers=40", "layers 40 is not possible: it must be a whole number from 0 to 11"),
+        ("bloom", "vocabulary, layers, heads, feed_forward, embeddings, bitsandbytes, torchao_int8, torchao_intx, "),
+        ("bloom", "gptq, awq, lora, ia3, prompt_tuning, prefix_tuning, p_tuning, ln_tuning, bitfit."),
+    ],
+)
+def test_a_wrong_link_says_why_and_keeps_the_good_steps(part: str, reason: str) -> None:
+    app = open_app("change.py", changes=f"vocabulary,new_num_tokens=20000;{part}")
+    assert reason in app.error[0].value.replace("`", "")
+    assert app.metric[0].value == f"{109_482_240 - (30_522 - 20_000) * 768:,}"
+    assert app.text_input(key="changes").value == f"vocabulary,new_num_tokens=20000;{part}"
+    app.number_input(key="argument 0 vocabulary new_num_tokens").set_value(30_000).run()
+    assert f"{app.text_input(key='changes').value}".startswith("vocabulary,new_num_tokens=30000")
 
 
-@pytest.mark.parametrize("pattern", ["(", "*", "([a-z_.]*)*%23"])
-def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
-    app = open_app("change.py", changes=f"lora,target_modules={pattern}")
-    assert not app.exception
-    assert "must be steps such as lora,r=8" in " ".join(texts(app))
+def test_the_text_that_is_shown_can_be_pasted_into_an_address() -> None:
+    steps = "layers,layers=3+;lora,r=4,target_modules=query+value"
+    app = open_app("change.py", changes=steps.replace("+", " "))
+    assert not app.error
+    assert app.metric[1].value == f"{4 * 4 * 768 * 11:,}"
+    assert app.text_input(key="argument 0 layers layers").value == "3+"
+
+
+def test_undo_redo_and_reset_know_the_steps() -> None:
+    app = open_app("change.py")
+    history = app.session_state["track"]
+    app.button(key="add lora").click().run()
+    app.button(key="add ia3").click().run()
+    for move, steps in ((history.undo, 1), (history.undo, 0), (history.redo, 1)):
+        move()
+        app.run()
+        assert len([button for button in app.button if f"{button.key}".startswith("remove ")]) == steps + bool(steps)
+    app.button(key="remove all").click().run()
+    assert history.present.changes == ""
+    history.undo()
+    assert history.present.changes
+
+
+def test_errors_name_arguments_as_the_library_does() -> None:
+    app = open_app("change.py", changes="heads,heads=12")
+    assert app.error[0].value.startswith("1. Prune heads: heads 12 is not possible")
+    app.button(key="remove all").click().run()
+    app.button(key="add layers").click().run()
+    app.text_input(key="argument 0 layers layers").set_value("5").run()
+    assert not app.error
+    assert app.metric[0].value == f"{109_482_240 - 7_087_872:,}"
+
+
+def test_all_params_are_explained() -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
+    (sentence,) = [text.value for text in app.markdown if text.value.startswith("All 109,780,228")]
+    assert all(number in sentence for number in ("109,483,778", "294,912", "1,538", "`classifier`"))
+
+
+def test_the_chart_shows_differences_between_totals() -> None:
+    app = open_app(
+        "change.py", changes="vocabulary,new_num_tokens=20000;lora,target_modules=query+value", figure="parameters"
+    )
+    (chart,) = [one for one in app.session_state["shown"] if one.spec]
+    labels = [label for label in chart.data["label"] if label]
+    assert labels == ["109,482,240", "−8,080,896", "+294,912", "101,696,256 · 92.9 %"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -120,13 +120,13 @@ def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
             st.markdown(f"**{_(figure.title)}**", width="content")
     amounts = [figure.of(effect) or 0 for effect in figures]
     first, *_steps, last = amounts
-    bars = [PieceBar(names[0], [Piece("together", 0, first)], figure.written(first), {"amount": first})]
+    bars = [PieceBar(names[0], [Piece("together", 0, first)], figure.written(first), _exported(first, 0))]
     for name, (before, after) in zip(names[1:], pairwise(amounts), strict=True):
         kind = if_negative(after - before, "fewer", "more")
         label = signed(after - before, figure.written) or "±0"
-        bars.append(PieceBar(name, [Piece(kind, before, after)], label, {"difference": after - before}))
+        bars.append(PieceBar(name, [Piece(kind, before, after)], label, _exported(after, after - before)))
     label = joined(" · ", (figure.written(last), percent(last, first)))
-    bars.append(PieceBar(_("Result"), [Piece("together", 0, last)], label, {"amount": last}))
+    bars.append(PieceBar(_("Result"), [Piece("together", 0, last)], label))
     title = _(figure.title)
     legend = {"together": _("Total"), "fewer": _("Removed"), "more": _("Added")}
     kinds = {piece.kind for bar in bars for piece in bar.pieces}
@@ -137,6 +137,10 @@ def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
         alt=_("{figure}, step by step").format(figure=title),
         legend={kind: word for kind, word in legend.items() if kind in kinds},
     )
+
+
+def _exported(amount: int, difference: int) -> dict[str, object]:
+    return {"amount": amount, "difference": difference}
 
 
 def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
