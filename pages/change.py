@@ -16,32 +16,37 @@ steps, wrong = step_controls.steps_of_link()
 models, impossible = changed_models(choice.model, steps)
 made = steps[: len(models) - 1]
 
-with st.container(horizontal=True, gap="small"):
+# Each in a place of its own, whatever is drawn above it: a control that moves loses its parameter of the link.
+menus = st.container(horizontal=True, gap="small")
+problems, headline, start, chart, cards, settings, details = (st.container() for _part in range(7))
+with menus:
     step_controls.offer_steps(steps)
     if steps:
         recipe_buttons.offer()
-step_controls.show_wrong(wrong)
-if impossible:
-    step_controls.show_impossible(steps, len(made), impossible)
-headline = st.container()
-if not (steps or wrong):
-    recipe_buttons.show()
-chart = st.container()
-if presenting():
-    step_controls.say_steps(steps)
-else:
-    step_controls.show_steps(steps)
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with problems:
+    step_controls.show_wrong(wrong)
+    if impossible:
+        step_controls.show_impossible(steps, len(made), impossible)
+with start:
+    if not (steps or wrong):
+        recipe_buttons.show()
+with cards:
+    if presenting():
+        step_controls.say_steps(steps)
+    else:
+        step_controls.show_steps(steps)
+with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
 figures = [effect(changed, batch, plan) for changed in models]
+names = [choice.architecture, *map(title, made)]
 with headline:
     effects_view.show_headline(figures)
-names = [choice.architecture, *map(title, made)]
 if len(figures) > 1:
     with chart:
         effects_view.show_waterfall(names, figures)
-    effects_view.show_table(names, figures)
-    effects_view.show_details(choice.model, made, figures)
+    with details:
+        effects_view.show_table(names, figures)
+        effects_view.show_details(choice.model, made, figures)
 if not presenting():
     step_controls.show_text()

@@ -123,7 +123,7 @@ def test_undo_redo_and_reset_know_the_steps() -> None:
 
 def test_errors_name_arguments_as_the_library_does() -> None:
     app = open_app("change.py", changes="heads,heads=12")
-    assert app.error[0].value.startswith("1. Prune heads: heads 12 is not possible")
+    assert app.error[0].value.startswith("1 · Prune heads: heads 12 is not possible")
     app.button(key="remove all").click().run()
     app.button(key="add layers").click().run()
     app.text_input(key="argument 0 layers layers").set_value("5").run()
