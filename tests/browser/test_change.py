@@ -23,9 +23,18 @@ def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
     expect_query(page, {"architecture": "BertForSequenceClassification", "changes": steps, "batch_size": "16"})
     page.reload()
     expect(page.get_by_test_id("stMetricValue").last).to_have_text(peak)
+
+
+def test_undo_takes_an_example_back_in_one_step(visit: Open) -> None:
+    page = visit("change")
+    page.get_by_role("button", name="LoRA for classification").click()
+    expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
+    settled(page)
     page.keyboard.press("Control+z")
     expect(page.get_by_text("trainable params")).to_have_count(0)
-    expect_query(page, {"batch_size": "16"})
+    expect_query(page, {})
+    page.get_by_role("button", name="Redo").click()
+    expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
 
 
 @pytest.mark.parametrize("present", ["", "&present=1"])
