@@ -4,47 +4,55 @@ import streamlit as st
 
 from bertcalc.change_steps.effects import changed_models, effect
 from bertcalc.memory.plan import Plan
-from pages.ui.change import effects_view, step_controls
+from pages.ui.change import effects_view, recipe_buttons, step_controls
 from pages.ui.change.fits import show_fits
 from pages.ui.change.noted import note_changes
-from pages.ui.change.step_words import summary, title
+from pages.ui.change.step_words import title
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
-from pages.ui.shell.controls import show_problem
-from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.batch import choose_batch
 
 choice = current_choice()
+steps, wrong = step_controls.steps_of_link()
+models, impossible = changed_models(choice.model, steps)
+made = steps[: len(models) - 1]
 
-page, end = st.container(), st.container()
-with end:  # the steps in the link, which decide everything above
-    text = step_controls.CHANGES.show(help=_("Steps separated by semicolons: lora,r=16;bitfit"))
-with page:
-    if not presenting():
-        step_controls.show_recipes()
-    headline = st.container()
-    steps, unreadable = step_controls.steps_in(text)
-    models, impossible = changed_models(choice.model, steps)
-    made = steps[: len(models) - 1]
+# Each in a place of its own, whatever is drawn above it: a control that moves loses its parameter of the link.
+menus = st.container(horizontal=True, gap="small")
+problems, headline, start, chart, cards, settings, fits, details = (st.container() for _part in range(8))
+with menus:
+    step_controls.offer_steps(steps, models[-1].model)
+    if steps:
+        recipe_buttons.offer()
+with problems:
+    step_controls.show_wrong(wrong)
+    if impossible:
+        step_controls.show_impossible(steps, len(made), impossible)
+with start:
+    if not (steps or wrong):
+        recipe_buttons.show()
+with cards:
     if presenting():
         step_controls.say_steps(steps)
     else:
-        step_controls.show_steps(steps, len(made), impossible)
-    if unreadable:
-        show_problem(unreadable)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if not presenting():
-            step_controls.offer_steps(steps, models[-1].model)
-        batch = choose_batch(choice.config)
-        plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
-    figures = [effect(changed, batch, plan) for changed in models]
-    with headline:
-        effects_view.show_headline(figures)
-    effects_view.show_table([choice.architecture, *map(summary, made)], figures)
-    note_changes(made, models[-1], plan)
-    if len(figures) > 1:
-        effects_view.show_waterfalls([choice.architecture, *map(title, made)], figures)
-        if not presenting():
+        step_controls.show_steps(steps)
+with settings, st.container(horizontal=True, vertical_alignment="bottom"):
+    batch = choose_batch(choice.config)
+    plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
+figures = [effect(changed, batch, plan) for changed in models]
+names = [choice.architecture, *map(title, made)]
+with headline:
+    effects_view.show_headline(figures)
+if len(figures) > 1:
+    if not presenting():
+        with fits:
             show_fits(figures[0], figures[-1], batch, plan)
+    with chart:
+        effects_view.show_waterfall(names, figures)
+    with details:
+        effects_view.show_table(names, figures)
+        note_changes(made, models[-1], plan)
         effects_view.show_details(choice.model, made, figures)
+if not presenting():
+    step_controls.show_text()

@@ -36,9 +36,10 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnlyConfig
 from bertcalc.text import N_
-from bertcalc.text.arguments import unknown
+from bertcalc.text.arguments import quoted, unknown
 from bertcalc.text.patterns import check_quick_patterns
 from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.suggestions import nearest
 
 Step = Change | QuantizationFormat
 
@@ -159,6 +160,8 @@ def read_steps(text: str) -> tuple[Step, ...]:
 def _step(text: str) -> Step:
     name, *rest = (part.strip() for part in text.split(","))
     if name not in KINDS:
+        if nearest(name, KINDS) is None:
+            raise wrong(_NO_KIND[1], "changes", name, name=quoted(name), options=", ".join(KINDS))
         raise unknown(_NO_KIND, name, KINDS)
     kind: Any = KINDS[name]
     hints = get_type_hints(kind)

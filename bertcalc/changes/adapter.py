@@ -1,5 +1,6 @@
 """What all adapters of peft have in common: the base model is frozen, and some modules are trained as a whole."""
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import fields
 
@@ -105,6 +106,21 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
         freeze(spot.module)
         wrapper = Module("ModulesToSaveWrapper", original_module=spot.module, modules_to_save=copies)
         rewriting.wrap(spot, wrapper, "modules_to_save.default")
+
+
+def copies(model: Model) -> dict[str, int]:
+    """The parameters of each module of which peft keeps a frozen original and trains a copy, by the module's name.
+
+    >>> from bertcalc import Lora, load
+    >>> copies(load("bert-base-uncased", "BertForSequenceClassification").adapted(Lora(task_type="SEQ_CLS")))
+    {'classifier': 1538}
+    """
+    counts = Counter[str]()
+    for tensor in model.tensors():
+        name, is_copy, _rest = tensor.name.partition(".modules_to_save.")
+        if is_copy:
+            counts[name] += tensor.num_parameters()
+    return dict(counts)
 
 
 def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:

@@ -32,17 +32,21 @@ DECIMALS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "layer_norm_e
 FIELDS = (*SLIDERS, *NUMBERS, *SWITCHES, *OPTIONS, *DECIMALS)
 _LOCKS = {f"lock_{name}": name for name in Locks._fields}
 # The parameters of a link that describe the model.
-NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARED)
+NAMES = ("preset", "architecture", "add_pooling_layer", *_LOCKS, *FIELDS, *SHARED, "changes")
 
 
 class ChosenModel(NamedTuple):
-    """A configuration with its original preset, its class, and the locks of its sliders."""
+    """A configuration with its original preset, its class, and the locks of its sliders.
+
+    ``changes`` are the steps of the Change page, as a text that may be wrong: bertcalc.change_steps reads it.
+    """
 
     preset: str = DEFAULT_PRESET
     config: Config = PRESETS[DEFAULT_PRESET].config
     architecture: str = family_of(PRESETS[DEFAULT_PRESET].config).base.name
     add_pooling_layer: bool = True
     locks: Locks = LOCKS
+    changes: str = ""
 
     def model(self, architecture: str = "") -> Model:
         """The model, in its class or another."""
@@ -59,6 +63,7 @@ class ChosenModel(NamedTuple):
             "add_pooling_layer": self.add_pooling_layer,
             **locks,
             **config,
+            "changes": self.changes,
         }
 
     def changed(self, values: Mapping[str, Any]) -> "ChosenModel":

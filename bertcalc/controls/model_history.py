@@ -20,7 +20,7 @@ from bertcalc.controls.chosen_model import FIELDS, ChosenModel, in_reach, read
 from bertcalc.controls.history import History
 from bertcalc.controls.stops import SLIDERS, moved
 
-_LONGEST_LINK = 4_000  # characters of a written step
+_LONGEST_LINK = 10_000  # characters of a written step
 _LONGEST_ATTEMPT = 40  # characters of a value in a written attempt
 
 

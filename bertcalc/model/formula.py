@@ -79,6 +79,11 @@ class Formula(NamedTuple):
     def __str__(self) -> str:
         return _text(self.expression)
 
+    @property
+    def letters(self) -> dict[str, str]:
+        """The letters of the formula, by the names of their sizes."""
+        return {field: _ALL_LETTERS[field] for field in _PLACEHOLDER.findall(self.written)}
+
     def __repr__(self) -> str:
         return str(self)
 

@@ -157,9 +157,10 @@ RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabul
 
 @pytest.mark.parametrize("recipe", RUN, ids=lambda recipe: recipe.title)
 def test_the_program_makes_the_steps_and_agrees(recipe: object, tmp_path: Path) -> None:
-    preset, architecture, steps = recipe.preset, recipe.architecture, recipe.steps  # type: ignore[attr-defined]
+    start = bertcalc.load(recipe.preset or "bert-base-uncased", recipe.architecture or "BertModel")  # type: ignore[attr-defined]
+    steps = recipe.steps_for(start)  # type: ignore[attr-defined]
     program = tmp_path / "program.py"
-    program.write_text(code(bertcalc.load(preset, architecture), read_steps(steps)), encoding="utf-8")
+    program.write_text(code(start, read_steps(steps)), encoding="utf-8")
     done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     wrong = program.read_text("utf-8").replace("assert trained == ", "assert trained == 1 + ")

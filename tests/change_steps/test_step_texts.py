@@ -18,6 +18,7 @@ from bertcalc import (
     PerGroup,
     PromptEncoder,
     PruneHeads,
+    load,
 )
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_texts import Step, argument_texts, read_steps, with_argument, written
@@ -43,7 +44,7 @@ def test_a_dictionary_has_lists() -> None:
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.title)
 def test_a_recipe_is_written_as_links_are(recipe: object) -> None:
-    steps: str = recipe.steps  # type: ignore[attr-defined]  # a ChangeRecipe
+    steps: str = recipe.steps_for(load("bert-base-uncased"))  # type: ignore[attr-defined]  # a ChangeRecipe
     assert written(read_steps(steps)) == steps
 
 

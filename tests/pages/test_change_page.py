@@ -4,56 +4,164 @@ import pytest
 
 from bertcalc import BertConfig, Lora
 from bertcalc.change_steps.effects import changed_models
+from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
-from bertcalc.change_steps.step_texts import read_steps
+from bertcalc.change_steps.step_texts import KINDS, read_steps, written
+from bertcalc.families import class_of
 from bertcalc.memory.devices import DEVICES, KEPT_FREE, Device
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from tests.adapters import Adapter
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app
 
+CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
 
 
 def test_a_link_shows_what_peft_prints(capsys: pytest.CaptureFixture[str]) -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
     case = Case(app.session_state["track"].present.config, "BertForSequenceClassification")
-    adapter = Adapter(Lora, {"target_modules": ["query", "value"], "task_type": "SEQ_CLS"})
-    real = adapter.added(case.real())
+    real = Adapter(Lora, {"target_modules": ["query", "value"], "task_type": "SEQ_CLS"}).added(case.real())
     real.print_trainable_parameters()
     assert app.code[0].value == capsys.readouterr().out.strip()
     assert [metric.value for metric in app.metric][:2] == ["109,780,228", "296,450"]
     assert app.latex[1].value.strip("$\n ") == "N_t = C H + C + 4 H L r"
 
 
+@pytest.mark.parametrize(
+    "preset", ["bert-base-uncased", "bert-large-uncased", "gpt2", "ModernBERT-base", "albert-base-v2"]
+)
 @pytest.mark.parametrize("number", range(len(RECIPES)))
-def test_a_recipe_is_one_click_away(number: int) -> None:
-    app = open_app("change.py")
+def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset: str) -> None:
+    app = open_app("change.py", preset=preset)
+    before = app.session_state["track"].present
     recipe = RECIPES[number]
     app.button(key=f"recipe {recipe.title}").click().run()
     assert not app.exception
     assert not app.error
-    assert app.text_input(key="changes").value == recipe.steps
-    present = app.session_state["track"].present
-    assert (present.preset, present.architecture) == (recipe.preset, recipe.architecture)
-    assert len(app.table[0].value) == 2
+    after = app.session_state["track"].present
+    assert (after.preset, after.config) == (before.preset, before.config) or after.preset == recipe.preset
+    task = class_of(recipe.architecture or before.architecture).task
+    assert class_of(after.architecture).task == task
+    assert app.text_input(key="changes").value == recipe.steps_for(after.model())
+    assert len(app.table[0].value.columns) == 3
+    app.session_state["track"].undo()
+    app.run()
+    assert app.session_state["track"].present == before
+
+
+def test_a_recipe_that_cannot_work_says_why() -> None:
+    app = open_app("change.py", num_hidden_layers="1")
+    disabled = [button.label for button in app.button if f"{button.key}".startswith("recipe ") and button.disabled]
+    assert disabled == ["Half of the layers, as DistilBERT"]
+    assert any("All 1 layers would be dropped" in text.value for text in app.markdown)
 
 
 def test_steps_are_added_edited_moved_and_removed() -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification")
     for kind in ("vocabulary", "lora"):
         app.button(key=f"add {kind}").click().run()
-    assert app.text_input(key="changes").value == (
-        "vocabulary,new_num_tokens=15261;lora,target_modules=query+value,task_type=SEQ_CLS"
-    )
+    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000;lora,target_modules=query+value"
     app.number_input(key="argument 1 lora r").set_value(32).run()
-    assert app.metric[1].value == f"{4 * 32 * 768 * 12 + 2 * 769:,}"
+    assert app.metric[1].value == f"{4 * 32 * 768 * 12:,}"
     app.button(key="up 1").click().run()
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
+    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000"
+
+
+def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
+    app = open_app("change.py", changes="lora,target_modules=query+value")
+    app.number_input(key="argument 0 lora r").set_value(0).run()
+    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1."
+    assert app.text_input(key="changes").value == "lora,target_modules=query+value"
+    app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
+    assert "No module of BertModel is one of the target_modules qurey" in app.error[0].value
+    assert app.metric[0].value == "109,482,240"
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("lorra,r=3", "There is no step 'lorra': did you mean lora?"),
+        ("lora,r=0", "r 0 is not possible: it must be a whole number from 1"),
+        ("lora,target_modules=(", "target_modules"),
+        ("lora,target_modules=([a-z_.]*)*%23", "target_modules"),
+        ("layers,layers=40", "layers 40 is not possible: it must be a whole number from 0 to 11"),
+        ("bloom", "vocabulary, layers, heads, feed_forward, embeddings, bitsandbytes, torchao_int8, torchao_intx, "),
+        ("bloom", "gptq, awq, lora, ia3, prompt_tuning, prefix_tuning, p_tuning, ln_tuning, bitfit."),
+    ],
+)
+def test_a_wrong_link_says_why_and_keeps_the_good_steps(part: str, reason: str) -> None:
+    app = open_app("change.py", changes=f"vocabulary,new_num_tokens=20000;{part}")
+    assert reason in app.error[0].value.replace("`", "")
+    assert app.metric[0].value == f"{109_482_240 - (30_522 - 20_000) * 768:,}"
+    assert app.text_input(key="changes").value == f"vocabulary,new_num_tokens=20000;{part}"
+    app.number_input(key="argument 0 vocabulary new_num_tokens").set_value(30_000).run()
+    assert f"{app.text_input(key='changes').value}".startswith("vocabulary,new_num_tokens=30000")
+
+
+def test_the_text_that_is_shown_can_be_pasted_into_an_address() -> None:
+    steps = "layers,layers=3+;lora,r=4,target_modules=query+value"
+    app = open_app("change.py", changes=steps.replace("+", " "))
+    assert not app.error
+    assert app.metric[1].value == f"{4 * 4 * 768 * 11:,}"
+    assert app.text_input(key="argument 0 layers layers").value == "3+"
+
+
+def test_undo_redo_and_reset_know_the_steps() -> None:
+    app = open_app("change.py")
+    history = app.session_state["track"]
+    app.button(key="add lora").click().run()
+    app.button(key="add ia3").click().run()
+    for move, steps in ((history.undo, 1), (history.undo, 0), (history.redo, 1)):
+        move()
+        app.run()
+        assert len([button for button in app.button if f"{button.key}".startswith("remove ")]) == steps + bool(steps)
+    app.button(key="remove all").click().run()
+    assert history.present.changes == ""
+    history.undo()
+    assert history.present.changes
+
+
+def test_errors_name_arguments_as_the_library_does() -> None:
+    app = open_app("change.py", changes="heads,heads=12")
+    assert app.error[0].value.startswith("1 · Prune heads: heads 12 is not possible")
+    app.button(key="remove all").click().run()
+    app.button(key="add layers").click().run()
+    app.text_input(key="argument 0 layers layers").set_value("5").run()
+    assert not app.error
+    assert app.metric[0].value == f"{109_482_240 - 7_087_872:,}"
+
+
+def test_all_params_are_explained() -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
+    (sentence,) = [text.value for text in app.markdown if text.value.startswith("All 109,780,228")]
+    assert all(number in sentence for number in ("109,483,778", "294,912", "1,538", "`classifier`"))
+
+
+def test_the_chart_shows_differences_between_totals() -> None:
+    app = open_app(
+        "change.py", changes="vocabulary,new_num_tokens=20000;lora,target_modules=query+value", figure="parameters"
+    )
+    (chart,) = [one for one in app.session_state["shown"] if one.spec]
+    labels = [label for label in chart.data["label"] if label]
+    assert labels == ["109,482,240", "−8,080,896", "+294,912", "101,696,256 · 92.9 %"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: str) -> None:
+    app = open_app(
+        "change.py", architecture="BertForSequenceClassification", changes=written([first_step(kind, CLASSIFIER)])
+    )
+    choices = [control for control in app.selectbox if str(control.key).startswith("argument 0 ")]
+    for key, options in [(f"{control.key}", control.options) for control in choices]:
+        for option in options:
+            app.selectbox(key=key).select(option).run()
+            assert not app.exception
+    assert all(type(step) is KINDS[kind] for step in read_steps(str(app.text_input(key="changes").value)))
 
 
 @pytest.mark.parametrize("changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit"])
@@ -62,7 +170,7 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, **link)
     shown = next(metric for metric in app.metric if metric.label == "Largest batch of 256 tokens")
     device, plan = Device("", DEVICES["RTX-4060-8GB"], round(KEPT_FREE * 2**30)), Plan("amp-bf16")
-    models, _problem = changed_models(Model(BertConfig(), "BertForSequenceClassification"), read_steps(changes))
+    models, _problem = changed_models(CLASSIFIER, read_steps(changes))
     before = int(str(shown.delta).removesuffix(" before the steps"))
     for model, number in ((models[0].model, before), (models[-1].model, int(shown.value))):
         peaks = [peak_bytes(model, plan, batch, 256) for batch in (number, number + 1)]
@@ -75,33 +183,9 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
 @pytest.mark.parametrize("page", ["memory.py", "compare.py"])
 def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
     for changes in ("", LORA):
-        app = open_app(page)
-        app.session_state["changes"] = changes  # what a visit of the other page leaves
-        links = [link.proto.page for link in app.run().get("page_link")]
+        app = open_app(page, changes=changes) if changes else open_app(page)
+        links = [link.proto.page for link in app.get("page_link")]
         assert ("change" in links) == bool(changes)
-
-
-def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
-    app = open_app("change.py", changes="lora,target_modules=query+value")
-    app.number_input(key="argument 0 lora r").set_value(0).run()
-    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
-    assert app.text_input(key="changes").value == "lora,target_modules=query+value"
-    app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
-    assert "No module of BertModel is one of the target_modules qurey" in app.error[0].value
-    assert app.metric[0].value == "109,482,240"
-
-
-def test_a_wrong_link_is_told() -> None:
-    app = open_app("change.py", changes="lorra,r=3")
-    assert app.text_input(key="changes").value == ""
-    assert "must be steps such as lora,r=8" in " ".join(texts(app))
-
-
-@pytest.mark.parametrize("pattern", ["(", "*", "([a-z_.]*)*%23"])
-def test_a_link_with_a_wrong_pattern_is_told(pattern: str) -> None:
-    app = open_app("change.py", changes=f"lora,target_modules={pattern}")
-    assert not app.exception
-    assert "must be steps such as lora,r=8" in " ".join(texts(app))
 
 
 def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:

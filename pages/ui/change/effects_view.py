@@ -1,57 +1,104 @@
 """What the steps of the Change page do: before and after, step by step, and in peft's words."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import streamlit as st
 
 from bertcalc.change_steps.effects import StepEffect
 from bertcalc.change_steps.step_code import code
 from bertcalc.change_steps.step_texts import Step
+from bertcalc.changes.adapter import PeftChange, copies
 from bertcalc.charts.bar_charts import Piece, PieceBar
-from bertcalc.model.formula import formula, trained_formula
+from bertcalc.controls.stops import SLIDERS
+from bertcalc.model.formula import Formula, formula, trained_formula
 from bertcalc.model.model import Model
+from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed, scaled, size
-from pages.ui.shell.controls import Fold, sentence
-from pages.ui.shell.i18n import _
+from bertcalc.text.digits import fixed, signed
+from bertcalc.text.live_choices import if_negative
+from bertcalc.text.live_numbers import fill, grouped, joined
+from pages.ui.session.present_model import own_name
+from pages.ui.shell.controls import Fold, Select, sentence
+from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.bars import draw_pieces
 from pages.ui.widgets.metrics import show_metrics
-from pages.ui.widgets.numbers import percent
+from pages.ui.widgets.numbers import percent, short
 from pages.ui.widgets.tables import show_rows
 
 CODE = Fold("change_code", N_("Python with the real libraries"))
-_HEIGHT = 34  # pixels of a bar
+
+
+class Figure(NamedTuple):
+    """A figure of a model: its title, where it is in the effect of a step, and its unit."""
+
+    title: str
+    field: str
+    unit: str
+
+    def of(self, effect: StepEffect) -> int | None:
+        count: int | None = getattr(effect, self.field)
+        return count
+
+    def written(self, count: int) -> str:
+        """A number of parameters to the last digit, or a short amount of another unit."""
+        return grouped(count) if self.unit == "parameters" else short(count, self.unit)
+
+    def exactly(self, effect: StepEffect) -> str:
+        """The figure of an effect to the last digit; a dash if it is not known."""
+        count = self.of(effect)
+        return "–" if count is None else fill("{count:,}{unit}", count=count, unit=" B" * (self.unit == "bytes"))
+
+
+FIGURES = {
+    "parameters": Figure(N_("Parameters"), "parameters", "parameters"),
+    "trained": Figure(N_("Trained"), "trained", "parameters"),
+    "memory": Figure(N_("In memory"), "memory_bytes", "bytes"),
+    "file": Figure(N_("File"), "file_bytes", "bytes"),
+    "peak": Figure(N_("Training step"), "peak", "bytes"),
+    "flops": Figure("FLOPs", "flops", "FLOPs"),
+}
+_MOST = "most"
+FIGURE: Select[str] = Select(
+    "figure",
+    N_("Figure"),
+    words={_MOST: N_("Largest change"), **{name: figure.title for name, figure in FIGURES.items()}},
+    row=True,
+    label_visibility="collapsed",
+)
+# The letters of a formula that are no field of the configuration.
+_LETTERS = {
+    "lora_rank": N_("rank"),
+    "padded_vocab_size": N_("tokens after the change"),
+    "narrowed_intermediate_size": N_("feed-forward size after the change"),
+    "factorized_embedding_size": N_("size of the factorized embeddings"),
+}
+_HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels of all bars together; of each, at most and at least
 
 
 def show_headline(figures: Sequence[StepEffect]) -> None:
     """Show the figures after the last step, each with its share of the figure before the first one."""
     before, after = figures[0], figures[-1]
-    shown: dict[str, tuple[str, str]] = {
-        _("Parameters"): (f"{after.parameters:,}", percent(after.parameters, before.parameters)),
-        _("Trained"): _trained(after),
-        _("In memory"): (size(after.memory_bytes), percent(after.memory_bytes, before.memory_bytes)),
-        _("File"): _file(after, before),
-    }
-    if after.peak and before.peak:
-        shown[_("Training step")] = (size(after.peak), percent(after.peak, before.peak))
+    shown = {}
+    for name, figure in FIGURES.items():
+        now, was = figure.of(after), figure.of(before)
+        if now is None or was is None or name == "flops" or (name == "trained" and now == after.parameters):
+            continue
+        if name == "memory" and not after.changed.base:  # float32, like the file
+            continue
+        if len(figures) == 1:
+            below = ""
+        elif name == "trained":
+            below = _("{share} of all").format(share=percent(now, after.parameters, 2))
+        elif name == "file" and (adapter := adapter_file_bytes(after.changed.model)):
+            below = _("adapter: {size}").format(size=short(adapter, "bytes"))
+        else:
+            below = _("{share} of {whole}").format(share=percent(now, was), whole=figure.written(was))
+        shown[_(figure.title)] = figure.written(now), below
     show_metrics(shown)
-    if words := in_words_of_peft(after):
-        st.code(words, language=None)
-
-
-def _trained(effect: StepEffect) -> tuple[str, str]:
-    if effect.trained is None:
-        return "–", ""
-    return f"{effect.trained:,}", percent(effect.trained, effect.parameters, 4)
-
-
-def _file(after: StepEffect, before: StepEffect) -> tuple[str, str]:
-    if after.file_bytes is None:
-        return "–", ""
-    return size(after.file_bytes), percent(after.file_bytes, before.file_bytes) if before.file_bytes else ""
 
 
 def in_words_of_peft(effect: StepEffect) -> str:
@@ -63,49 +110,69 @@ def in_words_of_peft(effect: StepEffect) -> str:
     return f"trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
 
 
+def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
+    """Draw what each step adds to a figure, or takes from it, between the model before and after all steps."""
+    known = {name: figure for name, figure in FIGURES.items() if None not in map(figure.of, figures)}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = FIGURE.show([_MOST, *known])
+        figure = known[_most_changed(known, figures) if chosen == _MOST else chosen]
+        if chosen == _MOST:
+            st.markdown(f"**{_(figure.title)}**", width="content")
+    amounts = [figure.of(effect) or 0 for effect in figures]
+    first, *_steps, last = amounts
+    bars = [PieceBar(names[0], [Piece("together", 0, first)], figure.written(first), _exported(first, 0))]
+    for name, (before, after) in zip(names[1:], pairwise(amounts), strict=True):
+        kind = if_negative(after - before, "fewer", "more")
+        label = signed(after - before, figure.written) or "±0"
+        bars.append(PieceBar(name, [Piece(kind, before, after)], label, _exported(after, after - before)))
+    label = joined(" · ", (figure.written(last), percent(last, first)))
+    bars.append(PieceBar(_("Result"), [Piece("together", 0, last)], label))
+    title = _(figure.title)
+    legend = {"together": _("Total"), "fewer": _("Removed"), "more": _("Added")}
+    kinds = {piece.kind for bar in bars for piece in bar.pieces}
+    draw_pieces(
+        bars,
+        max(_LOWEST, min(_HIGHEST, _HEIGHT // len(bars))),
+        numbers={"name": _("Step"), "amount": title, "difference": _("Difference")},
+        alt=_("{figure}, step by step").format(figure=title),
+        legend={kind: word for kind, word in legend.items() if kind in kinds},
+    )
+
+
+def _exported(amount: int, difference: int) -> dict[str, object]:
+    return {"amount": amount, "difference": difference}
+
+
+def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
+    """The figure with the largest relative change between the first effect and the last one; FLOPs only if chosen."""
+
+    def change(name: str) -> Fraction:
+        before, after = known[name].of(figures[0]) or 0, known[name].of(figures[-1]) or 0
+        return Fraction(abs(after - before), max(before, after, 1))
+
+    return max((name for name in known if name not in ("trained", "flops")), key=change)
+
+
 def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
-    """Show the figures before the first step, and after each one."""
-    titles = (_("After"), _("Parameters"), _("Trained"), _("In memory"), _("File"), _("FLOPs"), _("Training step"))
-    rows = [
-        (
-            name,
-            f"{effect.parameters:,}",
-            _trained(effect)[0],
-            size(effect.memory_bytes),
-            "–" if effect.file_bytes is None else f"{effect.file_bytes:,}",
-            "–" if effect.flops is None else scaled(effect.flops, "FLOPs"),
-            "–" if effect.peak is None else size(effect.peak),
-        )
-        for name, effect in zip(names, figures, strict=True)
-    ]
-    show_rows(titles, rows, _("The model before the first step, and after each one"))
+    """Show each figure before the first step, and after each one."""
+    steps = [f"{number} · {name}" if number else name for number, name in enumerate(names)]
+    rows = [(_(figure.title), *(figure.exactly(effect) for effect in figures)) for figure in FIGURES.values()]
+    show_rows(("", *steps), rows, _("The model before the first step, and after each one"))
     for problem in dict.fromkeys(sentence(problem) for effect in figures for problem in effect.unknown):
         st.caption(problem)
 
 
-def show_waterfalls(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
-    """Draw what each step adds to the parameters and to the bytes, or takes from them."""
-    if not presenting():
-        st.markdown(_("**Parameters**"))
-        _waterfall(names, [effect.parameters for effect in figures], "{:,}".format, _("Parameters, step by step"))
-    st.markdown(_("**Bytes in memory**"))
-    _waterfall(names, [effect.memory_bytes for effect in figures], size, _("Bytes in memory, step by step"))
-
-
-def _waterfall(names: Sequence[str], amounts: Sequence[int], text: Callable[[int], str], alt: str) -> None:
-    bars = [PieceBar(names[0], [Piece("together", 0, amounts[0])], text(amounts[0]), {"amount": amounts[0]})]
-    for name, (before, after) in zip(names[1:], pairwise(amounts), strict=True):
-        kind = "fewer" if after < before else "more"
-        bars.append(PieceBar(name, [Piece(kind, before, after)], text(after), {"amount": after}))
-    draw_pieces(bars, _HEIGHT, numbers={"name": _("After"), "amount": _("Amount")}, alt=alt)
-
-
 def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffect]) -> None:
-    """Show the formulas, why a quantized model is not smaller, and the code."""
+    """Show peft's line and why it counts so, the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
-    st.latex(f"N = {formula(after.model).latex()}")
-    if in_words_of_peft(figures[-1]):
-        st.latex(rf"N_t = {trained_formula(after.model).latex()}")
+    if words := in_words_of_peft(figures[-1]):
+        st.code(words, language=None)
+        if isinstance(steps[-1], PeftChange):
+            _explain_all(figures)
+    formulas = {"N": formula(after.model), **({"N_t": trained_formula(after.model)} if words else {})}
+    for name, each in formulas.items():
+        st.latex(f"{name} = {each.latex()}")
+    st.caption(_legend(after.model, formulas.values()))
     if after.base:
         st.markdown(sentence(after.base.why_not_smaller(), str))
         bits = fixed(after.base.bits_per_weight, 2)
@@ -118,3 +185,27 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
             st.caption(_(caveat))
     if not presenting() and (folder := CODE.unfolded()):
         folder.code(code(model, steps), language="python")
+
+
+def _explain_all(figures: Sequence[StepEffect]) -> None:
+    """Say what peft's "all params" are, which are more than the model's."""
+    before, after = figures[-2].parameters, figures[-1].parameters
+    saved = copies(figures[-1].changed.model)
+    values = {"all": after, "model": before, "adapter": after - before - sum(saved.values())}
+    if saved:
+        message = _(
+            "All {all:,} parameters: {model:,} of the model, {adapter:,} of the adapter, and {copies:,} of a trained "
+            "copy of {modules}. peft keeps the original, too, but freezes it."
+        )
+        st.markdown(message.format(**values, copies=sum(saved.values()), modules=listed(f"`{name}`" for name in saved)))
+    elif after > before:
+        message = _("All {all:,} parameters: {model:,} of the model, and {adapter:,} of the adapter.")
+        st.markdown(message.format(**values))
+
+
+def _legend(model: Model, formulas: Iterable[Formula]) -> str:
+    """The letters of formulas for which there is no slider, with their numbers."""
+    values = model.letter_values()
+    letters = {field: letter for each in formulas for field, letter in each.letters.items() if field not in SLIDERS}
+    words = {field: _(_LETTERS[field]) if field in _LETTERS else own_name(field) for field in letters}
+    return " · ".join(f"${letter}$ = {values[field]:,}: {words[field]}" for field, letter in letters.items())

@@ -8,9 +8,9 @@ from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import Step
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
-from pages.ui.change.step_controls import CHANGES
 from pages.ui.change.step_words import summary
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
+from pages.ui.session import present_model
 from pages.ui.shell.controls import assignments
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -27,5 +27,5 @@ def note_changes(steps: Sequence[Step], changed: ChangedModel, plan: Plan) -> No
 
 def say_left_out() -> None:
     """On another page: if there are steps, say that its figures leave them out, with a link to the Change page."""
-    if st.session_state.get(CHANGES.name) and not presenting():
+    if present_model.track().present.changes and not presenting():
         st.page_link("change.py", label=_("The steps of the page Change are left out here →"))

@@ -1,5 +1,6 @@
-"""The steps of the Change page: recipes, a card for each step, and what can be added."""
+"""The steps of the Change page: a card for each step, and what can be added."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import Field, fields
 from functools import partial
@@ -8,76 +9,87 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import streamlit as st
 
 from bertcalc.change_steps.first_steps import first_step
-from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
 from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.model.model import Model
-from bertcalc.text import N_
+from bertcalc.text import N_, literal
 from bertcalc.text.problem import InputError
-from pages.ui.change.step_words import TITLES, summary, title
+from pages.ui.change.step_words import GROUPS, HELP, TITLES, refusal, summary, title
 from pages.ui.session import present_model
-from pages.ui.shell.controls import Reason, Text, set_values, show_problem
-from pages.ui.shell.i18n import _
+from pages.ui.shell.controls import Text
+from pages.ui.shell.i18n import _, with_colon
 
-_LONGEST = 2_000
-_IN_A_LINK = N_("{name}={text} in the link is not possible: it must be steps such as lora,r=8.")
-
-
-def _check(text: str) -> Reason | None:
-    try:
-        read_steps(text)
-    except InputError:
-        return _IN_A_LINK, {}
-    return None
+# Drawn here, and not bound to the link: the steps are in the model's history, which writes it.
+CHANGES = Text("changes", N_("The steps, as they are in the link"), "", 2_000)
+_VALUE = re.compile("=([^,;]*)")
 
 
-CHANGES = Text("changes", N_("The steps, as they are in the link"), "", _LONGEST, check=_check)
+def steps_of_link() -> tuple[list[Step], list[tuple[str, Problem]]]:
+    """The steps of the link, and each part of it that is no step, with the problem.
 
-
-def steps_in(text: str) -> tuple[tuple[Step, ...], Problem | None]:
-    """The steps of a text; the last readable ones, and the problem, if it is wrong."""
-    try:
-        steps = read_steps(text)
-    except InputError as error:
-        return read_steps(st.session_state.get("readable changes", "")), error.problem
-    st.session_state["readable changes"] = text
-    return steps, None
+    A plus sign that is pasted into an address becomes a space.
+    """
+    steps, wrong = list[Step](), list[tuple[str, Problem]]()
+    text = _VALUE.sub(lambda value: value[0].replace(" ", "+"), present_model.track().present.changes)
+    for part in text.split(";"):
+        try:
+            steps += read_steps(part)
+        except InputError as error:
+            wrong.append((part, error.problem))
+    return steps, wrong
 
 
 def put(steps: Sequence[Step]) -> None:
     """In a callback: put steps into the link."""
-    set_values({CHANGES.name: written_steps(steps)})
+    present_model.change({CHANGES.name: written_steps(steps)})
 
 
-def show_recipes() -> None:
-    """Draw a button for each recipe."""
-    with st.container(horizontal=True, gap="small"):
-        for recipe in RECIPES:
-            st.button(_(recipe.title), key=f"recipe {recipe.title}", on_click=_take, args=(recipe,))
+def show_text() -> None:
+    """Draw the field with the steps as text."""
+    st.session_state[CHANGES.name] = present_model.track().present.changes
+    steps = _("Steps separated by semicolons: lora,r=16;bitfit")
+    st.text_input(CHANGES.title, key=CHANGES.name, max_chars=CHANGES.longest, on_change=_take_text, help=steps)
 
 
-def _take(recipe: ChangeRecipe) -> None:
-    present_model.take_preset(recipe.preset, architecture=recipe.architecture)
-    set_values({CHANGES.name: recipe.steps})
+def _take_text() -> None:
+    text: str = st.session_state[CHANGES.name]
+    present_model.change({CHANGES.name: text.strip()[: CHANGES.longest]})
 
 
-def show_steps(steps: Sequence[Step], made: int, impossible: Problem | None) -> None:
-    """Draw a card for each step, with its arguments; ``impossible`` is the problem with the step after the ``made``."""
+def offer_steps(steps: Sequence[Step], model: Model) -> None:
+    """Draw menus of the steps that can be added to the model after all steps, and a button that removes all steps."""
+    for group, kinds in GROUPS.items():
+        with st.popover(_(group), icon=":material/add:"):
+            for name in kinds:
+                step = first_step(name, model)
+                st.button(_(TITLES[name]), key=f"add {name}", on_click=put, args=([*steps, step],), width="stretch")
+    if steps:
+        st.button(_("Remove all"), icon=":material/delete:", key="remove all", on_click=put, args=((),))
+
+
+def show_steps(steps: Sequence[Step]) -> None:
+    """Draw a card for each step, with its arguments."""
     unread, problem = st.session_state.pop("wrong argument", (-1, None))
     for number, step in enumerate(steps):
-        with st.container(border=True, key=f"step-{number}"):
+        with st.container(border=True, key=f"step-{number}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{number + 1}. {title(step)}**", width="stretch")
                 _move_buttons(steps, number)
-            with st.container(horizontal=True, vertical_alignment="bottom"):
-                for part in fields(step):  # type: ignore[arg-type]  # all steps are dataclasses
-                    if part.name in _SHOWN[kind_of(step)]:
-                        _show_argument(steps, number, part)
+            _show_arguments(steps, number)
             if number == unread:
-                show_problem(problem)
-            if impossible and number == made:
-                show_problem(impossible)
+                st.error(refusal(problem))
+
+
+def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
+    """Say what is wrong with each part of the link that is no step."""
+    for part, problem in wrong:
+        st.error(with_colon(literal(part.strip()), refusal(problem)))
+
+
+def show_impossible(steps: Sequence[Step], made: int, problem: Problem) -> None:
+    """Say why the step after those that are ``made`` is not possible, and that the figures are those before it."""
+    st.error(with_colon(f"{made + 1} · {title(steps[made])}", refusal(problem)))
 
 
 def say_steps(steps: Sequence[Step]) -> None:
@@ -99,6 +111,23 @@ def _move_buttons(steps: Sequence[Step], number: int) -> None:
     st.button(remove, key=f"remove {number}", on_click=put, args=(rest,), help=_("Remove the step"), type="tertiary")
 
 
+def _show_arguments(steps: Sequence[Step], number: int) -> None:
+    """Draw the controls of a step: those that most people need, and a menu of the others."""
+    step = steps[number]
+    parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
+    first, *others = _SHOWN[kind_of(step)]
+    if not first:
+        return
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        for name in first:
+            _show_argument(steps, number, parts[name])
+        for names in others:
+            changed = len(argument_texts(step).keys() & set(names))
+            with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
+                for name in names:
+                    _show_argument(steps, number, parts[name])
+
+
 def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
@@ -106,7 +135,7 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
     changed = partial(_change_argument, steps, number, part.name, key)
-    look: dict[str, Any] = {"key": key, "on_change": changed}
+    look: dict[str, Any] = {"key": key, "on_change": changed, "help": _(HELP[part.name])}
     options = [option for option in get_args(hint) if get_origin(option) is Literal] or [hint]
     if hint is bool:
         st.session_state[key] = value
@@ -114,11 +143,17 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
     elif get_origin(options[0]) is Literal:
         choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
         st.session_state[key] = value or choices[0]
-        st.selectbox(part.name, choices, width=210, format_func=lambda option: option or "–", **look)
+        st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
     elif hint in (int, int | None):
         st.session_state[key] = value
         draw: Any = st.number_input  # its overloads know no value that may be None
-        draw(part.name, step=1, width=130, **({"value": None} if value is None else {}), **look)
+        draw(
+            part.name,
+            step=1,
+            width=max(130, 9 * len(part.name) + 45),
+            **({"value": None} if value is None else {}),
+            **look,
+        )
     else:
         st.session_state[key] = argument_texts(step).get(part.name, "")
         st.text_input(part.name, width=230, **look)
@@ -135,40 +170,32 @@ def _change_argument(steps: Sequence[Step], number: int, name: str, key: str) ->
     put([*steps[:number], step, *steps[number + 1 :]])
 
 
-def offer_steps(steps: Sequence[Step], model: Model) -> None:
-    """Draw a menu of the steps that can be added; ``model`` is that after the steps."""
-    with st.popover(_("Add a step"), icon=":material/add:"):
-        for name, title in TITLES.items():
-            more = [*steps, first_step(name, model)]
-            st.button(_(title), key=f"add {name}", on_click=put, args=(more,), width="stretch")
-
-
-# The arguments with a control; others are in the link only.
-_SHOWN: dict[str, tuple[str, ...]] = {
+# The arguments with a control, those in the menu last; others are in the link only.
+_SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "lora": (
-        *("r", "target_modules", "task_type", "bias", "lora_dropout", "modules_to_save", "layers_to_transform"),
-        *("use_dora", "use_rslora", "lora_bias"),
+        ("r", "target_modules", "task_type"),
+        ("bias", "lora_dropout", "modules_to_save", "layers_to_transform", "use_dora", "use_rslora", "lora_bias"),
     ),
-    "ia3": ("target_modules", "feedforward_modules", "task_type", "modules_to_save"),
-    "ln_tuning": ("target_modules", "task_type", "modules_to_save"),
-    "prompt_tuning": ("num_virtual_tokens", "task_type"),
-    "prefix_tuning": ("num_virtual_tokens", "task_type", "prefix_projection", "encoder_hidden_size"),
-    "p_tuning": ("num_virtual_tokens", "task_type", "encoder_reparameterization_type", "encoder_hidden_size"),
-    "bitfit": ("head",),
-    "vocabulary": ("new_num_tokens", "pad_to_multiple_of"),
-    "layers": ("layers",),
-    "heads": ("heads",),
-    "feed_forward": ("intermediate_size",),
-    "embeddings": ("embedding_size",),
+    "ia3": (("target_modules", "feedforward_modules", "task_type"), ("modules_to_save",)),
+    "ln_tuning": (("target_modules", "task_type"), ("modules_to_save",)),
+    "prompt_tuning": (("num_virtual_tokens", "task_type"),),
+    "prefix_tuning": (("num_virtual_tokens", "task_type"), ("prefix_projection", "encoder_hidden_size")),
+    "p_tuning": (("num_virtual_tokens", "task_type"), ("encoder_reparameterization_type", "encoder_hidden_size")),
+    "bitfit": (("head",),),
+    "vocabulary": (("new_num_tokens", "pad_to_multiple_of"),),
+    "layers": (("layers",),),
+    "heads": (("heads",),),
+    "feed_forward": (("intermediate_size",),),
+    "embeddings": (("embedding_size",),),
     "bitsandbytes": (
-        *("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
-        "llm_int8_skip_modules",
+        ("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
+        ("llm_int8_skip_modules",),
     ),
-    "gguf": ("type",),
-    "gptq": ("bits", "group_size"),
-    "awq": ("bits", "group_size"),
-    "torchao_int8": (),
-    "torchao_intx": (),
-    "torch_dynamic": (),
-    "onnx_dynamic": (),
+    "gguf": (("type",),),
+    "gptq": (("bits", "group_size"),),
+    "awq": (("bits", "group_size"),),
+    "torchao_int8": ((),),
+    "torchao_intx": (("weight_dtype", "granularity"),),
+    "torch_dynamic": ((),),
+    "onnx_dynamic": ((),),
 }

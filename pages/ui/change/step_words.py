@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts, kind_of
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
 from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, with_colon
 
 _CHANGES = (
@@ -22,6 +25,62 @@ TITLES: Mapping[str, str] = {
     "gptq": "GPTQ",
     "awq": "AWQ",
 }
+# The kinds of steps by what people want, in the order of their menus.
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    N_("Train less"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
+    N_("Resize"): ("vocabulary", "layers", "heads", "feed_forward", "embeddings"),
+    N_("Quantize"): (
+        *("bitsandbytes", "torchao_int8", "torchao_intx", "torch_dynamic", "onnx_dynamic", "gguf", "gptq", "awq"),
+    ),
+}
+# What an argument means, by its name in all kinds of steps.
+HELP: Mapping[str, str] = {
+    "r": N_("The rank of the adapter: each target gets two matrices, one with r rows and one with r columns."),
+    "target_modules": N_(
+        "The modules that get an adapter: names, such as query, value; all-linear; or a pattern for whole names. "
+        "Empty: the default of peft for this family."
+    ),
+    "task_type": N_(
+        "peft trains a copy of the head for SEQ_CLS, TOKEN_CLS and QUESTION_ANS. Without a type, the head stays frozen."
+    ),
+    "bias": N_("The biases of the model that are trained, too."),
+    "lora_dropout": N_("The dropout in front of the adapter, from 0 to 1."),
+    "modules_to_save": N_(
+        "Further modules that are trained as a whole: names, such as pooler. peft keeps the original and trains a copy."
+    ),
+    "layers_to_transform": N_("The layers that get an adapter, by their numbers from 0. Empty: all layers."),
+    "use_dora": N_("DoRA: a magnitude is trained for each output of a target."),
+    "use_rslora": N_("rsLoRA: the adapter is scaled by lora_alpha / √r, which changes no count."),
+    "lora_bias": N_("The second matrix of each adapter gets a bias."),
+    "feedforward_modules": N_("Those of the target_modules in which IA3 scales the inputs instead of the outputs."),
+    "num_virtual_tokens": N_("How many trained vectors come before the tokens."),
+    "prefix_projection": N_("Whether two dense layers make the prefixes."),
+    "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),
+    "encoder_reparameterization_type": N_("The network that makes the vectors."),
+    "head": N_("Whether the whole head is trained, beside the biases."),
+    "new_num_tokens": N_("The tokens of the new vocabulary."),
+    "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
+    "layers": N_("The layers that are dropped, by their numbers from 0: 1, 3, 5."),
+    "heads": N_(
+        "How many heads are pruned in each layer; or which, by numbers from 0: 0:1/2+11:3 means heads 1 and 2 of layer "
+        "0, and head 3 of layer 11."
+    ),
+    "intermediate_size": N_("The new size of the feed-forward."),
+    "embedding_size": N_("The new size of the embedding vectors, which a matrix projects to the hidden size."),
+    "load_in_8bit": N_("A byte for each weight, and a float32 scale for each row."),
+    "load_in_4bit": N_("Half a byte for each weight, and a float32 scale for each block of 64."),
+    "bnb_4bit_quant_type": N_("The 16 values of a weight: NF4 has more of them near 0, where most weights are."),
+    "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
+    "type": N_("How a block of weights is stored: Q4_0 takes 18 bytes for 32 weights."),
+    "bits": N_("The bits of each weight."),
+    "group_size": N_("How many weights share a scale."),
+    "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
+    "llm_int8_skip_modules": N_(
+        "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave it "
+        "out of the quantization."
+    ),
+    "granularity": N_("How many weights share a scale, such as 32. Empty: those of a row."),
+}
 
 
 def title(step: Step) -> str:
@@ -33,3 +92,8 @@ def summary(step: Step) -> str:
     """A step in a line: its title and the arguments that differ from their defaults."""
     texts = (f"{name}={text}" for name, text in argument_texts(step).items())
     return with_colon(title(step), ", ".join(texts)) if argument_texts(step) else title(step)
+
+
+def refusal(problem: Problem) -> str:
+    """Why a step is refused. Its arguments have the names that they have in the library."""
+    return sentence(problem, label=str)

@@ -102,17 +102,26 @@ def change(values: Mapping[str, Any]) -> None:
 
 
 def take_preset(preset: str, **changes: Any) -> None:
-    """In a callback: take a preset with some fields changed, in one step.
+    """In a callback: take a preset with some fields changed, in one step."""
+    take(track().present.reset(preset).changed(changes))
+
+
+def take(model: ChosenModel) -> None:
+    """In a callback: take another model, in one step.
 
     A run of the browser's Back or Forward takes none: a control that the browser has not redrawn still sends its old
     value, which Streamlit ignores only for controls that are bound to the link.
     """
     if not address.went_back():
-        steps = track()
-        steps.take(steps.present.reset(preset).changed(changes))
+        track().take(model)
         scale.forget()
+
+
+def plain() -> ChosenModel:
+    """The preset of the session's model, without any changes."""
+    return track().present.reset()._replace(changes="")
 
 
 def reset() -> None:
     """In a callback: go back to the preset."""
-    take_preset(track().present.preset)
+    take_preset(track().present.preset, changes="")

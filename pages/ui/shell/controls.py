@@ -351,17 +351,21 @@ def label_of(name: str) -> str:
     return CONTROLS[name].title if name in CONTROLS else name
 
 
-def sentence(problem: Problem, write: Callable[[str], str] = literal) -> str:
-    """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text."""
-    inner = {name: sentence(value, write) for name, value in problem.values.items() if isinstance(value, Problem)}
-    texts = {name: value for name, value in problem.values.items() if name not in inner}
-    named = {name: label_of(value) if name in _NAMING else _(value) for name, value in texts.items()}
+def sentence(problem: Problem, write: Callable[[str], str] = literal, label: Callable[[str], str] = label_of) -> str:
+    """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text.
+
+    ``label`` is what the page calls a field.
+    """
+    values = problem.values.items()
+    inner = {name: sentence(value, write, label) for name, value in values if isinstance(value, Problem)}
+    texts = {name: value for name, value in values if name not in inner}
+    named = {name: label(value) if name in _NAMING else _(value) for name, value in texts.items()}
     if re.fullmatch(r"-[0-9.,]+", value := named.get("value", "")):
         named["value"] = value.replace("-", MINUS)
     return filled(_(problem.message), **{name: write(value) for name, value in named.items()}, **inner)
 
 
-_NAMING = ("field", "low_name", "high_name")  # values of a problem that name a control
+_NAMING = ("field", "low_name", "high_name", "argument")  # values of a problem that name a control
 
 
 def show_problem(problem: Problem) -> None:

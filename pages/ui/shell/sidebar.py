@@ -46,7 +46,7 @@ def _declare() -> None:
     for name, default in values.items():
         if kind := kinds.get(type(default)):
             kind(name, name, default)
-        else:
+        elif name != "changes":  # a text, which its page declares and draws
             (_PresetSelect if name == "preset" else Select)(name, name, options[name], default=default)
 
 

@@ -54,7 +54,7 @@ def show(page: str, fields: Collection[str] = tuple(SLIDERS), *, lecture: bool =
     steps = present_model.track()
     problems = {problem.field: problem for problem in steps.problems()}
     drawn = [field for field in SLIDERS if field in fields or field in problems]
-    plain = steps.present == steps.present.reset() and not steps.attempt
+    plain = steps.present == present_model.plain() and not steps.attempt
     acts = actions(not steps.can_undo, not steps.can_redo, plain, steps.present.preset)
     draw(page, [_field(steps, field, problems.get(field)) for field in drawn], acts, _take, lecture=lecture)
 

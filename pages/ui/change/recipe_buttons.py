@@ -1,0 +1,64 @@
+"""Examples on the Change page: recipes that keep the present model where they can."""
+
+import streamlit as st
+
+from bertcalc.change_steps.effects import changed_models
+from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
+from bertcalc.change_steps.step_texts import read_steps
+from bertcalc.controls.chosen_model import ChosenModel
+from bertcalc.families import counterpart, family_of
+from bertcalc.text.problem import InputError
+from pages.ui.change.step_words import refusal
+from pages.ui.session import present_model
+from pages.ui.shell.i18n import _
+
+
+def show() -> None:
+    """Draw a button for each recipe, and beside it what it replaces, or why it cannot work with the model."""
+    for recipe in RECIPES:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            _show(recipe)
+
+
+def offer() -> None:
+    """Draw a menu of the recipes."""
+    with st.popover(_("Examples")):
+        for recipe in RECIPES:
+            _show(recipe)
+
+
+def _show(recipe: ChangeRecipe) -> None:
+    chosen, words = None, ""
+    try:
+        chosen = _chosen(recipe)
+        _models, problem = changed_models(chosen.model(), read_steps(chosen.changes))
+    except InputError as error:
+        problem = error.problem
+    if problem:
+        words = refusal(problem)
+    elif chosen:
+        words = _replaced(chosen)
+    key = f"recipe {recipe.title}"
+    st.button(_(recipe.title), key=key, on_click=present_model.take, args=(chosen,), disabled=bool(problem), width=300)
+    if words:
+        st.markdown(f":small[{words}]")
+
+
+def _chosen(recipe: ChangeRecipe) -> ChosenModel:
+    """The present model with the steps of a recipe; another one, or another class of it, where the recipe needs it."""
+    chosen = present_model.track().present
+    if chosen.config.vocab_size < recipe.tokens:
+        chosen = chosen.reset(recipe.preset)
+    if recipe.architecture:
+        chosen = chosen.changed({"architecture": counterpart(recipe.architecture, family_of(chosen.config))})
+    return chosen.changed({"changes": recipe.steps_for(chosen.model())})
+
+
+def _replaced(chosen: ChosenModel) -> str:
+    """What a recipe replaces of the present model; empty if it keeps all."""
+    present = present_model.track().present
+    if chosen.preset != present.preset:
+        return _("takes {preset}").format(preset=chosen.preset)
+    if chosen.architecture != present.architecture:
+        return _("as {architecture}").format(architecture=chosen.architecture)
+    return ""

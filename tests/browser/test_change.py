@@ -1,0 +1,49 @@
+"""The Change page in a browser: its link is its state, Undo knows the steps, and the effect needs no scrolling."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Look, Open
+from tests.browser.look import bottom, boxes, expect_query, overflow, settled
+
+LORA = "architecture=BertForSequenceClassification&changes=lora,target_modules%3Dquery%2Bvalue,task_type%3DSEQ_CLS"
+STEPS = "changes=vocabulary,new_num_tokens%3D20000;layers,layers%3D1%2B3%2B5;lora,target_modules%3Dquery%2Bvalue"
+
+
+def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
+    page = visit("change")
+    page.get_by_role("button", name="LoRA for classification").click()
+    expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
+    page.get_by_role("spinbutton", name="Batch size").fill("16")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**batch_size=16**")
+    expect(page.get_by_test_id("stMetricValue").last).not_to_have_text("528.9 MB")  # with a batch size of 1
+    peak = page.get_by_test_id("stMetricValue").last.inner_text()
+    steps = "lora,target_modules=query+value,task_type=SEQ_CLS"
+    expect_query(page, {"architecture": "BertForSequenceClassification", "changes": steps, "batch_size": "16"})
+    page.reload()
+    expect(page.get_by_test_id("stMetricValue").last).to_have_text(peak)
+
+
+def test_undo_takes_an_example_back_in_one_step(visit: Open) -> None:
+    page = visit("change")
+    page.get_by_role("button", name="LoRA for classification").click()
+    expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
+    settled(page)
+    page.keyboard.press("Control+z")
+    expect(page.get_by_text("trainable params")).to_have_count(0)
+    expect_query(page, {})
+    page.get_by_role("button", name="Redo").click()
+    expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
+
+
+@pytest.mark.parametrize("present", ["", "&present=1"])
+@pytest.mark.parametrize("lang", ["en", "zh"])
+@pytest.mark.parametrize("link", [LORA, STEPS])
+def test_the_effect_needs_no_scrolling(look: Look, link: str, lang: str, present: str) -> None:
+    page = look(f"change?{link}&lang={lang}{present}")
+    expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()
+    settled(page)
+    assert bottom(page.get_by_test_id("stVegaLiteChart")) <= (590 if present else 720)
+    assert len({box["y"] for box in boxes(page.get_by_test_id("stMetricValue"))}) == 1
+    assert overflow(page.get_by_test_id("stTable").first) <= 1
