@@ -4,8 +4,8 @@ The changes are those of ``bertcalc.changes``. A count grows linearly with the n
 that two models give the counts for all numbers.
 
 >>> from bertcalc.model.model import build
->>> [found] = adapter_counts(build("bert-base-uncased"), 294_912)
->>> print(found.in_words("294,912"))
+>>> likeliest, *others = adapter_counts(build("bert-base-uncased"), 294_912)
+>>> print(likeliest.in_words("294,912"))
 294,912 is the number of parameters that BertModel trains with Lora(r=8, target_modules=['query', 'value']).
 """
 

@@ -38,6 +38,9 @@ def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset:
     app = open_app("change.py", preset=preset)
     before = app.session_state["track"].present
     recipe = RECIPES[number]
+    if (recipe.steps, preset) == ("torch_dynamic", "gpt2"):  # all of its layers are Conv1D
+        assert app.button(key=f"recipe {recipe.title}").disabled
+        return
     app.button(key=f"recipe {recipe.title}").click().run()
     assert not app.exception
     assert not app.error
@@ -63,19 +66,22 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification")
     for kind in ("vocabulary", "lora"):
         app.button(key=f"add {kind}").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000;lora,target_modules=query+value"
+    assert (
+        app.text_input(key="changes").value
+        == "vocabulary,new_num_tokens=15261;lora,target_modules=query+value,task_type=SEQ_CLS"
+    )
     app.number_input(key="argument 1 lora r").set_value(32).run()
-    assert app.metric[1].value == f"{4 * 32 * 768 * 12:,}"
+    assert app.metric[1].value == f"{4 * 32 * 768 * 12 + 1_538:,}"
     app.button(key="up 1").click().run()
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000"
+    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
 
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
     app = open_app("change.py", changes="lora,target_modules=query+value")
     app.number_input(key="argument 0 lora r").set_value(0).run()
-    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1."
+    assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
     assert app.text_input(key="changes").value == "lora,target_modules=query+value"
     app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
     assert "No module of BertModel is one of the target_modules qurey" in app.error[0].value
@@ -191,5 +197,5 @@ def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
 def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:
     app = open_app("change.py", preset="nomic-embed-text-v1.5", changes="bitsandbytes,load_in_8bit=true")
     assert not app.exception
-    assert app.metric[3].value == "–"
+    assert "File" not in [metric.label for metric in app.metric]
     assert any("scalars" in caption.value for caption in app.caption)

@@ -76,8 +76,8 @@ HELP: Mapping[str, str] = {
     "group_size": N_("How many weights share a scale."),
     "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
-        "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave it "
-        "out of the quantization."
+        "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "
+        "it out of the quantization."
     ),
     "granularity": N_("How many weights share a scale, such as 32. Empty: those of a row."),
 }
