@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from bertcalc.change_steps.effects import changed_models, effect
+from bertcalc.change_steps.effects import changed_models
 from bertcalc.memory.plan import Plan
-from pages.ui.change import effects_view, step_controls
-from pages.ui.change.step_words import summary, title
+from pages.ui.change import effects_view, live_steps, step_controls
+from pages.ui.change.step_words import title
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.i18n import _
@@ -28,7 +28,7 @@ with page:
     if presenting():
         step_controls.say_steps(steps)
     else:
-        step_controls.show_steps(steps, len(made), impossible)
+        step_controls.show_steps(steps, models, impossible)
     if unreadable:
         show_problem(unreadable)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -36,10 +36,10 @@ with page:
             step_controls.offer_steps(steps)
         batch = choose_batch(choice.config)
         plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
-    figures = [effect(changed, batch, plan) for changed in models]
+    figures = live_steps.live_effects(models, batch, plan)
     with headline:
         effects_view.show_headline(figures)
-    effects_view.show_table([choice.architecture, *map(summary, made)], figures)
+    effects_view.show_table([choice.architecture, *live_steps.summaries(made)], figures)
     if len(figures) > 1:
         effects_view.show_waterfalls([choice.architecture, *map(title, made)], figures)
         effects_view.show_details(choice.model, made, figures)

@@ -7,7 +7,7 @@ from bertcalc.change_steps.recipes import RECIPES
 from tests.changes.adapters import Adapter
 from tests.changes.test_adapters import adapted
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, slide, texts
 
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
 
@@ -40,7 +40,7 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     for kind in ("vocabulary", "lora"):
         app.button(key=f"add {kind}").click().run()
     assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=30000;lora,target_modules=query+value"
-    app.number_input(key="argument 1 lora r").set_value(32).run()
+    slide(app, "1 r", "32")
     assert app.metric[1].value == f"{4 * 32 * 768 * 12:,}"
     app.button(key="up 1").click().run()
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
@@ -50,7 +50,7 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
     app = open_app("change.py", changes="lora,target_modules=query+value")
-    app.number_input(key="argument 0 lora r").set_value(0).run()
+    slide(app, "0 r", "0")
     assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
     assert app.text_input(key="changes").value == "lora,target_modules=query+value"
     app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()

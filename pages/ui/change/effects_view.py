@@ -1,7 +1,6 @@
 """What the steps of the Change page do: before and after, step by step, and in peft's words."""
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from itertools import pairwise
 
 import streamlit as st
@@ -14,6 +13,9 @@ from bertcalc.model.formula import formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, size
+from bertcalc.text.live_choices import if_negative, quotient
+from bertcalc.text.live_numbers import fill, grouped
+from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -30,7 +32,7 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
     """Show the figures after the last step, each with its share of the figure before the first one."""
     before, after = figures[0], figures[-1]
     shown: dict[str, tuple[str, str]] = {
-        _("Parameters"): (f"{after.parameters:,}", percent(after.parameters, before.parameters)),
+        _("Parameters"): (grouped(after.parameters), percent(after.parameters, before.parameters)),
         _("Trained"): _trained(after),
         _("In memory"): (size(after.memory_bytes), percent(after.memory_bytes, before.memory_bytes)),
         _("File"): (size(after.file_bytes), percent(after.file_bytes, before.file_bytes)),
@@ -39,13 +41,13 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
         shown[_("Training step")] = (size(after.peak), percent(after.peak, before.peak))
     show_metrics(shown)
     if words := in_words_of_peft(after):
-        st.code(words, language=None)
+        live.code(words)
 
 
 def _trained(effect: StepEffect) -> tuple[str, str]:
     if effect.trained is None:
         return "–", ""
-    return f"{effect.trained:,}", percent(effect.trained, effect.parameters, 4)
+    return grouped(effect.trained), percent(effect.trained, effect.parameters, 4)
 
 
 def in_words_of_peft(effect: StepEffect) -> str:
@@ -53,8 +55,8 @@ def in_words_of_peft(effect: StepEffect) -> str:
     trained, every = effect.trained, effect.parameters
     if trained is None or trained == every:
         return ""
-    share = fixed(Fraction(100 * trained, every), 4)
-    return f"trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
+    line = "trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
+    return fill(line, trained=trained, every=every, share=fixed(quotient(100 * trained, every), 4))
 
 
 def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
@@ -63,10 +65,10 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     rows = [
         (
             name,
-            f"{effect.parameters:,}",
+            grouped(effect.parameters),
             _trained(effect)[0],
             size(effect.memory_bytes),
-            f"{effect.file_bytes:,}",
+            grouped(effect.file_bytes),
             "–" if effect.flops is None else scaled(effect.flops, "FLOPs"),
             "–" if effect.peak is None else size(effect.peak),
         )
@@ -81,7 +83,7 @@ def show_waterfalls(names: Sequence[str], figures: Sequence[StepEffect]) -> None
     """Draw what each step adds to the parameters and to the bytes, or takes from them."""
     if not presenting():
         st.markdown(_("**Parameters**"))
-        _waterfall(names, [effect.parameters for effect in figures], "{:,}".format, _("Parameters, step by step"))
+        _waterfall(names, [effect.parameters for effect in figures], grouped, _("Parameters, step by step"))
     st.markdown(_("**Bytes in memory**"))
     _waterfall(names, [effect.memory_bytes for effect in figures], size, _("Bytes in memory, step by step"))
 
@@ -89,7 +91,7 @@ def show_waterfalls(names: Sequence[str], figures: Sequence[StepEffect]) -> None
 def _waterfall(names: Sequence[str], amounts: Sequence[int], text: Callable[[int], str], alt: str) -> None:
     bars = [PieceBar(names[0], [Piece("together", 0, amounts[0])], text(amounts[0]), {"amount": amounts[0]})]
     for name, (before, after) in zip(names[1:], pairwise(amounts), strict=True):
-        kind = "fewer" if after < before else "more"
+        kind = if_negative(after - before, "fewer", "more")
         bars.append(PieceBar(name, [Piece(kind, before, after)], text(after), {"amount": after}))
     draw_pieces(bars, _HEIGHT, numbers={"name": _("After"), "amount": _("Amount")}, alt=alt)
 
@@ -101,7 +103,8 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
     if in_words_of_peft(figures[-1]):
         st.latex(rf"N_t = {trained_formula(after.model).latex()}")
     if after.base:
-        st.markdown(sentence(after.base.why_not_smaller(), str))
+        with live.older("why-not-smaller"):
+            st.markdown(sentence(after.base.why_not_smaller(), str))
         bits = fixed(after.base.bits_per_weight, 2)
         st.caption(
             _("{bits} bits for each quantized weight. Source: {source}").format(

@@ -7,12 +7,14 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
+from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
 from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
+from pages.ui.change import live_steps
 from pages.ui.change.step_words import FIRST, TITLES, summary, title
 from pages.ui.session import present_model
 from pages.ui.shell.controls import Reason, Text, set_values, show_problem
@@ -60,8 +62,11 @@ def _take(recipe: ChangeRecipe) -> None:
     set_values({CHANGES.name: recipe.steps})
 
 
-def show_steps(steps: Sequence[Step], made: int, impossible: Problem | None) -> None:
-    """Draw a card for each step, with its arguments; ``impossible`` is the problem with the step after the ``made``."""
+def show_steps(steps: Sequence[Step], models: Sequence[ChangedModel], impossible: Problem | None) -> None:
+    """Draw a card for each step, with its arguments.
+
+    ``models`` are those before the first step and after each one; ``impossible`` is the problem with the next one.
+    """
     unread, problem = st.session_state.pop("wrong argument", (-1, None))
     for number, step in enumerate(steps):
         with st.container(border=True, key=f"step-{number}"):
@@ -71,10 +76,10 @@ def show_steps(steps: Sequence[Step], made: int, impossible: Problem | None) -> 
             with st.container(horizontal=True, vertical_alignment="bottom"):
                 for part in fields(step):  # type: ignore[arg-type]  # all steps are dataclasses
                     if part.name in _SHOWN[kind_of(step)]:
-                        _show_argument(steps, number, part)
+                        _show_argument(steps, number, part, models)
             if number == unread:
                 show_problem(problem)
-            if impossible and number == made:
+            if impossible and number == len(models) - 1:
                 show_problem(impossible)
 
 
@@ -97,9 +102,11 @@ def _move_buttons(steps: Sequence[Step], number: int) -> None:
     st.button(remove, key=f"remove {number}", on_click=put, args=(rest,), help=_("Remove the step"), type="tertiary")
 
 
-def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None:
+def _show_argument(steps: Sequence[Step], number: int, part: Field[Any], models: Sequence[ChangedModel]) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
+    if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, steps, number, part.name)):
+        return
     key = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
@@ -125,6 +132,11 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
 def _change_argument(steps: Sequence[Step], number: int, name: str, key: str) -> None:
     value: Any = st.session_state[key]
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
+    _put_argument(steps, number, name, text)
+
+
+def _put_argument(steps: Sequence[Step], number: int, name: str, text: str) -> None:
+    """In a callback: give a step another argument, or remember the problem with it."""
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:
