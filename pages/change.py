@@ -2,9 +2,9 @@
 
 import streamlit as st
 
-from bertcalc.change_steps.effects import changed_models, effect
+from bertcalc.change_steps.effects import changed_models
 from bertcalc.memory.plan import Plan
-from pages.ui.change import effects_view, recipe_buttons, step_controls
+from pages.ui.change import effects_view, live_steps, recipe_buttons, step_controls
 from pages.ui.change.fits import show_fits
 from pages.ui.change.noted import note_changes
 from pages.ui.change.step_words import title
@@ -36,11 +36,11 @@ with cards:
     if presenting():
         step_controls.say_steps(steps)
     else:
-        step_controls.show_steps(steps)
+        step_controls.show_steps(steps, models)
 with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
-figures = [effect(changed, batch, plan) for changed in models]
+figures = live_steps.live_effects(models, batch, plan)
 names = [choice.architecture, *map(title, made)]
 with headline:
     effects_view.show_headline(figures)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar
 
 from bertcalc.changes.resizing import Resizing
 from bertcalc.changes.rewriting import Rewriting, Spot
@@ -35,6 +35,7 @@ class FactorizeEmbeddings(Resizing):
     """
 
     title = N_("Factorized embeddings")
+    letters: ClassVar[Mapping[str, str]] = {"embedding_size": "factorized_embedding_size"}
 
     embedding_size: int
 
@@ -47,12 +48,6 @@ class FactorizeEmbeddings(Resizing):
     def unsimulated(self, model: Model) -> bool:
         """True: the simulation does not know a ``Sequential`` in place of the table."""
         return not model.config.has("embedding_size")
-
-    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
-        return type(self)(symbols["factorized_embedding_size"])
-
-    def letter_values(self, config: Config) -> dict[str, Any]:
-        return {"factorized_embedding_size": self.embedding_size}
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         if model.config.has("embedding_size"):

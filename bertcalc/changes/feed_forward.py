@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import ClassVar
 
 from bertcalc.changes.resizing import Resizing
 from bertcalc.config import Config, unchecked
@@ -20,15 +20,10 @@ class NarrowFeedForward(Resizing):
     """
 
     title = N_("A narrower feed-forward")
+    letters: ClassVar[Mapping[str, str]] = {"intermediate_size": "narrowed_intermediate_size"}
 
     intermediate_size: int
 
     def configured(self, model: Model, config: Config) -> Config:
         self.check("intermediate_size", self.intermediate_size, 1, config.intermediate_size)
         return unchecked(config, intermediate_size=self.intermediate_size)
-
-    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
-        return type(self)(symbols["narrowed_intermediate_size"])
-
-    def letter_values(self, config: Config) -> dict[str, Any]:
-        return {"narrowed_intermediate_size": self.intermediate_size}

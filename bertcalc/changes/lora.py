@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_biases
 from bertcalc.changes.peft_defaults import LORA_TARGETS
 from bertcalc.changes.recording import Recording
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.changes.targets import Names, TaskType, matching, named_by_layer, resolved
-from bertcalc.config import Config
 from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Linear, Module, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
@@ -41,6 +40,7 @@ class Lora(PeftChange):
     """
 
     title = "LoRA"
+    letters: ClassVar[Mapping[str, str]] = {"r": "lora_rank"}
 
     r: int = 8
     target_modules: Names | None = None
@@ -70,12 +70,6 @@ class Lora(PeftChange):
     @property
     def under_autocast(self) -> bool:  # type: ignore[override]  # computed here
         return not self.use_dora
-
-    def in_letters(self, symbols: Mapping[str, Any]) -> Self:
-        return replace(self, r=symbols["lora_rank"])
-
-    def letter_values(self, config: Config) -> dict[str, Any]:
-        return {"lora_rank": self.r}
 
     def adapt(self, rewriting: Rewriting) -> None:
         names = resolved(rewriting, "target_modules", self.target_modules, LORA_TARGETS, self.task_type)

@@ -1,9 +1,9 @@
 """Prompt tuning (Lester et al. 2021, arXiv:2104.08691), prefix tuning (Li and Liang 2021, arXiv:2101.00190) and
 p-tuning (Liu et al. 2021, arXiv:2103.10385), as peft 0.21 adds them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from bertcalc.changes.adapter import PeftChange, freeze, set_places
 from bertcalc.changes.rewriting import Rewriting
@@ -24,6 +24,7 @@ class Prompts(PeftChange):
     """What the three have in common: an encoder of virtual tokens beside the frozen model."""
 
     in_steps = False
+    letters: ClassVar[Mapping[str, str]] = {"num_virtual_tokens": "num_virtual_tokens"}
 
     num_virtual_tokens: int = 20
     task_type: TaskType | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.resizing import Resizing
@@ -13,6 +13,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
+from bertcalc.text.live_choices import rounded_up
 from bertcalc.text.problem import InputError, Problem
 
 _BROKEN = N_(
@@ -36,6 +37,7 @@ class ResizeVocabulary(Resizing):
     """
 
     title = N_("Another vocabulary")
+    letters: ClassVar[Mapping[str, str]] = {"new_num_tokens": "padded_vocab_size"}
 
     new_num_tokens: int | None = None
     pad_to_multiple_of: int | None = None
@@ -45,7 +47,7 @@ class ResizeVocabulary(Resizing):
         tokens = config.vocab_size if self.new_num_tokens is None else self.new_num_tokens
         if self.pad_to_multiple_of is None:
             return tokens
-        return -(-tokens // self.pad_to_multiple_of) * self.pad_to_multiple_of
+        return rounded_up(tokens, self.pad_to_multiple_of) * self.pad_to_multiple_of
 
     def configured(self, model: Model, config: Config) -> Config:
         if model.cls.task == "masked-lm" and not getattr(config, "legacy", True):

@@ -1,8 +1,8 @@
 """A change of a model, such as an adapter: it rewrites what the family's program declared."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields
-from typing import Any, Self
+from dataclasses import MISSING, fields, replace
+from typing import Any, ClassVar, Self
 
 from bertcalc.config import Config
 from bertcalc.model.modules import Module
@@ -26,7 +26,8 @@ class Change:
     ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
     FLOPs and memory can be read from them. ``trains_as_it_runs``: whether the forward pass of a training step has the
     same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
-    ``under_autocast``: whether its memory under AMP is simulated.
+    ``under_autocast``: whether its memory under AMP is simulated. ``letters``: the arguments that have a letter in
+    formulas, with the name of its size.
     """
 
     title = ""
@@ -37,6 +38,7 @@ class Change:
     trains_as_it_runs = True
     in_16_bits = True
     under_autocast = True
+    letters: ClassVar[Mapping[str, str]] = {}
 
     def __new__(cls, *_values: object, **named: object) -> Self:
         check_names(cls, named)
@@ -88,9 +90,10 @@ class Change:
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
-        """The change with a symbol, by the name of its size, for each size that has a letter, such as r for a rank."""
-        return self
+        """The change with a symbol, by the name of its size, for each argument that has a letter, such as r."""
+        arguments: Any = {argument: symbols[size] for argument, size in self.letters.items()}
+        return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def letter_values(self, config: Config) -> dict[str, Any]:
         """The numbers for the letters of the change, by the names of their sizes; ``config`` is the one before it."""
-        return {}
+        return {size: getattr(self, argument) for argument, size in self.letters.items()}

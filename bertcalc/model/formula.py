@@ -36,13 +36,15 @@ CALL_LETTERS: dict[str, str] = {
     "encoder_sequence_length": "X",
     "num_choices": "N",
 }
-_MORE_LETTERS = {
-    "masked_positions": "M",
+# The letters of the sizes that changes have: see ``Change.letters``.
+CHANGE_LETTERS: dict[str, str] = {
     "padded_vocab_size": "V'",
     "lora_rank": "r",
+    "num_virtual_tokens": "p",
     "narrowed_intermediate_size": "I'",
     "factorized_embedding_size": "E'",
 }
+_MORE_LETTERS = {"masked_positions": "M", **CHANGE_LETTERS}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 _ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}

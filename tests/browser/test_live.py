@@ -3,6 +3,7 @@
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import isnan
 from pathlib import Path
@@ -13,6 +14,9 @@ from playwright.sync_api import Page
 
 import pages.ui.session.scale
 import pages.ui.widgets.bars  # noqa: F401  # both register what they mirror
+from bertcalc.change_steps.effect_formulas import argument_sizes, live_effect
+from bertcalc.change_steps.effects import changed_models, effect
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.discover.results import size_steps
@@ -31,9 +35,11 @@ from bertcalc.memory.peak.live_peak_formulas import live_growths, live_peak, liv
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import by_module
+from bertcalc.model.change import Change
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
+from bertcalc.model.steps import Batch
 from bertcalc.model.totals import breakdown, totals_by_component
 from bertcalc.text.live_numbers import (
     MIRRORED,
@@ -48,7 +54,7 @@ from bertcalc.text.live_numbers import (
 )
 from bertcalc.text.problem import InputError
 from pages.ui.parameters.answer import SentencePart
-from tests.alike import alike_models
+from tests.alike import alike_models, sizes_of
 
 ROOT = Path(__file__).parents[2]
 RUNTIME = (ROOT / "bertcalc" / "live" / "runtime.js").read_text(encoding="utf-8")
@@ -344,6 +350,41 @@ def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: 
                 assert text in (str(value), None)
                 compared += text is not None
     assert compared > 60
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        "vocabulary,new_num_tokens=20000,pad_to_multiple_of=64;feed_forward,intermediate_size=1000;lora,r=4",
+        "embeddings,embedding_size=100;heads,heads=3;prefix_tuning,task_type=SEQ_CLS",
+        "bitsandbytes,load_in_8bit=true;lora,r=16,target_modules=all-linear,task_type=SEQ_CLS",
+    ],
+)
+def test_the_live_figures_of_a_changed_model_are_those_of_any_other(page: Page, changes: str) -> None:
+    rng, batch, plan = random.Random(changes), Batch(2, 64), Plan()
+    architecture = "BertForSequenceClassification"
+    steps = read_steps(changes)
+    models, _problem = changed_models(build("bert-base-uncased", architecture), steps)
+    program, figures = LiveProgram(), ("parameters", "trained", "memory_bytes", "flops", "peak")
+    wanted = [program.add(getattr(live_effect(models[-1], batch, plan), figure)) for figure in figures]
+    compared = 0
+    for _other in range(8):
+        config = _moved_from(rng, PRESETS["bert-base-uncased"].config, rng.randrange(3))
+        others = [
+            replace(step, **{name: rng.randrange(1, 200) for name in step.letters})  # type: ignore[type-var]
+            if isinstance(step, Change)
+            else step
+            for step in steps
+        ]
+        after, _problem = changed_models(build(config, architecture), others)
+        if len(after) < len(models):
+            continue
+        sizes = sizes_of(after[-1].model, **argument_sizes(after[-1].model), **batch._asdict())
+        expected = effect(after[-1], batch, plan)
+        for figure, text in zip(figures, computed(page, program, sizes, wanted), strict=True):
+            assert text in (plain(getattr(expected, figure)), None)
+            compared += text is not None
+    assert compared > 12
 
 
 @pytest.mark.parametrize("name", [("gpt2", "GPT2LMHeadModel"), ("llama", "LlamaForCausalLM"), ("t5", "T5Model")])

@@ -67,11 +67,9 @@ def test_an_adapter_has_the_tensors_that_peft_gives_it(data: st.DataObject) -> N
         raise
     assert sorted(our_tensors(model)) == sorted(tensors_of(real))
     assert (model.num_parameters(only_trainable=True), model.num_parameters()) == real.get_nb_trainable_parameters()
-    letters = {symbol: getattr(case.config, field, None) for field, symbol in ALL_SYMBOLS.items()}
-    values = {**letters, ALL_SYMBOLS["lora_rank"]: adapter.arguments.get("r", 8)}
-    assert formula(model).expression.subs({symbol: value for symbol, value in values.items() if value}) == (
-        model.num_parameters()
-    )
+    values = model.letter_values()
+    letters = {symbol: values[field] for field, symbol in ALL_SYMBOLS.items() if values.get(field)}
+    assert formula(model).expression.subs(letters) == model.num_parameters()
 
 
 PROMPTS = {"num_virtual_tokens": 5, "task_type": "FEATURE_EXTRACTION"}

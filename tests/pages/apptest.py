@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import Config
 from bertcalc.export.cells import Shown
+from pages.ui.shell import page_slider
 
 ROOT = Path(__file__).parents[2]
 # Each run of AppTest (Streamlit 1.67) looks through the metadata of every installed package for components again: a
@@ -39,6 +41,18 @@ def move(app: AppTest, **sizes: int) -> None:
     for field, value in sizes.items():
         app.session_state["track"].move(field, value)
         app.run()
+
+
+def slide(app: AppTest, name: str, text: str) -> None:
+    """Type a number into the field of a slider on the page, by the name of its size: what the panel's events do."""
+    before = app.session_state._state.filtered_state
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state := dict(before))
+        assert page_slider.take({"do": "type", "field": name, "text": text})
+    for key, value in state.items():
+        if before.get(key) is not value:
+            app.session_state[key] = value
+    app.run()
 
 
 def frame_of(one: Shown) -> pd.DataFrame:

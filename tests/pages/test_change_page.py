@@ -14,7 +14,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from tests.adapters import Adapter
 from tests.oracle import Case
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, slide
 
 CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
@@ -70,7 +70,7 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
         app.text_input(key="changes").value
         == "vocabulary,new_num_tokens=15261;lora,target_modules=query+value,task_type=SEQ_CLS"
     )
-    app.number_input(key="argument 1 lora r").set_value(32).run()
+    slide(app, "1 r", "32")
     assert app.metric[1].value == f"{4 * 32 * 768 * 12 + 1_538:,}"
     app.button(key="up 1").click().run()
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
@@ -80,7 +80,7 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:
     app = open_app("change.py", changes="lora,target_modules=query+value")
-    app.number_input(key="argument 0 lora r").set_value(0).run()
+    slide(app, "0 r", "0")
     assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
     assert app.text_input(key="changes").value == "lora,target_modules=query+value"
     app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
@@ -105,7 +105,7 @@ def test_a_wrong_link_says_why_and_keeps_the_good_steps(part: str, reason: str) 
     assert reason in app.error[0].value.replace("`", "")
     assert app.metric[0].value == f"{109_482_240 - (30_522 - 20_000) * 768:,}"
     assert app.text_input(key="changes").value == f"vocabulary,new_num_tokens=20000;{part}"
-    app.number_input(key="argument 0 vocabulary new_num_tokens").set_value(30_000).run()
+    slide(app, "0 new_num_tokens", "30000")
     assert f"{app.text_input(key='changes').value}".startswith("vocabulary,new_num_tokens=30000")
 
 

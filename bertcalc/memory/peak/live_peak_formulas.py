@@ -35,13 +35,14 @@ from bertcalc.memory.peak.peak_formulas import (
 )
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Area
-from bertcalc.model.formula import symbolic_model
+from bertcalc.model.formula import CHANGE_LETTERS, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, staying, within
 
 # The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
-_FREE = (*(field for field in SLIDERS if field != "hidden_size"), "attention_head_size", "layer_periods")
+_MOVED = (field for field in SLIDERS if field != "hidden_size")
+_FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_LETTERS)
 
 
 class LivePeak(NamedTuple):
@@ -123,7 +124,7 @@ class _FreeSizes:
     """The sizes in which the bytes are polynomials: as numbers and as nodes."""
 
     def __init__(self, model: Model) -> None:
-        config, values = model.config, model.config.shared()
+        config, values = model.config, model.letter_values()
         self._period = config.layer_period
         numbers = {
             **values,
@@ -170,6 +171,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[F
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
     sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
     sizes.append(live(config.attention_head_size, _head_size()))
+    sizes += [live_size(name, size) for name, size in model.letter_values().items() if name in CHANGE_LETTERS]
     others = [field for field in SIZES if field not in SLIDERS]
     return (
         *(FigureBound(size, 1, 1) if size == 1 else FigureBound(size, 2) for size in sizes),

@@ -29,7 +29,9 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase, alive
 from bertcalc.model.formula import (
+    ALL_SYMBOLS,
     CALL_SYMBOLS,
+    CHANGE_LETTERS,
     COUNT_SYMBOLS,
     SYMBOLS,
     Formula,
@@ -52,16 +54,17 @@ _NAMED_LAYERS = N_(
 )
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
-_PERIODS = sympy.Symbol("p", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period
+_PERIODS = sympy.Symbol("periods", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period
 _SYMBOLS: dict[str, Any] = {
     **{field: SYMBOLS[field] for field in SIZES},
     "attention_head_size": _HEAD_SIZE,
     "batch_size": CALL_SYMBOLS["batch_size"],
     "sequence_length": CALL_SYMBOLS["sequence_length"],
     "layer_periods": _PERIODS,
+    **{name: ALL_SYMBOLS[name] for name in CHANGE_LETTERS},
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods")  # not fields of a configuration
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_LETTERS)  # not fields
 
 _SHARED = "num_key_value_heads"  # of some families; None if there are as many as heads
 
@@ -410,6 +413,8 @@ def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
     config = model.config
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
     numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
+    if model.changes:
+        numbers |= {name: size for name, size in model.letter_values().items() if name in CHANGE_LETTERS}
     return [numbers[name] if name in numbers else getattr(config, name, 1) for name in _NAMES]
 
 
@@ -507,6 +512,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     if is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = model.changed(config=unchecked(config, **changes))
+    symbolic = symbolic.changed(changes=tuple(change.in_letters(letters) for change in symbolic.changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 

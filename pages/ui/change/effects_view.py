@@ -18,9 +18,10 @@ from bertcalc.model.model import Model
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, signed
-from bertcalc.text.live_choices import if_negative
+from bertcalc.text.live_choices import if_negative, quotient
 from bertcalc.text.live_numbers import fill, grouped, joined
 from pages.ui.session.present_model import own_name
+from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, Select, sentence
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
@@ -106,8 +107,8 @@ def in_words_of_peft(effect: StepEffect) -> str:
     trained, every = effect.trained, effect.parameters
     if trained is None or trained == every:
         return ""
-    share = fixed(Fraction(100 * trained, every), 4)
-    return f"trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
+    line = "trainable params: {trained:,} || all params: {every:,} || trainable%: {share}"
+    return fill(line, trained=trained, every=every, share=fixed(quotient(100 * trained, every), 4))
 
 
 def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
@@ -166,7 +167,7 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
     """Show peft's line and why it counts so, the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):
-        st.code(words, language=None)
+        live.code(words)
         if isinstance(steps[-1], PeftChange):
             _explain_all(figures)
     formulas = {"N": formula(after.model), **({"N_t": trained_formula(after.model)} if words else {})}
@@ -174,7 +175,8 @@ def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffe
         st.latex(f"{name} = {each.latex()}")
     st.caption(_legend(after.model, formulas.values()))
     if after.base:
-        st.markdown(sentence(after.base.why_not_smaller(), str))
+        with live.older("why-not-smaller"):
+            st.markdown(sentence(after.base.why_not_smaller(), str))
         bits = fixed(after.base.bits_per_weight, 2)
         st.caption(
             _("{bits} bits for each quantized weight. Source: {source}").format(
@@ -197,10 +199,11 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
             "All {all:,} parameters: {model:,} of the model, {adapter:,} of the adapter, and {copies:,} of a trained "
             "copy of {modules}. peft keeps the original, too, but freezes it."
         )
-        st.markdown(message.format(**values, copies=sum(saved.values()), modules=listed(f"`{name}`" for name in saved)))
+        modules = listed(f"`{name}`" for name in saved)
+        st.markdown(fill(message, **values, copies=sum(saved.values()), modules=modules))
     elif after > before:
         message = _("All {all:,} parameters: {model:,} of the model, and {adapter:,} of the adapter.")
-        st.markdown(message.format(**values))
+        st.markdown(fill(message, **values))
 
 
 def _legend(model: Model, formulas: Iterable[Formula]) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
+from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
@@ -15,6 +16,7 @@ from bertcalc.config import Problem
 from bertcalc.model.model import Model
 from bertcalc.text import N_, literal
 from bertcalc.text.problem import InputError
+from pages.ui.change import live_steps
 from pages.ui.change.step_words import GROUPS, HELP, TITLES, refusal, summary, title
 from pages.ui.session import present_model
 from pages.ui.shell.controls import Text
@@ -68,15 +70,15 @@ def offer_steps(steps: Sequence[Step], model: Model) -> None:
         st.button(_("Remove all"), icon=":material/delete:", key="remove all", on_click=put, args=((),))
 
 
-def show_steps(steps: Sequence[Step]) -> None:
-    """Draw a card for each step, with its arguments."""
+def show_steps(steps: Sequence[Step], models: Sequence[ChangedModel]) -> None:
+    """Draw a card for each step, with its arguments; ``models`` are those before the first step and after each one."""
     unread, problem = st.session_state.pop("wrong argument", (-1, None))
     for number, step in enumerate(steps):
         with st.container(border=True, key=f"step-{number}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{number + 1}. {title(step)}**", width="stretch")
                 _move_buttons(steps, number)
-            _show_arguments(steps, number)
+            _show_arguments(steps, number, models)
             if number == unread:
                 st.error(refusal(problem))
 
@@ -111,7 +113,7 @@ def _move_buttons(steps: Sequence[Step], number: int) -> None:
     st.button(remove, key=f"remove {number}", on_click=put, args=(rest,), help=_("Remove the step"), type="tertiary")
 
 
-def _show_arguments(steps: Sequence[Step], number: int) -> None:
+def _show_arguments(steps: Sequence[Step], number: int, models: Sequence[ChangedModel]) -> None:
     """Draw the controls of a step: those that most people need, and a menu of the others."""
     step = steps[number]
     parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
@@ -120,17 +122,19 @@ def _show_arguments(steps: Sequence[Step], number: int) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name in first:
-            _show_argument(steps, number, parts[name])
+            _show_argument(steps, number, parts[name], models)
         for names in others:
             changed = len(argument_texts(step).keys() & set(names))
             with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
                 for name in names:
-                    _show_argument(steps, number, parts[name])
+                    _show_argument(steps, number, parts[name], models)
 
 
-def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None:
+def _show_argument(steps: Sequence[Step], number: int, part: Field[Any], models: Sequence[ChangedModel]) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
+    if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, steps, number, part.name)):
+        return
     key = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
@@ -162,6 +166,11 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any]) -> None
 def _change_argument(steps: Sequence[Step], number: int, name: str, key: str) -> None:
     value: Any = st.session_state[key]
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
+    _put_argument(steps, number, name, text)
+
+
+def _put_argument(steps: Sequence[Step], number: int, name: str, text: str) -> None:
+    """In a callback: give a step another argument, or remember the problem with it."""
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:

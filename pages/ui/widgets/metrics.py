@@ -48,5 +48,6 @@ def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
     """Show several numbers side by side: for each label the number, and the text below it."""
     with st.container(horizontal=True):
         for label, (value, below) in figures.items():
-            width = metric_width(10 * text_width(label), "0" * text_width(value), "0" * text_width(below))
+            longest = text_width(value) + 2 * is_live(value)  # a drag makes it longer: 294,912 becomes 1,179,648
+            width = metric_width(10 * text_width(label), "0" * longest, "0" * text_width(below))
             show_metric(label, value, below, least=0, width=width)

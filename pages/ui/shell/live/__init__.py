@@ -128,6 +128,14 @@ def info(text: str, **look: Any) -> None:
     _show_plain(st.info, text, look)
 
 
+def code(text: str) -> None:
+    """Show a live text as a program prints it."""
+    place = key()
+    with st.container(key=place):
+        st.code(text, language=None)
+    put(place, "code", 0, text)
+
+
 def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
     """Show a text where no HTML is possible: its pieces of one look are what moves."""
     place = key()

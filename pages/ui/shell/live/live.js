@@ -45,7 +45,7 @@ function listen() {
   // At sizes with other formulas everything waits for the server.
   window.addEventListener("bertcalc-sizes", ({ detail: { sizes, alike, drag } }) => {
     document.body.classList.toggle("bertcalc-drag", drag); // after anything else charts glide
-    if (alike) page.ahead = sizes;
+    if (alike) page.ahead = { ...page.ahead, ...sizes }; // sliders of the panel, and those on the page
     markOlder(true, !alike);
     page.frame ??= requestAnimationFrame(write);
   });
@@ -91,6 +91,7 @@ const ROLES = {
   text: ".live",
   title: "[data-testid=stTable] thead th",
   cell: "[data-testid=stTable] tbody td",
+  code: "[data-testid=stCode] code",
   group: "",
   node: "[data-testid=stMarkdownContainer]",
 };

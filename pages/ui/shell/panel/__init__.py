@@ -22,7 +22,7 @@ from bertcalc.text.digits import brief
 from bertcalc.transformers4.version import version_of
 from pages.ui.session import address, present_model
 from pages.ui.session.component import component
-from pages.ui.shell import live, stepping
+from pages.ui.shell import live, page_slider, stepping
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed, with_colon
 
@@ -174,7 +174,8 @@ def _take_events(take: Callable[[dict[str, Any]], None]) -> None:
         match event:
             case {"number": int(number)} if number > st.session_state.get("last event", 0):
                 st.session_state["last event"] = number
-                take(event)
+                if not page_slider.take(event):
+                    take(event)
 
 
 def _take(event: dict[str, Any]) -> None:

@@ -1,5 +1,7 @@
 // A slider with its number field, its lock and its message. While it is moved, the browser computes the page.
 
+const everyField = (window.bertcalcFields ??= new Set()); // of all components
+
 class Field {
   constructor(panel, name) {
     this.panel = panel;
@@ -18,7 +20,14 @@ class Field {
     this.tab = element("button", { type: "button", children: [this.letter, " ", this.now] });
     this.tab.onclick = () => panel.choose(name);
     [this.held, this.moves] = [false, 0]; // by a pointer or a key, and how often since the pointer came
+    everyField.add(this);
     this.listen();
+  }
+
+  remove() {
+    this.root.remove();
+    this.tab.remove();
+    everyField.delete(this);
   }
 
   listen() {
@@ -93,7 +102,13 @@ class Field {
   }
 
   nearest(value) {
+    if (this.content.even) return this.stops[Math.round(value)];
     return this.stops.reduce((best, stop) => (Math.abs(stop - value) < Math.abs(best - value) ? stop : best));
+  }
+
+  // Where a value is on the slider: the stops are as far apart as their numbers, or all evenly.
+  placeOf(value) {
+    return this.content.even ? this.stops.findLastIndex((stop) => stop <= value) : value;
   }
 
   // A drag is one of several moves of a hand, not a jump such as a click.
@@ -134,8 +149,8 @@ class Field {
     this.value = value;
     this.write(value.toLocaleString("en-US"));
     this.now.textContent = value.toLocaleString("en-US");
-    const [low, high] = [this.stops[0], this.stops.at(-1)];
-    const at = Math.min(Math.max(value, low), high);
+    const [low, high] = [this.stops[0], this.stops.at(-1)].map((stop) => this.placeOf(stop));
+    const at = Math.min(Math.max(this.placeOf(value), low), high);
     this.range.value = at;
     this.range.style.setProperty("--part", high > low ? (at - low) / (high - low) : 0);
     this.range.setAttribute("aria-valuetext", value.toLocaleString("en-US"));
@@ -164,7 +179,7 @@ class Field {
     const { content } = this;
     if (this.held || this.panel.waits(this.name)) return;
     this.stops = content.stops;
-    [this.range.min, this.range.max] = [content.stops[0], content.stops.at(-1)];
+    [this.range.min, this.range.max] = [content.stops[0], content.stops.at(-1)].map((stop) => this.placeOf(stop));
     this.exact.setAttribute("aria-valuemin", 1);
     this.show(content.value);
     if (content.typed !== null) this.write(content.typed);

@@ -34,6 +34,7 @@ class Panel {
     this.at = -Infinity; // when events were sent last
     this.pressed = -Infinity; // when a button was pressed last
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
+    window.bertcalcPanel = this; // for sliders on the page
     this.listen();
   }
 
@@ -52,6 +53,7 @@ class Panel {
 
   close() {
     this.ended.abort();
+    this.fields.forEach((field) => everyField.delete(field));
     this.runs.disconnect();
     clearTimeout(this.timer);
   }
@@ -98,13 +100,13 @@ class Panel {
     if (!waited || this.open.length) return;
     clearTimeout(this.timer);
     this.next();
-    this.fields.forEach((field) => field.catchUp());
+    everyField.forEach((field) => field.catchUp());
     this.settle();
   }
 
   // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
   settle() {
-    const moving = [...this.fields.values()].some(({ moved }) => moved);
+    const moving = [...everyField].some(({ moved }) => moved);
     if (!this.open.length && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
 
@@ -146,8 +148,7 @@ class Panel {
     data.actions.forEach((action, at) => this.act(at, action));
     for (const [name, field] of this.fields) {
       if (!data.fields.some(({ name: drawn }) => drawn === name)) {
-        field.root.remove();
-        field.tab.remove();
+        field.remove();
         this.fields.delete(name);
       }
     }

@@ -1,0 +1,67 @@
+"""Where the slider of a step's argument stops: the slider is even in ratios, as ranks are chosen."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from bertcalc.config import Config
+from bertcalc.config.fields import is_int
+from bertcalc.model.change import Change
+from bertcalc.model.model import Model
+from bertcalc.text.problem import InputError
+
+# Lowest and highest stop, by the name of the argument's letter. Typed values may lie outside.
+_RANGES: dict[str, tuple[int, int]] = {
+    "lora_rank": (1, 256),
+    "num_virtual_tokens": (1, 256),
+    "padded_vocab_size": (1_000, 131_072),
+    "narrowed_intermediate_size": (16, 8_192),
+    "factorized_embedding_size": (8, 2_048),
+}
+
+
+def sliding_arguments(change: Change) -> dict[str, int]:
+    """The arguments of a change that have a letter in formulas, with their values, unless they are left out.
+
+    >>> from bertcalc import Lora, ResizeVocabulary
+    >>> sliding_arguments(Lora(r=16)), sliding_arguments(ResizeVocabulary(pad_to_multiple_of=64))
+    ({'r': 16}, {})
+    """
+    values = {argument: getattr(change, argument) for argument in change.letters}
+    return {argument: value for argument, value in values.items() if is_int(value)}
+
+
+def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
+    """The values of an argument that are possible for a model in front of the change, ascending.
+
+    >>> from bertcalc import Lora, load
+    >>> argument_stops(Lora(r=8), "r", load("bert-base-uncased"))[28:36]
+    [29, 30, 31, 32, 34, 36, 38, 40]
+    """
+    low, high = _RANGES[change.letters[argument]]
+    changed, config = model.changed(changes=(*model.changes, change)), model.final_config
+    values = {getattr(change, argument), *_round_numbers(low, high)}
+    return [value for value in sorted(values) if _is_possible(_with(change, argument, value), changed, config)]
+
+
+def _round_numbers(low: int, high: int) -> Iterator[int]:
+    """The numbers in a range with at most five binary digits before zeros: from one to the next are 3 to 6 %."""
+    yield from range(low, min(high, 31) + 1)
+    step = 2
+    while 16 * step <= high:
+        yield from (number for number in range(16 * step, 32 * step, step) if low <= number <= high)
+        step *= 2
+
+
+def _with(change: Change, argument: str, value: int) -> Change:
+    fields: dict[str, Any] = {argument: value}
+    changed: Change = replace(change, **fields)  # type: ignore[type-var]  # all changes are dataclasses
+    return changed
+
+
+def _is_possible(change: Change, changed: Model, config: Config) -> bool:
+    with suppress(InputError):
+        change.configured(changed, config)
+        return True
+    return False

@@ -1,0 +1,107 @@
+"""The figures of changed models as live numbers: of the model's sizes, and of the arguments of its changes.
+
+The name of an argument's size has the number of its change, from 0, in front, because two changes can have the same
+argument.
+
+>>> from bertcalc import Lora, load
+>>> from bertcalc.change_steps.effects import changed_models
+>>> from bertcalc.text.live_numbers import evaluated
+>>> models, _problem = changed_models(load("bert-base-uncased"), [Lora(r=8)])
+>>> trained = live_effect(models[-1], Batch(1, 128), Plan()).trained
+>>> trained, evaluated(trained.node, {"hidden_size": 1024, "num_hidden_layers": 24, "0 r": 16})
+(294912, 1572864)
+"""
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, cast
+
+from bertcalc.change_steps.argument_stops import sliding_arguments
+from bertcalc.change_steps.effects import ChangedModel, StepEffect, effect
+from bertcalc.compute.flop_formulas import letters, total_expression
+from bertcalc.compute.flops import PYTORCH
+from bertcalc.config import unchecked
+from bertcalc.live.live_formulas import live_size, live_sizes, with_formula
+from bertcalc.memory.peak.live_peak_formulas import live_peak
+from bertcalc.memory.plan import Plan
+from bertcalc.model.formula import CHANGE_LETTERS, formula, trained_formula
+from bertcalc.model.model import Model
+from bertcalc.model.steps import Batch
+from bertcalc.storage.quantized_model import FLOAT32
+from bertcalc.text.live_numbers import Live, live, node_of, staying, substituted, within
+
+
+def argument_size(number: int, argument: str) -> str:
+    """The name of the size that an argument of a change is, by the number of the change."""
+    return f"{number} {argument}"
+
+
+def argument_sizes(model: Model) -> dict[str, int]:
+    """The sizes that the arguments of a model's changes are."""
+    return {
+        argument_size(number, argument): value
+        for number, change in enumerate(model.changes)
+        for argument, value in sliding_arguments(change).items()
+    }
+
+
+def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
+    """The figures of ``effect``, live. What has no formula has a value only at the present sizes."""
+    model, numbers = changed.model, effect(changed, batch, plan)
+    sizes = _LiveSizes(model, batch)
+    parameters = sizes.number(numbers.parameters, lambda: formula(model).expression)
+    trained, flops, peak = numbers.trained, numbers.flops, numbers.peak
+    if trained is not None:
+        trained = sizes.number(trained, lambda: trained_formula(model).expression)
+    if flops is not None:
+        flops = sizes.number(flops, lambda: total_expression(letters(model), PYTORCH, "forward"))
+    if peak is not None:
+        peak = sizes.held(peak) if changed.base else sizes.replaced(live_peak(model, plan, *batch).num_bytes)
+    memory_bytes = FLOAT32 * parameters
+    if changed.base:
+        whole = cast(Model, changed.base.model)
+        base = _LiveSizes(whole, batch)
+        quantized = base.number(whole.num_parameters(), lambda: formula(whole).expression)
+        memory_bytes = base.held(changed.base.memory_bytes) + FLOAT32 * (parameters - quantized)
+    return numbers._replace(
+        parameters=parameters,
+        trained=trained,
+        memory_bytes=memory_bytes,
+        file_bytes=None if numbers.file_bytes is None else sizes.held(numbers.file_bytes),
+        flops=flops,
+        peak=peak,
+    )
+
+
+class _LiveSizes:
+    """The sizes of a model and of its changes, live, by the names of their letters."""
+
+    def __init__(self, model: Model, batch: Batch) -> None:
+        self._model = model
+        self._present = {**model.letter_values(), **batch._asdict()}
+        self._sizes = live_sizes(model.config)
+        config = unchecked(model.config, **self._sizes)
+        for number, change in enumerate(model.changes):
+            lively = copy(change)
+            for argument, value in sliding_arguments(change).items():  # not by ``replace``, which checks and copies it
+                object.__setattr__(lively, argument, live_size(argument_size(number, argument), value))
+            self._sizes |= lively.letter_values(config)
+            config = lively.configured(model, config)
+
+    def number(self, number: int, expression: Callable[[], Any]) -> int:
+        """A number with its formula; without one, it is held."""
+        lively = self.replaced(with_formula(number, expression(), self._present))
+        if not isinstance(lively, Live):
+            return self.held(number)
+        named = any(change.by_layer for change in self._model.changes)  # other numbers of layers have other formulas
+        return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
+
+    def replaced(self, number: int) -> int:
+        """A number in which the arguments of the changes are the sizes, instead of their letters."""
+        nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_LETTERS}
+        return cast(int, live(int(number), substituted(node_of(number), nodes)))
+
+    def held(self, number: int) -> int:
+        """A number without a formula: it has a value only at the present sizes."""
+        moving = (size for size in self._sizes.values() if isinstance(size, Live))
+        return cast(int, within(number, tuple(map(staying, moving))))

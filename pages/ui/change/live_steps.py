@@ -1,0 +1,60 @@
+"""What moves on the Change page while a slider is dragged: the figures, and the sizes that steps have."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.change_steps.argument_stops import argument_stops, sliding_arguments
+from bertcalc.change_steps.effect_formulas import argument_size, argument_sizes, live_effect
+from bertcalc.change_steps.effects import ChangedModel, StepEffect
+from bertcalc.change_steps.step_texts import Step, argument_texts
+from bertcalc.live.live_formulas import live_size
+from bertcalc.memory.plan import Plan
+from bertcalc.model.change import Change
+from bertcalc.model.steps import Batch
+from bertcalc.text.live_numbers import between, fill
+from pages.ui.change.step_words import title
+from pages.ui.shell import live, page_slider
+from pages.ui.shell.i18n import with_colon
+
+_WIDTH = 230  # pixels of a slider
+
+
+def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> list[StepEffect]:
+    """The figures of each model, which move with the sliders."""
+    live.note_sizes({**batch._asdict(), **argument_sizes(models[-1].model)})
+    return [live_effect(changed, batch, plan) for changed in models]
+
+
+def summaries(steps: Sequence[Step]) -> list[str]:
+    """Each step in a line: its title, and its arguments that differ from their defaults or have a slider."""
+    return [_summary(step, number) for number, step in zip(_change_numbers(steps), steps, strict=True)]
+
+
+def _summary(step: Step, number: int) -> str:
+    texts = {name: f"{name}={text}" for name, text in argument_texts(step).items()}
+    if isinstance(step, Change):
+        for name, value in sliding_arguments(step).items():
+            size = live_size(argument_size(number, name), value)
+            texts[name] = fill("{name}={value}", name=name, value=size)
+    return with_colon(title(step), between(", ", texts.values())) if texts else title(step)
+
+
+def _change_numbers(steps: Sequence[Step]) -> list[int]:
+    """For each step, the number of changes in front of it: quantizations are none."""
+    return [sum(isinstance(before, Change) for before in steps[:at]) for at in range(len(steps))]
+
+
+def show_slider(
+    steps: Sequence[Step], at: int, argument: str, models: Sequence[ChangedModel], take: Callable[[str], None]
+) -> bool:
+    """Draw the slider of an argument of step ``at``, if it has one: it is a size, and the step is possible."""
+    step: Any = steps[at]
+    if not (isinstance(step, Change) and at + 1 < len(models) and argument in sliding_arguments(step)):
+        return False
+    stops = argument_stops(step, argument, models[at].model)
+    name = argument_size(_change_numbers(steps)[at], argument)
+    with st.container(width=_WIDTH):
+        page_slider.show(name, argument, with_colon(title(step), argument), getattr(step, argument), stops, take)
+    return True

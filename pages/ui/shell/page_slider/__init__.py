@@ -1,0 +1,56 @@
+"""A slider on a page, for a size that is none of the model's, such as the rank of an adapter.
+
+It moves the page's live numbers as the panel's sliders do, and the panel sends what it does to the server.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import streamlit as st
+
+from bertcalc.text.amounts import whole
+from pages.ui.session.component import component
+from pages.ui.shell.i18n import _
+
+_SLIDER = component(
+    "bertcalc_page_slider",
+    *("shell/panel/panel.css", "session/dom.js", "shell/panel/field.js", "shell/page_slider/slider.js"),
+)
+_TAKERS = "page sliders"
+_LONGEST = 40  # characters of a typed number
+
+
+def show(name: str, label: str, said: str, value: int, stops: Sequence[int], take: Callable[[str], None]) -> None:
+    """Draw a slider for the size ``name`` of live numbers; ``take`` is called with the text of a new value.
+
+    A screen reader calls it ``said``, which is unique on the page.
+    """
+    st.session_state.setdefault(_TAKERS, {})[name] = take
+    data: dict[str, Any] = {
+        "name": name,
+        "label": label,
+        "letter": "",
+        "slider": said,
+        "help": said,
+        "exact": _("{field}, exact value").format(field=said),
+        "value": value,
+        "stops": [*stops],
+        "even": True,
+        "followers": [{}] * len(stops),
+        "alike": [True] * len(stops),
+        **dict.fromkeys(("typed", "lock", "note", "problem")),
+    }
+    _SLIDER(key=f"slider {name}", data=data)
+
+
+def take(event: dict[str, Any]) -> bool:
+    """Handle an event of a browser, which is not trusted, if it is one of a slider on the page."""
+    takers: dict[str, Callable[[str], None]] = st.session_state.get(_TAKERS, {})
+    match event:
+        case {"do": "move", "field": str(name), "value": int(value)} if name in takers:
+            takers[name](f"{value}")
+        case {"do": "type", "field": str(name), "text": str(text)} if name in takers:
+            takers[name](f"{whole(text[:_LONGEST])}")
+        case _:
+            return False
+    return True
