@@ -71,6 +71,10 @@ class Lora(PeftChange):
     def under_autocast(self) -> bool:  # type: ignore[override]  # computed here
         return not self.use_dora
 
+    @property
+    def beside_packed(self) -> bool:  # type: ignore[override]  # computed here
+        return not self.use_dora
+
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
         return replace(self, r=symbols["lora_rank"])
 
