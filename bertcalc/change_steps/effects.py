@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from bertcalc.change_steps.step_texts import Step
 from bertcalc.compute.flops import forward_flops
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
@@ -15,7 +16,6 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
-_NO_PEAK = N_("The peak of a training step is not simulated for quantized weights.")
 _NOT_TRAINED = N_("Quantized weights are not trained: only an adapter would be.")
 
 
@@ -105,10 +105,12 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         flops = forward_flops(model, *batch)
         if not changed.base:
             peak = peak_bytes(model, plan, *batch)
+        elif changed.is_trained:
+            peak = peak_bytes(AdaptedModel(changed.base, model).packed(PRECISIONS[plan.precision].dtype), plan, *batch)
     except InputError as error:
         unknown.append(error.problem)
-    if changed.base:
-        unknown.append(Problem.of(_NO_PEAK if changed.is_trained else _NOT_TRAINED, "changes"))
+    if not changed.is_trained:
+        unknown.append(Problem.of(_NOT_TRAINED, "changes"))
     if changed.is_trained:
         trained = model.num_parameters(only_trainable=True)
     memory = changed.memory_bytes

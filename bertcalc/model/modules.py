@@ -59,6 +59,19 @@ class Tensor(NamedTuple):
         return self.copies * prod(self.shape)
 
 
+class PackedWeight(NamedTuple):
+    """How a layer's weight is stored in 4 bits: it is unpacked for each product.
+
+    ``num_bytes`` are those of the stored tensors, ``shape`` is (out_features, in_features), and ``item`` is the bytes
+    of an element in the products. ``scales`` is the number of scales that are quantized themselves; 0 if none are.
+    """
+
+    num_bytes: tuple[int, ...]
+    shape: Shape
+    item: int
+    scales: int = 0
+
+
 class PrintedLine(NamedTuple):
     """A line of ``print(model)``, the module that it belongs to, and how many copies of the module it stands for.
 
@@ -80,7 +93,7 @@ class Module:
     from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
     owner's full name: it is not counted again. ``buffers`` are tensors that are not parameters: the shape of each,
     and whether it holds integers. ``frozen`` are the last parts of the names of tensors that are not trained, such as
-    the weights below an adapter.
+    the weights below an adapter. ``packed`` is how the weight is stored, if it is quantized.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
@@ -94,6 +107,7 @@ class Module:
     tied: Mapping[str, str] = NOT_TIED
     is_embedding = False  # whether the module is torch.nn.Embedding
     frozen: frozenset[str] = frozenset()
+    packed: PackedWeight | None = None
 
     def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind

@@ -4,11 +4,13 @@ import json
 from dataclasses import dataclass
 from typing import Literal
 
-from bertcalc.model.modules import Module, join
+from bertcalc.changes.targets import named_by_layer
+from bertcalc.memory.optimizers import ITEM_BYTES
+from bertcalc.model.modules import Module, PackedWeight, join
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
-from bertcalc.storage.stored_tensors import LONG_NAMES
+from bertcalc.storage.stored_tensors import LONG_NAMES, Dtype
 from bertcalc.text import N_
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import wrong
@@ -28,6 +30,7 @@ class BitsAndBytesConfig(QuantizationFormat):
 
     int8 has a float32 scale for each row. 4 bits have a float32 scale for each 64 weights and a table of the 16 values;
     with ``bnb_4bit_use_double_quant`` these scales take one byte, and each 256 of them have a float32 scale.
+    ``bnb_4bit_compute_dtype`` is the type of the products, to which 4-bit layers cast their inputs and biases.
     ``llm_int8_skip_modules`` are left as they are; by default tied tensors and the output embeddings.
 
     >>> from bertcalc.model.model import build
@@ -42,6 +45,7 @@ class BitsAndBytesConfig(QuantizationFormat):
     llm_int8_skip_modules: tuple[str, ...] | None = None
     bnb_4bit_quant_type: Literal["fp4", "nf4"] = "fp4"
     bnb_4bit_use_double_quant: bool = False
+    bnb_4bit_compute_dtype: Dtype = "float32"
 
     takes_adapters = True
     source = "bitsandbytes 0.50.2: nn/modules.py, functional.py (QuantState.as_dict)"
@@ -63,11 +67,32 @@ class BitsAndBytesConfig(QuantizationFormat):
     def nominal_bits(self) -> int:
         return 8 if self.load_in_8bit else 4
 
+    @property
+    def product_dtype(self) -> Dtype:
+        return self.bnb_4bit_compute_dtype
+
+    @property
+    def by_layer(self) -> bool:
+        return named_by_layer(self.llm_int8_skip_modules)
+
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        layers = converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
         make = self._int8 if self.load_in_8bit else self._four_bits
-        names = [(join(path, "weight"), matrix(module)) for path, module in layers]
+        names = [(join(path, "weight"), matrix(module)) for path, module in self._layers(model)]
         return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
+
+    def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
+        if self.load_in_8bit:
+            return super().packed(model, dtype)
+        return {path: self._packed(matrix(module), dtype) for path, module in self._layers(model)}
+
+    def _packed(self, shape: tuple[int, int], dtype: str) -> PackedWeight:
+        held = {piece.tensor.name: piece.tensor for piece in self._four_bits("", shape, dtype) if piece.in_memory}
+        scales = held[".absmax"].numbers() if self.bnb_4bit_use_double_quant else 0
+        num_bytes = tuple(tensor.num_bytes() for tensor in held.values())
+        return PackedWeight(num_bytes, shape, ITEM_BYTES[self.bnb_4bit_compute_dtype], scales)
+
+    def _layers(self, model: Module) -> list[tuple[str, Module]]:
+        return converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
 
     def _int8(self, name: str, shape: tuple[int, int], _dtype: str) -> list[StoredPiece]:
         path = name.removesuffix("weight")

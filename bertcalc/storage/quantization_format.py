@@ -3,13 +3,18 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
-from bertcalc.model.modules import Module
+from bertcalc.model.modules import Module, PackedWeight
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.saved_names import renamed
 from bertcalc.storage.stored_tensors import Dtype, state_dict
+from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
+from bertcalc.text.problem import wrong
 
+_NOT_SIMULATED = N_(
+    "The peak of a training step is not simulated for weights in {format}, only for the 4-bit types of bitsandbytes."
+)
 FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
 
 
@@ -42,9 +47,26 @@ class QuantizationFormat:
         """Whether a weight of fewer bits takes a whole byte."""
         return False
 
+    @property
+    def product_dtype(self) -> Dtype:
+        """The dtype in which layers multiply when an adapter is trained."""
+        raise NotImplementedError
+
+    @property
+    def by_layer(self) -> bool:
+        """Whether it names layers by their numbers."""
+        return False
+
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
         """Everything that is stored of a model whose other tensors have a dtype (safetensors' code)."""
         raise NotImplementedError
+
+    def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
+        """How the weights of a model of a dtype are stored, by the names of their layers.
+
+        Raises InputError if training on such weights is not simulated.
+        """
+        raise wrong(_NOT_SIMULATED, "changes", None, format=self.title)
 
     def file_bytes(self, model: Module, dtype: str) -> int:
         """The size of the file."""

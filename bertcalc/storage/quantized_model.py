@@ -19,10 +19,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from bertcalc.memory.optimizers import PRECISIONS
+from bertcalc.memory.peak import changes_of, peak
+from bertcalc.memory.plan import Plan
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
+from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
+from bertcalc.storage.packing import PackWeights
 from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
 from bertcalc.storage.stored_tensors import CODES, DTYPES, Dtype
@@ -193,6 +198,30 @@ class AdaptedModel:
             name = tensor.name.replace(_COPY, "")
             if not tensor.frozen and name in quantized:
                 yield name.rpartition(".")[0]
+
+    @checked
+    def training_peak_bytes(self, plan: Plan, batch: Batch) -> int:
+        """The peak bytes of all tensors in a training step with a plan, as ``bertcalc.memory.peak.changes_in`` has it.
+
+        Weights that are neither quantized nor of the adapter have the type of the plan's precision. Raises InputError
+        if training on weights in this format, or with this adapter on them, is not simulated.
+
+        >>> from bertcalc.changes.lora import Lora
+        >>> from bertcalc.model.model import build
+        >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+        >>> nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+        >>> lora = QuantizedModel(build("bert-base-uncased"), nf4).adapted(Lora(r=8))
+        >>> lora.training_peak_bytes(Plan(), Batch(8, 128))
+        846833412
+        """
+        return peak(changes_of(self.packed(PRECISIONS[plan.precision].dtype), plan, *batch)).live
+
+    def packed(self, dtype: Dtype) -> Model:
+        """The model with its quantization as a change before the adapter; all other weights are in ``dtype``."""
+        assert isinstance(self.base.model, Model)
+        before = self.base.model.changes
+        packing = PackWeights(self.base.format, dtype)
+        return self.model.changed(changes=(*before, packing, *self.model.changes[len(before) :]))
 
     @property
     def trainable_parameters(self) -> int:

@@ -25,10 +25,12 @@ from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_code import code
 from bertcalc.change_steps.step_texts import KINDS, Step, read_steps
+from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
+from bertcalc.storage.packing import PackWeights
 from tests.changes.resized import small
 
 BATCH, PLAN = Batch(2, 64), Plan()
@@ -64,6 +66,11 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
     _before, quantized, adapted = effects(bert, [NF4, Lora(r=8)])
     assert adapted.memory_bytes - quantized.memory_bytes == 4 * 294_912
     assert (quantized.trained, adapted.trained) == (None, 294_912)
+    packed = bert.changed(changes=(PackWeights(NF4), Lora(r=8)))  # judged in tests/memory/test_quantized_peaks.py
+    assert adapted.peak == peak(changes_of(packed, PLAN, *BATCH)).live
+    _before, _quantized, of_int8 = effects(bert, [BitsAndBytesConfig(load_in_8bit=True), Lora(r=8)])
+    assert of_int8.peak is None
+    assert "not simulated for weights in bitsandbytes int8" in str(of_int8.unknown[0])
 
 
 @pytest.mark.parametrize("preset", ["nomic-embed-text-v1.5", "gte-multilingual-base"])

@@ -73,7 +73,7 @@ def _meta(value: Any) -> Any:
 
 
 def _device(tensor: Autocasted) -> torch.device:
-    in_kernel = _entered and not torch.is_autocast_enabled("cuda")  # autocast's own kernels run without it
+    in_kernel = entered and not torch.is_autocast_enabled("cuda")  # autocast's own kernels run without it
     device = CUDA if in_kernel and not tensor.new else META
     tensor.new = False
     return device
@@ -84,7 +84,7 @@ def autocasted(real: Any, batch: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     parameters: dict[int, torch.nn.Parameter] = {}
     for module in real.modules():
         for name, parameter in module._parameters.items():
-            if parameter is not None:
+            if parameter is not None and parameter.is_floating_point():
                 if id(parameter) not in parameters:
                     copy = torch.nn.Parameter(Autocasted(parameter.detach()), requires_grad=parameter.requires_grad)
                     parameters[id(parameter)] = copy
@@ -100,7 +100,7 @@ def _floating(value: Any) -> Any:
     return Autocasted(value) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
-_entered: list[torch.dtype] = []
+entered: list[torch.dtype] = []
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def autocast(dtype: torch.dtype | None) -> Iterator[None]:
     if dtype is None:
         yield
         return
-    _entered.append(dtype)
+    entered.append(dtype)
     torch.set_autocast_dtype("cuda", dtype)
     torch.set_autocast_enabled("cuda", True)
     torch.autocast_increment_nesting()
@@ -129,5 +129,5 @@ def autocast(dtype: torch.dtype | None) -> Iterator[None]:
     finally:
         if torch.autocast_decrement_nesting() == 0:
             torch.clear_autocast_cache()
-        _entered.pop()
-        torch.set_autocast_enabled("cuda", bool(_entered))
+        entered.pop()
+        torch.set_autocast_enabled("cuda", bool(entered))

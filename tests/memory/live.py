@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -22,6 +23,8 @@ from bertcalc.memory.plan import Plan
 from tests.memory import autocast
 
 RELEASE = "release"
+# Operations whose kernel makes tensors of its own, by the function that runs in its place.
+WITH_TEMPORARIES: dict[Any, Any] = {}
 
 
 class Moment(NamedTuple):
@@ -76,6 +79,9 @@ class Live(TorchDispatchMode):  # type: ignore[misc]  # torch's types are not fo
             return 1.0  # Adafactor asks for norms
         if function is torch.ops.aten.index.Tensor:
             self._follow_all(args)  # a list of numbers is a tensor that no dispatch mode sees come on the meta device
+        if function in WITH_TEMPORARIES:
+            with self, patch.object(self, "phase", "forward"):  # which it is, also where it is recomputed
+                return WITH_TEMPORARIES[function](*args, **(kwargs or {}))
         outputs = self._run(function, args, kwargs or {})
         if function is torch.ops.aten.mse_loss.default and outputs.is_meta:  # elsewhere in the storage of all squares
             outputs = torch.broadcast_to(outputs, args[0].shape).clone().resize_(())
@@ -140,7 +146,8 @@ def training_moments(real: Any, given: dict[str, Any], plan: Plan, *, steps: int
     optimizer = Masters(real, make, plan.precision) if "mixed" in plan.precision else make(real.parameters())
     gc.disable()
     try:
-        held = (*real.parameters(), *real.buffers(), *given.values(), *getattr(optimizer, "holds", []))
+        states = getattr(real, "quantization_states", [])
+        held = (*real.parameters(), *real.buffers(), *states, *given.values(), *getattr(optimizer, "holds", []))
         live = Live(*held, autocasts=dtype is not None)
         moments = live.moments
         with live, autocast.checkpoints() if dtype else nullcontext():

@@ -1,5 +1,6 @@
 """The simulated peaks against the real models, followed storage by storage."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -47,7 +48,7 @@ from bertcalc.model.trace import Sizes
 from tests.adapters import Adapter
 from tests.examples import examples
 from tests.memory.allocator import inference_allocated, training_allocated
-from tests.memory.live import inference_moments, native_dropout, on_cpu, peak, tops, training_moments
+from tests.memory.live import Moment, inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, possible, unmasked
 from tests.strategies import SIMULATED, TWO_HEADS, has_distances, passes
 
@@ -145,11 +146,26 @@ def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None =
         reject()
     if PRECISIONS[plan.precision].autocast and case.config.num_labels == 1:  # mse_loss aborts
         reject()
+    moments = real_moments(case, call, plan, adapter)
+    if not moments:
+        with pytest.raises(ValueError, match="there is nothing to train"):
+            simulated(plan, case, call, adapter=adapter)
+        return
+    ours = simulated(plan, case, call, adapter=adapter)
+    assert our_peak(ours).live == peak(moments).live
+    assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
+
+
+def real_moments(
+    case: Case, call: Call, plan: Plan, adapter: Adapter | None, change: Callable[[Any], Any] = lambda real: real
+) -> list[Moment]:
+    """The moments of a step of the real model, which ``change`` changes before peft; none if nothing is trained."""
     real, given = device(case, case.real(), unmasked(case, call))
     real, given = in_dtype(PRECISIONS[plan.precision].dtype, real, given)
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
+    real = change(real)
     adapted = adapter.added(real) if adapter else real
     AttentionInterface.register("tests", partial(core, plan))
     AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
@@ -161,23 +177,14 @@ def check_training(case: Case, call: Call, plan: Plan, adapter: Adapter | None =
     if plan.input_require_grads:
         real.enable_input_require_grads()
     if not any(parameter.requires_grad for parameter in real.parameters()):
-        with pytest.raises(ValueError, match="there is nothing to train"):
-            simulated(plan, case, call, adapter=adapter)
-        return
+        return []
     with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
         try:
-            moments = training_moments(adapted, given, plan)
+            return training_moments(adapted, given, plan)
         except RuntimeError as error:
             if "does not require grad" not in str(error):
                 raise
-            moments = []  # the forward pass does not use the adapter
-    if not moments:
-        with pytest.raises(ValueError, match="there is nothing to train"):
-            simulated(plan, case, call, adapter=adapter)
-        return
-    ours = simulated(plan, case, call, adapter=adapter)
-    assert our_peak(ours).live == peak(moments).live
-    assert tops(moment.live for moment in curve(ours)) == tops(moment.live for moment in moments)
+            return []  # the forward pass does not use the adapter
 
 
 @examples(8)

@@ -9,12 +9,14 @@ from math import prod
 
 from bertcalc.memory.family_steps import dora_step
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
-from bertcalc.memory.simulator.tape import SimulatedTensor
+from bertcalc.memory.simulator.tape import FLOAT32, SimulatedTensor
 
 
 def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """lora.Linear.forward and lora.Conv1d.forward."""
     tape = run.tape
+    if run.packed(parts["base_layer"]):
+        return _lora_4bit(run, parts, x)
     result = run.call(parts["base_layer"], x)
     item = result.item
     x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
@@ -31,6 +33,24 @@ def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
         ),
     )
     return tape.to(result, item)
+
+
+def _lora_4bit(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+    """lora.bnb.Linear4bit.forward, which casts nothing under autocast."""
+    tape, dropout = run.tape, parts.get("lora_dropout.default")
+    result = tape.clone(run.call(parts["base_layer"], x))
+    item = result.item
+    if not tape.autocast:
+        x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
+    output = tape.scale(
+        run.call(
+            parts["lora_B.default"],
+            run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x),
+        )
+    )
+    if not tape.autocast:
+        output = tape.to(output, item)
+    return tape.add(result, output)
 
 
 def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTensor:
@@ -53,13 +73,20 @@ def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTe
 
 
 def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """ia3.Linear.forward."""
+    """ia3.Linear.forward and ia3.bnb.Linear4bit.forward."""
     tape, base = run.tape, parts["base_layer"]
     (scaled,) = (part for part in parts.values() if part.operation == "multiply")
     tape.memory.where = scaled.name
     vector = run.tensor(scaled, "default")
     scaling = tape.scale(tape.view(vector, (prod(vector.shape),)))
-    if base.takes[0].name == scaled.gives.name:  # in front
+    in_front = base.takes[0].name == scaled.gives.name
+    if run.packed(base):
+        x = x if tape.autocast else tape.to(x, FLOAT32)
+        result = run.call(base, tape.multiply(x, scaling) if in_front else x)
+        tape.memory.where = scaled.name
+        result = result if in_front else tape.multiply(result, scaling)
+        return tape.clone(result)
+    if in_front:
         item = x.item
         x = tape.to(x, vector.item)
         x = tape.to(tape.multiply(x, scaling), item)

@@ -490,6 +490,8 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
         fields.remove("num_labels")
     sizes = _sizes(model, batch_size, sequence_length)
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
+    if any(change.packs for change in model.changes):  # blocks of weights are rounded up
+        letters |= {name: size for name, size in zip(_NAMES, sizes, strict=True) if name not in CALL_SYMBOLS}
     if sequence_length == config.whole:
         letters["max_position_embeddings"] = letters["sequence_length"]
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]

@@ -10,11 +10,23 @@ from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
+from bertcalc.memory.simulator.packed_memory import linear_4bit
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
 from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Activation, Conv1D, Convolution, Dropout, Embedding, Linear, Norm, Shape, split_layer
+from bertcalc.model.modules import (
+    Activation,
+    Conv1D,
+    Convolution,
+    Dropout,
+    Embedding,
+    Linear,
+    Norm,
+    PackedWeight,
+    Shape,
+    split_layer,
+)
 from bertcalc.model.steps import Step
 from bertcalc.model.trace import Sizes
 
@@ -85,7 +97,11 @@ class Pass:
         positions = ["positions"] if "positions for layers" in asides else []
         self._handed = {*overrides.handed, *positions} if plan.recompute == "full" else set()
         self._has_types = any(step.place.role == "token type" for step in self.steps)
-        self.parameters: dict[str, SimulatedTensor] = {}
+        self.parameters: dict[str, SimulatedTensor] = {}  # all but packed weights
+        self._packed = {
+            f"{path}.weight": module.packed for path, module, _copies in model.modules(folded=False) if module.packed
+        }
+        self._stored: list[SimulatedTensor] = []  # of packed weights
         self.buffers: dict[str, SimulatedTensor] = {}
         self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
         self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
@@ -100,10 +116,17 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
+        runs = [part for step in self.steps if step.operation != "unused" for part in (step, *step.parts)]
+        used = {tensor.name for part in runs for tensor in part.tensors}
         for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
+            self.memory.where = name
+            if packed := self._packed.get(name):
+                self._stored += [tape.new((count,), 1, "weights") for count in packed.num_bytes]
+                continue
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
-            self.memory.where = name
+            if name in used and (packed := self._packed.get(f"{name.removesuffix('bias')}weight")):
+                item = packed.item  # Linear4bit.forward casts its bias in place
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
                 self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
@@ -341,7 +364,10 @@ class Pass:
             case Activation():
                 learned = [self.parameters[tensor.name] for tensor in step.tensors]
                 return simulate_activation(tape, module, x, learned)
-        weight, bias = self.tensor(step, "weight"), self.learned(step, "bias")
+        bias = self.learned(step, "bias")
+        if packed := self.packed(step):
+            return linear_4bit(tape, x, bias, packed, self.width)
+        weight = self.tensor(step, "weight")
         if isinstance(module, Convolution):
             return tape.convolution(x, weight, bias)
         if bias and isinstance(module, Linear) and not module.biased:  # the bias belongs to another module
@@ -358,6 +384,10 @@ class Pass:
         tensor = self.learned(step, last)
         assert tensor
         return tensor
+
+    def packed(self, step: Step) -> PackedWeight | None:
+        """How the weight of a step is stored, if it is quantized."""
+        return next((self._packed[tensor.name] for tensor in step.tensors if tensor.name in self._packed), None)
 
     def learned(self, step: Step, last: str) -> SimulatedTensor | None:
         if step.module and (name := step.module.tied.get(last)):

@@ -91,7 +91,10 @@ Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the sa
 class Node:
     """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient."""
 
-    __slots__ = ("__weakref__", "edges", "grad", "kept", "number", "outputs", "region", "rule", "shapes", "where")
+    __slots__ = (
+        *("__weakref__", "edges", "grad", "kept", "number", "outputs"),
+        *("region", "rule", "shapes", "where", "written_in_python"),
+    )
 
     def __init__(self, number: int, where: str) -> None:
         self.number = number
@@ -103,6 +106,7 @@ class Node:
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # of a leaf
         self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
+        self.written_in_python = False  # a torch.autograd.Function, which does not hold the gradients it was given
 
 
 class Region:
@@ -798,6 +802,8 @@ class Tape:
             self._run_again(node.region)
             self.memory.where = node.where
         gradients = list(node.rule(*grads, *node.kept))
+        if node.written_in_python:
+            grads.clear()
         if node.region:  # recomputed tensors are released as soon as they were used
             node.kept = ()
         for index, (shape, item) in enumerate(node.shapes):

@@ -1,0 +1,169 @@
+"""The simulated peaks of adapters on 4-bit weights against those of peft and bitsandbytes, storage by storage."""
+
+import atexit
+import base64
+import json
+import pickle
+import re
+import subprocess
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+
+from bertcalc import BertConfig
+from bertcalc.changes.lora import Lora
+from bertcalc.families import class_of
+from bertcalc.forward.outputs import Call
+from bertcalc.memory.optimizers import PRECISIONS, Precision
+from bertcalc.memory.peak import changes_in, changes_of, curve, peak
+from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
+from bertcalc.memory.plan import Plan, Recompute
+from bertcalc.model.model import Model
+from bertcalc.model.trace import Sizes
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.storage.packing import PackWeights
+from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantized_model import QuantizedModel
+from bertcalc.text.problem import InputError
+from tests.adapters import Adapter, running_adapters
+from tests.examples import examples
+from tests.memory.live import tops
+from tests.memory.test_peak import needs_cpu, plans
+from tests.oracle import Case, possible
+from tests.storage.ask_libraries import judges_python
+from tests.strategies import SIMULATED, has_distances, passes
+
+FOUR_BITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {
+        "load_in_4bit": st.just(True),
+        "bnb_4bit_quant_type": st.sampled_from(("nf4", "fp4")),
+        "bnb_4bit_use_double_quant": st.booleans(),
+        "bnb_4bit_compute_dtype": st.sampled_from(("float32", "bfloat16", "float16")),
+    },
+    optional={"llm_int8_skip_modules": st.sampled_from((["classifier"], ["classifier", "score", "0"]))},
+)
+
+
+@cache
+def _oracle() -> subprocess.Popen[str]:
+    """One process answers all questions of a run: it takes seconds to start."""
+    command = [judges_python(), Path(__file__).with_name("quantized_oracle.py")]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    atexit.register(process.communicate)
+    return process
+
+
+def real_tops(*run: Any) -> list[int] | str:
+    """The answer of tests/memory/quantized_oracle.py; what stops it is on stderr."""
+    process = _oracle()
+    assert process.stdin
+    assert process.stdout
+    print(base64.b64encode(pickle.dumps(run)).decode(), file=process.stdin, flush=True)
+    found: list[int] | str = json.loads(process.stdout.readline())
+    return found
+
+
+def our_tops(case: Case, call: Call, plan: Plan, adapter: Adapter, options: dict[str, Any]) -> list[int]:
+    dtype = PRECISIONS[plan.precision].dtype
+    packed = QuantizedModel(case.ours(), BitsAndBytesConfig(**options), dtype).adapted(adapter.ours()).packed(dtype)
+    sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    return tops(moment.live for moment in curve(changes_in(packed, plan, sizes)))
+
+
+REFUSED = "not simulated|but not its FLOPs|nothing to train|shares a tensor|which is quantized"
+
+
+def check(case: Case, call: Call, plan: Plan, adapter: Adapter, options: dict[str, Any]) -> None:
+    call = call._replace(labels=bool(class_of(case.architecture).targets))
+    plan = plan._replace(recompute=possible(case, plan.recompute))
+    try:
+        ours = our_tops(case, call, plan, adapter, options)
+    except InputError as error:
+        assert re.search(REFUSED, str(error))  # noqa: PT017
+        return
+    real = real_tops(case, call, plan, adapter, options)
+    if isinstance(real, str):  # bitsandbytes fails in the backward pass of a weight of two elements
+        assert "same reduction dim" in real
+        return
+    assert max(ours) == max(real)
+    assert ours == real
+
+
+@examples(10)
+@given(passes(SIMULATED), plans(), st.booleans(), FOUR_BITS, st.data())
+def test_an_adapter_on_4_bit_weights_holds_what_pefts_holds(
+    run: tuple[Case, Call], plan: Plan, hooked: bool, options: dict[str, Any], data: st.DataObject
+) -> None:
+    case, _call = run
+    if needs_cpu(case):  # where the weights would be packed in another way
+        reject()
+    if PRECISIONS[plan.precision].autocast and (case.config.num_labels == 1 or has_distances(case.config)):
+        reject()
+    plan = plan._replace(freezing=Plan().freezing, input_require_grads=hooked)
+    check(*run, plan, data.draw(running_adapters(case.model)), options)
+
+
+QUERIES = Adapter(Lora, {"target_modules": ["query", "dense"], "r": 2, "task_type": "SEQ_CLS"})
+SMALL = BertConfig(hidden_size=32, num_attention_heads=2, num_hidden_layers=2, intermediate_size=50, vocab_size=50)
+
+
+@pytest.mark.parametrize("recompute", ["none", "full"])
+@pytest.mark.parametrize(
+    ("precision", "compute_dtype"),
+    [("fp32", "float32"), ("fp32", "bfloat16"), ("bf16", "float32"), ("bf16", "bfloat16"), ("amp-bf16", "bfloat16")],
+)
+@pytest.mark.parametrize("double_quant", [False, True])
+def test_qlora(precision: Precision, compute_dtype: str, double_quant: bool, recompute: Recompute) -> None:
+    options = {
+        "load_in_4bit": True,
+        "bnb_4bit_quant_type": "nf4",
+        "bnb_4bit_use_double_quant": double_quant,
+        "bnb_4bit_compute_dtype": compute_dtype,
+        "llm_int8_skip_modules": ["classifier"],
+    }
+    plan = Plan(precision, recompute=recompute, input_require_grads=recompute == "full")
+    run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), plan, QUERIES, options
+    assert our_tops(*run) == real_tops(*run)
+
+
+def test_peft_fails_to_train_what_is_quantized() -> None:
+    """The classifier is quantized unless it is named: its last parameter is a bias."""
+    run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(), QUERIES
+    assert "variable.set_data" in real_tops(*run, {"load_in_4bit": True})  # in a copy, on the meta device
+    with pytest.raises(InputError, match="trains classifier, which is quantized"):
+        our_tops(*run, {"load_in_4bit": True})
+
+
+def test_formulas_of_the_batch_give_the_simulated_peak() -> None:
+    """The simulation is judged above; bytes of weights are numbers, because blocks are rounded up."""
+    nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
+    config = replace(SMALL, num_hidden_layers=9, hidden_size=34)
+    model = Model(config, changes=(PackWeights(nf4), Lora(target_modules=["query"])))
+    for plan in (Plan(), Plan(optimizer="adamw-8bit", recompute="full", input_require_grads=True)):
+        simulated_bytes = peak(changes_of(model, plan, 4, 16)).live
+        assert peak_bytes(model, plan, 4, 16) == simulated_bytes
+        polynomials = growths(model, plan, "batch_size", 4, 16)
+        assert max(growth.constant + growth.linear * 4 for growth in polynomials) == simulated_bytes
+
+
+@pytest.mark.parametrize(
+    ("form", "plan", "adapter", "sentence"),
+    [
+        (BitsAndBytesConfig(load_in_8bit=True), Plan(), Lora(), "only for the 4-bit types of bitsandbytes"),
+        (BitsAndBytesConfig(load_in_4bit=True), Plan(), Lora(use_dora=True), "on quantized weights is not simulated"),
+        (
+            BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype="float16"),
+            Plan("amp-bf16"),
+            Lora(),
+            "choose the same 16-bit type for both",
+        ),
+    ],
+)
+def test_what_is_not_simulated_says_so(form: QuantizationFormat, plan: Plan, adapter: Lora, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        peak_bytes(Model(SMALL, changes=(PackWeights(form), adapter)), plan, 1, 8)
