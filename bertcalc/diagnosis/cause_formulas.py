@@ -28,7 +28,7 @@ def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | No
     return _cause_formulas(model, miscounts, Selection.of(count) if count else None)
 
 
-@once(4096)
+@once(1024)
 def _cause_formulas(model: Model, miscounts: tuple[str, ...], selection: Selection | None) -> tuple[Formula, ...]:
     tensors = _tensors(model, selection)
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))

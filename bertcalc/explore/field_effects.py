@@ -64,7 +64,7 @@ def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> E
 
 
 # Cached: every field is compared with the same model, and sliders return to neighboring values.
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
     config, read = _watched(model.config)

@@ -254,7 +254,7 @@ def trained_formula(model: Model) -> Formula:
 _NUMBER = re.compile("[0-9]")
 
 
-@once(4096)
+@once(1024)
 def _formula(model: Model, *, path: str) -> Formula:
     return write(_expression(submodule(model, path)))
 
@@ -352,7 +352,7 @@ def tensor_formulas(model: Model, *, copies: bool = True) -> tuple[str, ...]:
 
 
 @checked
-@once(4096)
+@once(1024)
 def bar_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
     return tuple(plain(bar.parameters) for bar in breakdown(model, path))

@@ -15,7 +15,7 @@ from pages.ui.shell.navigation import PAGES
 from tests.pages.apptest import open_app
 
 MOST = 30e6  # bytes that one cache may come to
-_SHARED = 150e3  # bytes of symbols and the like, to which the entries of one cache refer together
+_SHARED = 200e3  # bytes of symbols, families and the like, to which the entries of one cache refer together
 _Wrapper = type(functools.lru_cache(lambda: None))
 _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, _Wrapper)
 
