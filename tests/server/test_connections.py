@@ -16,6 +16,7 @@ from pages.server import connections
 from pages.server.connections import PATIENCE
 from pages.server.headers import HEADERS
 from tests.browser.launch import running_server
+from tests.loop import finished
 
 HEALTH = b"GET /_stcore/health HTTP/1.1\r\nHost: a\r\n\r\n"
 HANDSHAKE = (
@@ -161,4 +162,4 @@ def test_each_large_message_has_its_own_time(completes: bool, monkeypatch: pytes
             await asyncio.sleep(0.2)
         return not peer.is_open
 
-    assert asyncio.run(receive()) is not completes
+    assert finished(receive()) is not completes

@@ -14,6 +14,7 @@ from streamlit.runtime.media_file_storage import MediaFileStorageError
 
 from pages.server import downloads
 from pages.server.downloads import MOST_WAITING, TooManyError, Turns
+from tests.loop import finished
 
 REPORT = 0.15  # seconds
 
@@ -45,7 +46,7 @@ def test_a_table_is_made_while_eight_sessions_ask_for_reports() -> None:
             report.cancel()
         return waited
 
-    assert asyncio.run(ask()) < REPORT
+    assert finished(ask()) < REPORT
     assert made.index("table") < 20
 
 
@@ -60,7 +61,7 @@ def test_sessions_take_turns_and_each_waits_for_a_few_files_only() -> None:
             refused += isinstance(result, TooManyError)
         return refused
 
-    assert asyncio.run(ask()) == 20 - MOST_WAITING - 1  # one of them began at once
+    assert finished(ask()) == 20 - MOST_WAITING - 1  # one of them began at once
     assert "one" in made[:3]
 
 
@@ -78,7 +79,7 @@ def test_one_file_of_a_session_is_made_at_a_time() -> None:
         turns = Turns()
         await asyncio.gather(*(turns.run("one", count) for _file in range(5)))
 
-    asyncio.run(ask())
+    finished(ask())
     assert most == [1] * 5
 
 
@@ -93,7 +94,7 @@ def test_a_session_that_ends_leaves_its_turn_to_others(steps: int) -> None:
             file.cancel()
         return await asyncio.wait_for(turns.run("another", lambda: "made"), 2)
 
-    assert asyncio.run(ask()) == "made"
+    assert finished(ask()) == "made"
 
 
 def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
@@ -113,7 +114,7 @@ def test_a_class_that_leaves_all_its_downloads_is_passed_over() -> None:
         assert {type(end) for end in ends} == {asyncio.CancelledError}
         return await asyncio.wait_for(turns.run("another", lambda: "made"), 5)
 
-    assert asyncio.run(ask()) == "made"
+    assert finished(ask()) == "made"
 
 
 def test_an_exception_is_raised_and_used_time_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +125,7 @@ def test_an_exception_is_raised_and_used_time_is_forgotten(monkeypatch: pytest.M
         await turns.run("one", make("report", REPORT, []))
         return turns
 
-    turns = asyncio.run(ask())
+    turns = finished(ask())
     start, before = time.monotonic(), turns.used("one")
     assert before >= REPORT * 0.9
     monkeypatch.setattr(time, "monotonic", lambda: start + 60)
@@ -148,7 +149,7 @@ def answer(identifier: str) -> BackendOperationResponse:
     request = BackendOperationRequest(request_id="1")
     request.deferred_file.file_id = identifier
     files: Any = Files()
-    return asyncio.run(DeferredFileHandler(lambda: files).handle(request, "s"))
+    return finished(DeferredFileHandler(lambda: files).handle(request, "s"))
 
 
 def test_a_file_of_a_session_that_is_gone_is_a_sentence_and_no_traceback(
