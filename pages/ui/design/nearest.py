@@ -74,7 +74,7 @@ FORMAT = Select(
 )
 # One field for each kind of budget, so that each keeps its amount.
 TARGETS = {
-    name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=140)
+    name: Text(f"target_{name}", N_("Budget"), default, LONGEST, check=partial(_check, name), width=110)
     for name, default in {"parameters": "30M", "FLOPs": "5 GFLOPs", "memory": "16 GB", "file": "100 MB"}.items()
 }
 HEAD_SIZE = Select("head_size", N_("Head size"), tuple(map(str, HEAD_SIZES)), default=f"{_START.head_size}", width=105)
