@@ -59,6 +59,13 @@ def test_any_plan_with_an_adapter(run: tuple[Case, Call], plan: Plan, hooked: bo
     check(*run, plan._replace(input_require_grads=hooked), data.draw(running_adapters(run[0].model)))
 
 
+def test_ia3_keeps_its_float32_input_beside_the_16_bit_product() -> None:
+    """In a recomputed layer, no gradient keeps it: it is a variable of the forward method."""
+    adapter = Adapter(IA3, {"target_modules": ["output.dense"], "feedforward_modules": ["output.dense"]})
+    case = Case(BertConfig(vocab_size=60, hidden_size=24, num_hidden_layers=2, intermediate_size=40), "BertModel")
+    check(case, Call(3, 9), Plan("bf16", recompute="full"), adapter)
+
+
 @pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])
 @pytest.mark.parametrize(
     "change",

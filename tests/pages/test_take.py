@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, Config, build
 from bertcalc.change_steps.effects import changed_models
 from bertcalc.change_steps.step_code import code
-from bertcalc.change_steps.step_texts import read_steps
+from bertcalc.change_steps.step_texts import kind_of, read_steps
 from bertcalc.charts.blocks import svg
 from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
@@ -28,6 +28,7 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.proof import real_model
+from pages.ui.change.step_words import TITLES
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets import real_answers
 from pages.ui.widgets.export import dialog
@@ -288,7 +289,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     assert "Training precision = Pure bfloat16" in told
     assert "The model before the steps: Not compared" in told
     head = told.partition("## The model before the first step")[2].split("\n\n")[1].splitlines()[0]
-    assert all(type(step).title in head for step in steps)
+    assert all(TITLES[kind_of(step)] in head for step in steps)
     program = code(Model(BertConfig(), architecture), steps)
     assert read(made[-1], "Python program") == program
     assert f"```python\n{program}```" in told

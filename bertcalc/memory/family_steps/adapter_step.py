@@ -89,8 +89,8 @@ def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     if in_front:
         item = x.item
         x = tape.to(x, vector.item)
-        x = tape.to(tape.multiply(x, scaling), item)
-        return run.call(base, x)
+        interm = tape.to(tape.multiply(x, scaling), item)  # beside x: both are variables of the forward method
+        return run.call(base, interm)
     result = run.call(base, x)
     item = result.item
     tape.memory.where = scaled.name
