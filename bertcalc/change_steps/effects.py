@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from bertcalc.change_steps.step_texts import Step
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.compute.flops import forward_flops
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
@@ -25,7 +25,7 @@ class ChangedModel(NamedTuple):
     model: Model
     base: QuantizedModel | None = None
 
-    def after(self, step: Step) -> "ChangedModel":
+    def after(self, step: ChangeStep) -> "ChangedModel":
         """The model after one more step. Raises InputError if the step is not possible."""
         if isinstance(step, QuantizationFormat):
             if self.base:
@@ -72,7 +72,7 @@ class StepEffect(NamedTuple):
     unknown: tuple[Problem, ...]
 
 
-def changed_models(model: Model, steps: Sequence[Step]) -> tuple[list[ChangedModel], Problem | None]:
+def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
     """The model before the first step and after each one, up to one that is not possible; and the problem with it."""
     models = [ChangedModel(model)]
     for step in steps:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bertcalc.change_steps.step_texts import KINDS, Step
+from bertcalc.change_steps.step_texts import KINDS, ChangeStep
 from bertcalc.changes.factorized import FactorizeEmbeddings
 from bertcalc.changes.feed_forward import NarrowFeedForward
 from bertcalc.changes.heads import PruneHeads
@@ -28,7 +28,7 @@ _TASKS: Mapping[Task, TaskType] = {
 }
 
 
-def first_step(kind: str, model: Model) -> Step:
+def first_step(kind: str, model: Model) -> ChangeStep:
     """A step of a kind in ``KINDS``, with half of the model's layers, heads or width, or with its own modules.
 
     Adapters target what peft does by default, or the same projections under the names of the model, and train the head
@@ -70,7 +70,7 @@ def first_step(kind: str, model: Model) -> Step:
         case "prompt_tuning" | "prefix_tuning" | "p_tuning":
             width = None if config.own_name("hidden_size") in NAMES_OF_WIDTH else config.hidden_size
             make: Any = KINDS[kind]
-            tuning: Step = make(task_type=task or "FEATURE_EXTRACTION", token_dim=width)
+            tuning: ChangeStep = make(task_type=task or "FEATURE_EXTRACTION", token_dim=width)
             return tuning
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bertcalc.change_steps.effects import ChangedModel
-from bertcalc.change_steps.step_texts import Step, arguments, kind_of
+from bertcalc.change_steps.step_texts import ChangeStep, arguments, kind_of
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.changes.bitfit import BitFit
 from bertcalc.changes.factorized import FactorizeEmbeddings
@@ -29,7 +29,7 @@ _CONFIGS = {
 
 
 # How people make the steps that no library makes.
-_BY_HAND: Mapping[type[Step], str] = {
+_BY_HAND: Mapping[type[ChangeStep], str] = {
     PruneHeads: "Up to version 4.57, transformers had model.prune_heads for it.",
     NarrowFeedForward: "Build the model with this size, and copy the rows and columns to keep.",
     FactorizeEmbeddings: "Put a narrow Embedding and a Linear in the place of the word table; in ALBERT and ELECTRA, "
@@ -37,7 +37,7 @@ _BY_HAND: Mapping[type[Step], str] = {
 }
 
 
-def code(model: Model, steps: Sequence[Step]) -> str:
+def code(model: Model, steps: Sequence[ChangeStep]) -> str:
     """Write the program. It runs on shapes without weights, up to the quantization, which needs real weights.
 
     It stops in front of a step that no library makes: from there on, everything is a comment.
@@ -69,7 +69,7 @@ def _asserts(model: Model) -> list[str]:
     ]
 
 
-def _lines(model: Model, step: Step) -> Iterator[str]:
+def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
     """The lines of a step, given the model after it."""
     kind, values = kind_of(step), arguments(step)
     if isinstance(step, Prompts):  # peft has no default for it, and finds the sizes only under some names

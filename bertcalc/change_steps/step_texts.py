@@ -41,9 +41,9 @@ from bertcalc.text.patterns import check_quick_patterns
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
-Step = Change | QuantizationFormat
+ChangeStep = Change | QuantizationFormat
 
-KINDS: dict[str, type[Step]] = {
+KINDS: dict[str, type[ChangeStep]] = {
     "vocabulary": ResizeVocabulary,
     "layers": DropLayers,
     "heads": PruneHeads,
@@ -83,14 +83,14 @@ _CONSTANTS: Mapping[str, object] = {"true": True, "false": False}
 _SAFE = "_.*-()|\\[]^$"
 
 
-def written(steps: Iterable[Step]) -> str:
+def written(steps: Iterable[ChangeStep]) -> str:
     """Steps as text, which ``read_steps`` reads."""
     return ";".join(
         ",".join((kind_of(step), *(f"{name}={text}" for name, text in argument_texts(step).items()))) for step in steps
     )
 
 
-def arguments(step: Step) -> dict[str, Any]:
+def arguments(step: ChangeStep) -> dict[str, Any]:
     """The arguments of a step that differ from their defaults."""
     values: Any = step
     return {
@@ -103,12 +103,12 @@ def default(part: Field[Any]) -> object:
     return part.default_factory() if callable(part.default_factory) else part.default
 
 
-def argument_texts(step: Step) -> dict[str, str]:
+def argument_texts(step: ChangeStep) -> dict[str, str]:
     """The arguments of a step that differ from their defaults, as text."""
     return {name: _value(value) for name, value in arguments(step).items()}
 
 
-def with_argument(step: Step, name: str, text: str) -> Step:
+def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
     """A step with another argument, as a person types it; an empty text stands for the default.
 
     A name alone is a list of one, and commas separate the members of a list. Raises InputError for a wrong value.
@@ -126,11 +126,11 @@ def with_argument(step: Step, name: str, text: str) -> Step:
         check_quick_patterns(name, value)
     if value is MISSING:
         raise wrong(_NEEDED, name, None, kind=kind_of(step), name=name)
-    changed: Step = replace(record, **{name: value})
+    changed: ChangeStep = replace(record, **{name: value})
     return changed
 
 
-def kind_of(step: Step) -> str:
+def kind_of(step: ChangeStep) -> str:
     """The name of a step's kind.
 
     >>> kind_of(Lora())
@@ -149,7 +149,7 @@ def _value(value: object, between: str = "+") -> str:
     return str(value).lower() if isinstance(value, bool) else quote(str(value), _SAFE)
 
 
-def read_steps(text: str) -> tuple[Step, ...]:
+def read_steps(text: str) -> tuple[ChangeStep, ...]:
     """The steps that a text describes. Raises InputError if a part of it is wrong.
 
     They are checked by themselves; whether a model can be changed so is known once it is built.
@@ -157,7 +157,7 @@ def read_steps(text: str) -> tuple[Step, ...]:
     return tuple(_step(step) for step in text.split(";") if step.strip())
 
 
-def _step(text: str) -> Step:
+def _step(text: str) -> ChangeStep:
     name, *rest = (part.strip() for part in text.split(","))
     if name not in KINDS:
         if nearest(name, KINDS) is None:
@@ -181,7 +181,7 @@ def _step(text: str) -> Step:
         check_quick_patterns(field, values[field])
     if missing := [part.name for part in fields(kind) if default(part) is MISSING and part.name not in values]:
         raise wrong(_NEEDED, name, None, kind=name, name=missing[0])
-    step: Step = kind(**values)
+    step: ChangeStep = kind(**values)
     return step
 
 

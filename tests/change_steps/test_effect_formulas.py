@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bertcalc import InputError
 from bertcalc.change_steps.effect_formulas import argument_sizes, live_effect
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
-from bertcalc.change_steps.step_texts import Step
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.controls.stops import SLIDERS, alike, moved, stops
 from bertcalc.families import CLASSES
 from bertcalc.memory.plan import Plan
@@ -21,7 +21,7 @@ from tests.changes.test_resizing import resizings
 from tests.examples import examples
 
 BATCH, PLAN = Batch(2, 16), Plan()
-Drawn = tuple[Model, list[Step], Model, list[Step]]
+Drawn = tuple[Model, list[ChangeStep], Model, list[ChangeStep]]
 FIGURES = ("parameters", "trained", "memory_bytes", "file_bytes", "flops", "peak")
 
 
@@ -42,10 +42,10 @@ def steps_and_others(draw: st.DrawFn) -> Drawn:
     """Steps for a model, and for one that is sliders away the same steps with other arguments."""
     name = draw(st.sampled_from(list(CLASSES)))
     case = draw(st.sampled_from([small(name), small(name, num_hidden_layers=9)]))
-    steps: list[Step] = draw(st.lists(resizings(case, 4), max_size=2))
+    steps: list[ChangeStep] = draw(st.lists(resizings(case, 4), max_size=2))
     if draw(st.booleans()):
         steps.append(draw(adapters(case.model)).ours())
-    config, others = case.config, list[Step]()
+    config, others = case.config, list[ChangeStep]()
     for field in draw(st.lists(st.sampled_from([field for field in SLIDERS if config.has(field)]), max_size=2)):
         value = draw(st.sampled_from([stop for stop in stops(config, field) if stop < 3000]))
         assume(alike(config, field, value))

@@ -24,7 +24,7 @@ from bertcalc.change_steps.effects import StepEffect, changed_models, effect
 from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_code import code
-from bertcalc.change_steps.step_texts import KINDS, Step, read_steps
+from bertcalc.change_steps.step_texts import KINDS, ChangeStep, read_steps
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
@@ -37,7 +37,7 @@ BATCH, PLAN = Batch(2, 64), Plan()
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
 
 
-def effects(model: Model, steps: Sequence[Step]) -> list[StepEffect]:
+def effects(model: Model, steps: Sequence[ChangeStep]) -> list[StepEffect]:
     models, problem = changed_models(model, steps)
     assert not problem
     return [effect(changed, BATCH, PLAN) for changed in models]
@@ -113,7 +113,9 @@ def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
         (Lora(), Lora(), "LoRA is there twice: leave one of them out."),
     ],
 )
-def test_an_impossible_step_is_refused_and_the_steps_before_it_stay(first: Step, second: Step, sentence: str) -> None:
+def test_an_impossible_step_is_refused_and_those_before_it_stay(
+    first: ChangeStep, second: ChangeStep, sentence: str
+) -> None:
     models, problem = changed_models(bertcalc.load("bert-base-uncased"), [first, second])
     assert len(models) == 2
     assert sentence in str(problem)

@@ -21,7 +21,7 @@ from bertcalc import (
     load,
 )
 from bertcalc.change_steps.recipes import RECIPES
-from bertcalc.change_steps.step_texts import Step, argument_texts, read_steps, with_argument, written
+from bertcalc.change_steps.step_texts import ChangeStep, argument_texts, read_steps, with_argument, written
 from tests.adapters import adapters
 from tests.strategies import cases
 
@@ -105,7 +105,7 @@ def test_an_argument_is_read_as_it_is_typed() -> None:
         PruneHeads({0: [1]}),
     ],
 )
-def test_a_text_means_what_the_annotation_says(step: Step) -> None:
+def test_a_text_means_what_the_annotation_says(step: ChangeStep) -> None:
     assert read_steps(written([step])) == (step,)
     assert hash(step) == hash(read_steps(written([step]))[0])
 

@@ -9,7 +9,7 @@ import streamlit as st
 
 from bertcalc.change_steps.effects import StepEffect
 from bertcalc.change_steps.step_code import code
-from bertcalc.change_steps.step_texts import Step
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.changes.adapter import PeftChange, copies
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
@@ -163,7 +163,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
         st.caption(problem)
 
 
-def show_details(model: Model, steps: Sequence[Step], figures: Sequence[StepEffect]) -> None:
+def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
     """Show peft's line and why it counts so, the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):

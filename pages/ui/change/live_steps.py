@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.change_steps.argument_stops import argument_stops, sliding_arguments
 from bertcalc.change_steps.effect_formulas import argument_size, argument_sizes, live_effect
 from bertcalc.change_steps.effects import ChangedModel, StepEffect
-from bertcalc.change_steps.step_texts import Step, argument_texts
+from bertcalc.change_steps.step_texts import ChangeStep, argument_texts
 from bertcalc.live.live_formulas import live_size
 from bertcalc.memory.plan import Plan
 from bertcalc.model.change import Change
@@ -27,12 +27,12 @@ def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> li
     return [live_effect(changed, batch, plan) for changed in models]
 
 
-def summaries(steps: Sequence[Step]) -> list[str]:
+def summaries(steps: Sequence[ChangeStep]) -> list[str]:
     """Each step in a line: its title, and its arguments that differ from their defaults or have a slider."""
     return [_summary(step, number) for number, step in zip(_change_numbers(steps), steps, strict=True)]
 
 
-def _summary(step: Step, number: int) -> str:
+def _summary(step: ChangeStep, number: int) -> str:
     texts = {name: f"{name}={text}" for name, text in argument_texts(step).items()}
     if isinstance(step, Change):
         for name, value in sliding_arguments(step).items():
@@ -41,13 +41,13 @@ def _summary(step: Step, number: int) -> str:
     return with_colon(title(step), between(", ", texts.values())) if texts else title(step)
 
 
-def _change_numbers(steps: Sequence[Step]) -> list[int]:
+def _change_numbers(steps: Sequence[ChangeStep]) -> list[int]:
     """For each step, the number of changes in front of it: quantizations are none."""
     return [sum(isinstance(before, Change) for before in steps[:at]) for at in range(len(steps))]
 
 
 def show_slider(
-    steps: Sequence[Step], at: int, argument: str, models: Sequence[ChangedModel], take: Callable[[str], None]
+    steps: Sequence[ChangeStep], at: int, argument: str, models: Sequence[ChangedModel], take: Callable[[str], None]
 ) -> bool:
     """Draw the slider of an argument of step ``at``, if it has one: it is a size, and the step is possible."""
     step: Any = steps[at]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel
-from bertcalc.change_steps.step_texts import Step
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
 from pages.ui.change.step_words import summary
@@ -17,7 +17,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import ShownSteps, note_results, note_settings, note_steps, shown_elements
 
 
-def note_changes(steps: Sequence[Step], changed: ChangedModel, plan: Plan) -> None:
+def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
     """Record the steps and the page's last table for the files of the model."""
     note_settings(Settings(assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer}), plan))
     if steps:

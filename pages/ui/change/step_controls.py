@@ -10,7 +10,7 @@ import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.first_steps import first_step
-from bertcalc.change_steps.step_texts import Step, argument_texts, kind_of, read_steps, with_argument
+from bertcalc.change_steps.step_texts import ChangeStep, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.model.model import Model
@@ -27,12 +27,12 @@ CHANGES = Text("changes", N_("The steps, as they are in the link"), "", 2_000)
 _VALUE = re.compile("=([^,;]*)")
 
 
-def steps_of_link() -> tuple[list[Step], list[tuple[str, Problem]]]:
+def steps_of_link() -> tuple[list[ChangeStep], list[tuple[str, Problem]]]:
     """The steps of the link, and each part of it that is no step, with the problem.
 
     A plus sign that is pasted into an address becomes a space.
     """
-    steps, wrong = list[Step](), list[tuple[str, Problem]]()
+    steps, wrong = list[ChangeStep](), list[tuple[str, Problem]]()
     text = _VALUE.sub(lambda value: value[0].replace(" ", "+"), present_model.track().present.changes)
     for part in text.split(";"):
         try:
@@ -42,7 +42,7 @@ def steps_of_link() -> tuple[list[Step], list[tuple[str, Problem]]]:
     return steps, wrong
 
 
-def put(steps: Sequence[Step]) -> None:
+def put(steps: Sequence[ChangeStep]) -> None:
     """In a callback: put steps into the link."""
     present_model.change({CHANGES.name: written_steps(steps)})
 
@@ -59,7 +59,7 @@ def _take_text() -> None:
     present_model.change({CHANGES.name: text.strip()[: CHANGES.longest]})
 
 
-def offer_steps(steps: Sequence[Step], model: Model) -> None:
+def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
     """Draw menus of the steps that can be added to the model after all steps, and a button that removes all steps."""
     for group, kinds in GROUPS.items():
         with st.popover(_(group), icon=":material/add:"):
@@ -70,7 +70,7 @@ def offer_steps(steps: Sequence[Step], model: Model) -> None:
         st.button(_("Remove all"), icon=":material/delete:", key="remove all", on_click=put, args=((),))
 
 
-def show_steps(steps: Sequence[Step], models: Sequence[ChangedModel]) -> None:
+def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel]) -> None:
     """Draw a card for each step, with its arguments; ``models`` are those before the first step and after each one."""
     unread, problem = st.session_state.pop("wrong argument", (-1, None))
     for number, step in enumerate(steps):
@@ -89,19 +89,19 @@ def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
         st.error(with_colon(literal(part.strip()), refusal(problem)))
 
 
-def show_impossible(steps: Sequence[Step], made: int, problem: Problem) -> None:
+def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) -> None:
     """Say why the step after those that are ``made`` is not possible, and that the figures are those before it."""
     st.error(with_colon(f"{made + 1} · {title(steps[made])}", refusal(problem)))
 
 
-def say_steps(steps: Sequence[Step]) -> None:
+def say_steps(steps: Sequence[ChangeStep]) -> None:
     """Write the steps in a line, for the projector."""
     if steps:
         st.markdown(" → ".join(map(summary, steps)))
 
 
-def _move_buttons(steps: Sequence[Step], number: int) -> None:
-    def moved(by: int) -> list[Step]:
+def _move_buttons(steps: Sequence[ChangeStep], number: int) -> None:
+    def moved(by: int) -> list[ChangeStep]:
         order = list(steps)
         order.insert(number + by, order.pop(number))
         return order
@@ -113,7 +113,7 @@ def _move_buttons(steps: Sequence[Step], number: int) -> None:
     st.button(remove, key=f"remove {number}", on_click=put, args=(rest,), help=_("Remove the step"), type="tertiary")
 
 
-def _show_arguments(steps: Sequence[Step], number: int, models: Sequence[ChangedModel]) -> None:
+def _show_arguments(steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel]) -> None:
     """Draw the controls of a step: those that most people need, and a menu of the others."""
     step = steps[number]
     parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
@@ -130,7 +130,7 @@ def _show_arguments(steps: Sequence[Step], number: int, models: Sequence[Changed
                     _show_argument(steps, number, parts[name], models)
 
 
-def _show_argument(steps: Sequence[Step], number: int, part: Field[Any], models: Sequence[ChangedModel]) -> None:
+def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], models: Sequence[ChangedModel]) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, steps, number, part.name)):
@@ -163,13 +163,13 @@ def _show_argument(steps: Sequence[Step], number: int, part: Field[Any], models:
         st.text_input(part.name, width=230, **look)
 
 
-def _change_argument(steps: Sequence[Step], number: int, name: str, key: str) -> None:
+def _change_argument(steps: Sequence[ChangeStep], number: int, name: str, key: str) -> None:
     value: Any = st.session_state[key]
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
     _put_argument(steps, number, name, text)
 
 
-def _put_argument(steps: Sequence[Step], number: int, name: str, text: str) -> None:
+def _put_argument(steps: Sequence[ChangeStep], number: int, name: str, text: str) -> None:
     """In a callback: give a step another argument, or remember the problem with it."""
     try:
         step = with_argument(steps[number], name, text)

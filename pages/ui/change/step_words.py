@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from bertcalc.change_steps.step_texts import KINDS, Step, argument_texts, kind_of
+from bertcalc.change_steps.step_texts import KINDS, ChangeStep, argument_texts, kind_of
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
 from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from bertcalc.text import N_
@@ -83,12 +83,12 @@ HELP: Mapping[str, str] = {
 }
 
 
-def title(step: Step) -> str:
+def title(step: ChangeStep) -> str:
     """What a step is, in the language of the session."""
     return _(TITLES[kind_of(step)])
 
 
-def summary(step: Step) -> str:
+def summary(step: ChangeStep) -> str:
     """A step in a line: its title and the arguments that differ from their defaults."""
     texts = (f"{name}={text}" for name, text in argument_texts(step).items())
     return with_colon(title(step), ", ".join(texts)) if argument_texts(step) else title(step)

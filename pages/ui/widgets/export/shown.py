@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel
-from bertcalc.change_steps.step_texts import Step
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.export.cells import Shown
 from bertcalc.export.report import Settings
@@ -38,7 +38,7 @@ class OwnExport(NamedTuple):
 class ShownSteps(NamedTuple):
     """The steps that the page makes of the session's model, each in words, and the model after them."""
 
-    steps: Sequence[Step]
+    steps: Sequence[ChangeStep]
     words: Sequence[str]
     changed: ChangedModel
 
