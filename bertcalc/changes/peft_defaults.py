@@ -1,6 +1,6 @@
 """The modules that peft 0.21 targets by default, by the type of the model (peft/utils/constants.py).
 
-They are its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots stand for LORA_TARGET, IA3_TARGET,
+These are its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots stand for LORA_TARGET, IA3_TARGET,
 IA3_FEEDFORWARD and LNTUNING_TARGET.
 """
 
@@ -25,3 +25,4 @@ IA3_FEED_FORWARD: Mapping[str, Names] = {
     "gpt2": ("mlp.c_proj",),
 }
 LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
+EMBEDDING_LAYERS = ("embed_tokens", "lm_head")  # EMBEDDING_LAYER_NAMES: peft saves the table of such a target

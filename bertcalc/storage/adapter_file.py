@@ -10,6 +10,7 @@ import re
 
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.changes.lora import Lora
+from bertcalc.changes.peft_defaults import EMBEDDING_LAYERS
 from bertcalc.changes.prompts import PrefixTuning, Prompts
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear
@@ -27,7 +28,6 @@ from bertcalc.storage.stored_tensors import (
 from bertcalc.text.arguments import checked
 
 _ENCODER = "prompt_encoder."
-_EMBEDDINGS = ("embed_tokens", "lm_head")  # peft saves their tables where one of these names is a target
 
 
 @checked
@@ -75,9 +75,9 @@ def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
     """Whether the targets name embeddings (save_embedding_layers "auto")."""
     targets = adapter.target_modules
     if not isinstance(targets, str):
-        return any(name in _EMBEDDINGS for name in targets or ())
+        return any(name in EMBEDDING_LAYERS for name in targets or ())
     paths = (path for path, _module, _copies in model.modules(folded=False))
-    return any(re.fullmatch(targets, path) for path in paths if path.rpartition(".")[2] in _EMBEDDINGS)
+    return any(re.fullmatch(targets, path) for path in paths if path.rpartition(".")[2] in EMBEDDING_LAYERS)
 
 
 def _is_table(entry: StateEntry) -> bool:

@@ -71,6 +71,7 @@ SAID = {
     ("bertcalc/text/arguments.py", "BertConfig"),  # an example in messages
     ("bertcalc/model/registry.py", "BertConfig"),  # the same
     ("bertcalc/api/live_model.py", "BertModel"),  # the same
+    ("bertcalc/changes/adapter.py", "BertLMHeadModel"),  # the same
     ("bertcalc/reading/printed_model.py", "BertModel"),  # the same
     ("bertcalc/reading/listing.py", "word_embeddings"),  # the same
     ("bertcalc/reading/examples.py", "BertForSequenceClassification"),  # a text to try

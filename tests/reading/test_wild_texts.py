@@ -205,7 +205,7 @@ BERTS_FILE = "Near the size of a PyTorch file (.bin) of BertForPreTraining"
         ("85,054,464", "all 12 layers"),
         ("440,473,133", "PyTorch file (.bin) of BertForPreTraining"),
         ("440449768 bytes", "A safetensors file of BertForPreTraining"),
-        ("887042", "rank 8 on query and value, with pooler and head"),
+        ("887042", "Lora(r=8, target_modules=['query', 'value'], task_type='SEQ_CLS', modules_to_save=['pooler'])"),
         ("220 million", "twice the count of BertModel"),
         ("1,340,000,000 bytes", "another model, bert-large-uncased, given in bytes in float32"),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128"),
