@@ -41,6 +41,10 @@ class ChangedModel(NamedTuple):
         """Whether anything is trained: of a quantized model, only what comes after the quantization."""
         return not self.base or self.model != self.base.model
 
+    def in_training(self, plan: Plan) -> Model:
+        """The model of a training step: quantized weights are packed, and others have the type of the precision."""
+        return AdaptedModel(self.base, self.model).packed(PRECISIONS[plan.precision].dtype) if self.base else self.model
+
     @property
     def memory_bytes(self) -> int:
         """The bytes of all weights in memory: in float32, unless they are quantized."""
@@ -103,10 +107,8 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         unknown.append(error.problem)
     try:
         flops = forward_flops(model, *batch)
-        if not changed.base:
-            peak = peak_bytes(model, plan, *batch)
-        elif changed.is_trained:
-            peak = peak_bytes(AdaptedModel(changed.base, model).packed(PRECISIONS[plan.precision].dtype), plan, *batch)
+        if changed.is_trained:
+            peak = peak_bytes(changed.in_training(plan), plan, *batch)
     except InputError as error:
         unknown.append(error.problem)
     if not changed.is_trained:

@@ -17,6 +17,7 @@ from tests.oracle import Case
 from tests.pages.apptest import open_app, slide
 
 CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
+QLORA = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=classifier+;lora,task_type=SEQ_CLS"
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
 
 
@@ -170,7 +171,9 @@ def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: st
     assert all(type(step) is KINDS[kind] for step in read_steps(str(app.text_input(key="changes").value)))
 
 
-@pytest.mark.parametrize("changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit"])
+@pytest.mark.parametrize(
+    "changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit", QLORA]
+)
 def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     link = {"device_memory": "RTX-4060-8GB", "sequence_length": "256", "training_dtype": "amp-bf16"}
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, **link)
@@ -178,7 +181,7 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     device, plan = Device("", DEVICES["RTX-4060-8GB"], round(KEPT_FREE * 2**30)), Plan("amp-bf16")
     models, _problem = changed_models(CLASSIFIER, read_steps(changes))
     before = int(str(shown.delta).removesuffix(" before the steps"))
-    for model, number in ((models[0].model, before), (models[-1].model, int(shown.value))):
+    for model, number in ((models[0].model, before), (models[-1].in_training(plan), int(shown.value))):
         peaks = [peak_bytes(model, plan, batch, 256) for batch in (number, number + 1)]
         assert [device.needed(peak) <= device.usable for peak in peaks] == [True, False]
     assert app.success[0].value.startswith("**Fits:** 1 × 256 tokens")

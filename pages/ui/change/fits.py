@@ -34,8 +34,6 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
     amounts = {"needed": size(needed), "usable": size(device.usable), "share": percent(needed, device.usable)}
     with live.older("fits"):
         (st.success if fits else st.error)(message.format(**batch._asdict(), **amounts))
-        if after.changed.base:
-            return
         title, below = _("Largest batch of {length:,} tokens").format(length=batch.sequence_length), ""
         if before.peak is not None and after.changed != before.changed:
             below = _("{number} before the steps").format(number=_largest(before.changed, batch, plan, device))
@@ -44,6 +42,6 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
 
 def _largest(changed: ChangedModel, batch: Batch, plan: Plan, device: Device) -> str:
     """The largest batch that fits, as text."""
-    model = changed.model
+    model = changed.in_training(plan)
     number = most(growths(model, plan, "batch_size", *batch), device.for_tensors, most_sequences(model)).number
     return _("any") if number is None else f"{number:,}" if number else _("none")
