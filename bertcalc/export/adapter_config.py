@@ -26,5 +26,6 @@ def adapter_config(adapter: PeftChange) -> str:
     >>> json.loads(adapter_config(Lora(r=4)))["peft_type"]
     'LORA'
     """
-    content = {"peft_type": _PEFT_TYPES[type(adapter)], **asdict(adapter)}  # type: ignore[call-overload]  # all adapters are dataclasses
+    values = asdict(adapter)  # type: ignore[call-overload]  # all adapters are dataclasses
+    content = {"peft_type": _PEFT_TYPES[type(adapter)], **values}
     return json.dumps(content, indent=2, sort_keys=True) + "\n"

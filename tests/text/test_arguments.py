@@ -95,6 +95,7 @@ BY_NAME: dict[str, Any] = {
     "names": None,
     "values": values_of(SUBJECT),
     "config": SMALL,
+    "adapter": bertcalc.Lora(r=2),
     "architecture": None,
     "how": Plan(),
     "model_type": "bert",
