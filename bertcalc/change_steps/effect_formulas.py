@@ -17,7 +17,7 @@ from copy import copy
 from typing import Any, cast
 
 from bertcalc.change_steps.argument_stops import sliding_arguments
-from bertcalc.change_steps.effects import ChangedModel, StepEffect, effect
+from bertcalc.change_steps.effects import FLOAT32, ChangedModel, StepEffect, effect
 from bertcalc.compute.flop_formulas import letters, total_expression
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.config import unchecked
@@ -27,7 +27,6 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.formula import CHANGE_LETTERS, formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
-from bertcalc.storage.quantized_model import FLOAT32
 from bertcalc.text.live_numbers import Live, live, node_of, staying, substituted, within
 
 

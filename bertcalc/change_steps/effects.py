@@ -11,12 +11,14 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.quantization_format import QuantizationFormat
-from bertcalc.storage.quantized_model import FLOAT32, AdaptedModel, QuantizedModel
+from bertcalc.storage.quantized_model import AdaptedModel, QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
-_NOT_TRAINED = N_("Quantized weights are not trained: only an adapter would be.")
+_NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to train something.")
+
+FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
 
 class ChangedModel(NamedTuple):
@@ -111,9 +113,9 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
             peak = peak_bytes(changed.in_training(plan), plan, *batch)
     except InputError as error:
         unknown.append(error.problem)
-    if not changed.is_trained:
-        unknown.append(Problem.of(_NOT_TRAINED, "changes"))
     if changed.is_trained:
         trained = model.num_parameters(only_trainable=True)
+    else:
+        unknown.append(Problem.of(_NOT_TRAINED, "changes"))
     memory = changed.memory_bytes
     return StepEffect(changed, model.num_parameters(), trained, memory, file, flops, peak, tuple(unknown))

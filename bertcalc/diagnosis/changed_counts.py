@@ -82,7 +82,11 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
     words, config = Problem.of("{architecture}", architecture=model.architecture), model.config
     for change in model.changes:
         values: dict[str, object] = {"change": change_in_words(change)}
-        message = N_("{model} trains with {change}") if amount == "trained" else N_("{model} with {change}")
+        message = (
+            N_("{model} trains with {change}")
+            if amount == "trained" and not change.resizes
+            else N_("{model} with {change}")
+        )
         if isinstance(change, ResizeVocabulary):
             message = N_("{model} with a vocabulary of {tokens} tokens instead of {before}")
             values = {"tokens": change.tokens(config), "before": config.vocab_size}

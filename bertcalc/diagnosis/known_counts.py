@@ -202,10 +202,10 @@ def mixes(model: Model) -> tuple[KnownCount, ...]:
                 heads = ("num_attention_heads",) if "hidden_size" in fields else ()
                 try:
                     wrong_config = replace(config, **{size: getattr(other, size) for size in (*fields, *heads)})
-                except InputError:  # its heads do not divide the hidden size
+                    mixed_model = model.changed(config=wrong_config)
+                except InputError:  # its heads do not divide the hidden size, or a change is not possible
                     continue
                 if wrong_config not in mixed:
-                    mixed_model = model.changed(config=wrong_config)
                     mixed[wrong_config] = KnownCount(
                         mixed_model, mixed_model.num_parameters(), mix=Mix(name, fields, right)
                     )

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from bertcalc.config import letters
+from bertcalc.diagnosis.changed_counts import changed_in_words
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, diagnose
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.file_sizes import buffers, file_sizes
@@ -322,7 +323,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
         else N_("No {field} gives {number}: with {value}, {architecture} has {count} parameters.")
     )
     values = {"field": field, "value": nearest, "count": right, "number": written}
-    yield Problem.of(message, architecture=model.architecture, **values)
+    yield Problem.of(message, architecture=changed_in_words(model), **values)
 
 
 def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:

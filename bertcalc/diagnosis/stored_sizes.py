@@ -137,14 +137,15 @@ def _of_files(model: Model) -> Iterator[StoredSize]:
 
 
 def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSize]:
-    one, near = quantized(model, format), Fraction(0)
+    near = Fraction(0)
     if format.file_format == "onnx":
         near = _MEASURED
     elif getattr(format, "bnb_4bit_use_double_quant", False):
         near = _BY_WEIGHTS
     try:
+        stored = quantized(model, format)
         title, is_pickle = Problem.of("{file}", file=format.title), format.file_format == "bin"
-        yield StoredSize(one.file_bytes, model, title, one, near, is_pickle)
-        yield StoredSize(one.memory_bytes, model, None, one)
-    except InputError:  # the library does not save the model, or it cannot run
+        yield StoredSize(stored.file_bytes, model, title, stored, near, is_pickle)
+        yield StoredSize(stored.memory_bytes, model, None, stored)
+    except InputError:  # the library does not quantize or save the model, or it cannot run
         return

@@ -102,7 +102,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     if problem := cannot_run(model) or by_labels(model):
         raise InputError(problem)
     if change := next((change for change in model.changes if not change.resizes), None):
-        values = {"architecture": model.architecture, "change": type(change).__name__}
+        values = {"architecture": model.architecture, "change": change.title}
         raise InputError(Problem.of(CHANGED, "changes", None, **values))
     if PRECISIONS[plan.precision].autocast:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)

@@ -307,7 +307,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
     """
-    dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Zr(]))", " · ", text)
+    dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Zpr(]))", " · ", text)
     letters = set(re.findall(_LETTER, text))
     return fill(
         re.sub(_LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
@@ -315,7 +315,7 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     )
 
 
-_LETTER = "[A-Z]'?|r"
+_LETTER = "[A-Z]'?|[pr]"
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:

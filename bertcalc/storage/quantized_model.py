@@ -30,7 +30,7 @@ from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.packing import PackWeights
 from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
-from bertcalc.storage.stored_tensors import CODES, DTYPES, Dtype
+from bertcalc.storage.stored_tensors import ADAPTER_NAME, CODES, COPY, DTYPES, Dtype, dtype_of
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import decimal, fixed, share, size
@@ -57,8 +57,6 @@ _TRAINED = N_(
     "llm_int8_skip_modules for this."
 )
 _COPIES = N_("{why} {copies} parameters are stored more than once, because they are tied or shared.")
-FLOAT32 = 4  # bytes; of an adapter
-_COPY = ".modules_to_save.default"  # in the names of the modules that are trained as a whole
 
 
 @dataclass(frozen=True)
@@ -195,7 +193,7 @@ class AdaptedModel:
         """The modules that would be trained as a whole, but are quantized."""
         quantized = {piece.source for piece in self.base.pieces if piece.kind == "weights"}
         for tensor in self.model.tensors(folded=False):
-            name = tensor.name.replace(_COPY, "")
+            name = tensor.name.replace(COPY, "")
             if not tensor.frozen and name in quantized:
                 yield name.rpartition(".")[0]
 
@@ -236,11 +234,10 @@ class AdaptedModel:
     @property
     def memory_bytes(self) -> int:
         """The bytes of all weights in memory."""
-        tensors = self.model.tensors()
-        copied = sum(tensor.num_parameters() for tensor in tensors if _COPY in tensor.name)
-        added = self.all_parameters - self.base.model.num_parameters()
-        width = DTYPES[CODES[self.base.dtype]] // 8
-        return self.base.memory_bytes + FLOAT32 * (added - copied) + width * copied
+        code = CODES[self.base.dtype]
+        added = (tensor for tensor in self.model.tensors() if ADAPTER_NAME in tensor.name)
+        sizes = (tensor.num_parameters() * DTYPES[dtype_of(tensor.name, code)] // 8 for tensor in added)
+        return self.base.memory_bytes + sum(sizes)
 
     @property
     def file_bytes(self) -> int:

@@ -72,6 +72,7 @@ _DTYPES: dict[str, tuple[str, ...]] = {
 SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
     "dtype": _DTYPES,
     "autocast": _DTYPES,
+    "bnb_4bit_compute_dtype": _DTYPES,
     "precision": {
         "fp32": ("float32", "torch.float32", "torch.float", "float"),
         "bf16": ("bfloat16", "torch.bfloat16", "float16", "torch.float16", "torch.half", "half", "fp16"),
@@ -472,7 +473,9 @@ def _kept(name: str, value: Any) -> Any:
         raise wrong_kind(name, value, _WHOLE)
     if isinstance(value, Mapping):
         return {key: _kept(name, part) for key, part in value.items()}
-    return tuple(value) if isinstance(value, (list, set, frozenset)) else value
+    if isinstance(value, (set, frozenset)):  # in an order of their own: equal changes are equal
+        return tuple(sorted(value))
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _items(kind: type, check_item: Check | None) -> Check:

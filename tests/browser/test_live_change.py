@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, Lora, build, forward_flops, training_peak_bytes
 from bertcalc.model.model import Model
-from bertcalc.text.digits import scaled, size
+from pages.ui.widgets.numbers import short
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, held, settled, slider
 
@@ -26,15 +26,13 @@ def metrics(page: Page) -> list[str]:
 
 def expect_figures(page: Page, model: Model) -> None:
     trained, whole = model.num_parameters(only_trainable=True), model.num_parameters()
-    peak = size(training_peak_bytes(model, 1, 128, keep_outputs=False))
-    shown = metrics(page)
-    assert {f"{whole:,}", f"{trained:,}", size(4 * whole), peak} <= set(shown)
+    peak = training_peak_bytes(model, 1, 128, keep_outputs=False)
+    assert {f"{whole:,}", f"{trained:,}", short(peak, "bytes")} <= set(metrics(page))
     line = f"trainable params: {trained:,} || all params: {whole:,} || trainable%: {100 * trained / whole:.4f}"
     assert page.get_by_test_id("stCode").first.inner_text().strip() == line
-    row = page.get_by_test_id("stTable").locator("tbody tr").last
-    assert {f"{whole:,}", f"{trained:,}", scaled(forward_flops(model, 1, 128), "FLOPs"), peak} <= set(
-        row.locator("td").all_inner_texts()
-    )
+    after = page.get_by_test_id("stTable").locator("tbody tr td:last-child").all_inner_texts()
+    flops = forward_flops(model, 1, 128)
+    assert {f"{whole:,}", f"{trained:,}", f"{4 * whole:,} B", f"{peak:,} B", f"{flops:,}"} <= set(after)
 
 
 def test_a_slow_drag_of_the_rank_shows_every_stop_and_sends_one_message(page: Page, visit: Open) -> None:

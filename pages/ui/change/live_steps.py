@@ -8,12 +8,10 @@ import streamlit as st
 from bertcalc.change_steps.argument_stops import argument_stops, sliding_arguments
 from bertcalc.change_steps.effect_formulas import argument_size, argument_sizes, live_effect
 from bertcalc.change_steps.effects import ChangedModel, StepEffect
-from bertcalc.change_steps.step_texts import ChangeStep, argument_texts
-from bertcalc.live.live_formulas import live_size
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.memory.plan import Plan
 from bertcalc.model.change import Change
 from bertcalc.model.steps import Batch
-from bertcalc.text.live_numbers import between, fill
 from pages.ui.change.step_words import title
 from pages.ui.shell import live, page_slider
 from pages.ui.shell.i18n import with_colon
@@ -25,20 +23,6 @@ def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> li
     """The figures of each model, which move with the sliders."""
     live.note_sizes({**batch._asdict(), **argument_sizes(models[-1].model)})
     return [live_effect(changed, batch, plan) for changed in models]
-
-
-def summaries(steps: Sequence[ChangeStep]) -> list[str]:
-    """Each step in a line: its title, and its arguments that differ from their defaults or have a slider."""
-    return [_summary(step, number) for number, step in zip(_change_numbers(steps), steps, strict=True)]
-
-
-def _summary(step: ChangeStep, number: int) -> str:
-    texts = {name: f"{name}={text}" for name, text in argument_texts(step).items()}
-    if isinstance(step, Change):
-        for name, value in sliding_arguments(step).items():
-            size = live_size(argument_size(number, name), value)
-            texts[name] = fill("{name}={value}", name=name, value=size)
-    return with_colon(title(step), between(", ", texts.values())) if texts else title(step)
 
 
 def _change_numbers(steps: Sequence[ChangeStep]) -> list[int]:

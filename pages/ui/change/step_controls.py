@@ -133,12 +133,12 @@ def _show_arguments(steps: Sequence[ChangeStep], number: int, models: Sequence[C
 def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], models: Sequence[ChangedModel]) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
-    if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, steps, number, part.name)):
+    if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
     key = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
-    changed = partial(_change_argument, steps, number, part.name, key)
+    changed = partial(_change_argument, number, part.name, key)
     look: dict[str, Any] = {"key": key, "on_change": changed, "help": _(HELP[part.name])}
     options = [option for option in get_args(hint) if get_origin(option) is Literal] or [hint]
     if hint is bool:
@@ -163,14 +163,20 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
         st.text_input(part.name, width=230, **look)
 
 
-def _change_argument(steps: Sequence[ChangeStep], number: int, name: str, key: str) -> None:
+def _change_argument(number: int, name: str, key: str) -> None:
     value: Any = st.session_state[key]
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
-    _put_argument(steps, number, name, text)
+    _put_argument(number, name, text)
 
 
-def _put_argument(steps: Sequence[ChangeStep], number: int, name: str, text: str) -> None:
-    """In a callback: give a step another argument, or remember the problem with it."""
+def _put_argument(number: int, name: str, text: str) -> None:
+    """In a callback: give a step another argument, or remember the problem with it.
+
+    The steps are read here, because another slider can have moved since they were drawn.
+    """
+    steps, _wrong = steps_of_link()
+    if number >= len(steps) or name not in {part.name for part in fields(steps[number])}:  # type: ignore[arg-type]  # all steps are dataclasses
+        return
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:
