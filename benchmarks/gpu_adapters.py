@@ -53,9 +53,8 @@ WAYS: dict[str, tuple[BitsAndBytesConfig | None, Precision]] = {
 def ours(preset: str, base: BitsAndBytesConfig | None, plan: Plan, batch: Batch) -> int:
     """Our peak."""
     model: Any = load(preset, "BertForSequenceClassification")
-    if base:
-        return int(model.quantized(base).adapted(LORA).training_peak_bytes(plan, batch))
-    return int(peak_bytes(model.adapted(LORA), plan, *batch))
+    changed = model.quantized(base).adapted(LORA).packed("float32") if base else model.adapted(LORA)
+    return int(peak_bytes(changed, plan, *batch))
 
 
 def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:

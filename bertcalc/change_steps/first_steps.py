@@ -12,20 +12,12 @@ from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.peft_defaults import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, LORA_TARGETS
 from bertcalc.changes.prompts import NAMES_OF_WIDTH
-from bertcalc.changes.targets import HEADS, TaskType
+from bertcalc.changes.targets import HEADS, TASK_TYPES
 from bertcalc.changes.vocabulary import ResizeVocabulary
-from bertcalc.model.family import Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Norm
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.gguf_format import Gguf
-
-_TASKS: Mapping[Task, TaskType] = {
-    "sequence-classification": "SEQ_CLS",
-    "token-classification": "TOKEN_CLS",
-    "question-answering": "QUESTION_ANS",
-    "causal-lm": "CAUSAL_LM",
-}
 
 
 def first_step(kind: str, model: Model) -> ChangeStep:
@@ -41,7 +33,7 @@ def first_step(kind: str, model: Model) -> ChangeStep:
     ('q_lin', 'v_lin')
     """
     config: Any = model.final_config
-    family, task = model.family.name, _TASKS.get(model.cls.task)
+    family, task = model.family.name, TASK_TYPES.get(model.cls.task)
     match kind:
         case "vocabulary":
             return ResizeVocabulary(_half(config.vocab_size))

@@ -170,7 +170,7 @@ def _step(text: str) -> ChangeStep:
     for part in rest:
         if not part:
             raise wrong(_EMPTY, name, part, kind=name)
-        field, equals, value = part.partition("=")
+        field, equals, value = map(str.strip, part.partition("="))
         if not (equals and value):
             raise wrong(_NO_VALUE, name, part, text=part)
         if field not in names:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.changes.rewriting import Rewriting, Spot
-from bertcalc.model.family import LANGUAGE_MODEL
+from bertcalc.model.family import LANGUAGE_MODEL, Task
 from bertcalc.model.modules import Conv1D, Linear, Module, split_layer
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -23,6 +23,13 @@ HEADS: Mapping[str | None, tuple[str, ...]] = {
     "SEQ_CLS": ("classifier", "score"),
     "TOKEN_CLS": ("classifier", "score"),
     "QUESTION_ANS": ("qa_outputs",),
+}
+# The type of a task in peft's words.
+TASK_TYPES: Mapping[Task, TaskType] = {
+    "sequence-classification": "SEQ_CLS",
+    "token-classification": "TOKEN_CLS",
+    "question-answering": "QUESTION_ANS",
+    "causal-lm": "CAUSAL_LM",
 }
 ALL_LINEAR = "all-linear"
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")

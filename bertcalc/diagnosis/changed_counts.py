@@ -22,12 +22,11 @@ from bertcalc.changes.ia3 import IA3, LNTuning
 from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
-from bertcalc.changes.targets import ALL_LINEAR, Names, TaskType
+from bertcalc.changes.targets import ALL_LINEAR, TASK_TYPES, Names, TaskType
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.model.change import Change
-from bertcalc.model.family import Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.text import N_
@@ -50,12 +49,6 @@ _TARGETS = (
     "attention + feed-forward, matrix",
 )
 _NAMED_TARGETS: tuple[Names, ...] = (("dense",), ALL_LINEAR)
-_TASKS: dict[Task, TaskType] = {
-    "sequence-classification": "SEQ_CLS",
-    "token-classification": "TOKEN_CLS",
-    "question-answering": "QUESTION_ANS",
-    "causal-lm": "CAUSAL_LM",
-}
 _MOST_ADDED = 16  # tokens that people add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
 _SHOWN = ("r", "num_virtual_tokens")  # arguments that are given even if they have their default
@@ -188,8 +181,8 @@ def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
     """The model without adapters, then the other classes of its family: those that people adapt come first."""
     changes = tuple(change for change in model.changes if change.resizes)
     yield model.changed(changes=changes)
-    for cls in sorted(family_of(model.config).classes if others else (), key=lambda cls: cls.task not in _TASKS):
-        if cls.name != model.architecture and cls.task in (*_TASKS, "base", "masked-lm"):
+    for cls in sorted(family_of(model.config).classes if others else (), key=lambda cls: cls.task not in TASK_TYPES):
+        if cls.name != model.architecture and cls.task in (*TASK_TYPES, "base", "masked-lm"):
             try:
                 yield model.changed(architecture=cls.name, changes=changes)
             except InputError:  # transformers does not build it with this configuration
@@ -217,7 +210,7 @@ def resized_lines(base: Model) -> tuple[CountLine, ...]:
 
 
 def _adapters(base: Model) -> Iterator[UsualChange]:
-    task = _TASKS.get(base.cls.task)
+    task = TASK_TYPES.get(base.cls.task)
     of_prompts: TaskType = task or "FEATURE_EXTRACTION"
     lora = Lora(1, _named(base, _TARGETS[0]), task_type=task)
     usual, rarer = _RANKS.__contains__, _RARER_RANKS.__contains__

@@ -78,7 +78,7 @@ class Budget(NamedTuple):
     @property
     def kind(self) -> Quantity:
         """The quantity. Raises UnknownNameError if there is none of this name."""
-        return BUDGETED.get(self.quantity) or quantity_named(self.quantity)
+        return quantity_named(self.quantity, BUDGETED)
 
     def value(self, case: Case) -> int:
         """The value of the quantity for a case."""

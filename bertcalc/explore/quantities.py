@@ -140,11 +140,11 @@ QUANTITIES: Mapping[str, Quantity] = {
 }
 
 
-def quantity_named(name: str) -> Quantity:
+def quantity_named(name: str, quantities: Mapping[str, Quantity] = QUANTITIES) -> Quantity:
     """The quantity with this name. Raises UnknownNameError if there is none."""
-    if name not in QUANTITIES:
-        raise unknown(_NO_QUANTITY, name, QUANTITIES)
-    return QUANTITIES[name]
+    if name not in quantities:
+        raise unknown(_NO_QUANTITY, name, quantities)
+    return quantities[name]
 
 
 _NO_QUANTITY = (

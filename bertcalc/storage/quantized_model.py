@@ -18,21 +18,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
-from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak import changes_of, peak
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.peak import training_peak_bytes
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
-from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.packing import PackWeights
 from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
 from bertcalc.storage.stored_tensors import ADAPTER_NAME, CODES, COPY, DTYPES, Dtype, dtype_of
 from bertcalc.text import N_
-from bertcalc.text.arguments import checked
+from bertcalc.text.arguments import Single, checked
 from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem, wrong
 
@@ -198,21 +196,23 @@ class AdaptedModel:
                 yield name.rpartition(".")[0]
 
     @checked
-    def training_peak_bytes(self, plan: Plan, batch: Batch) -> int:
-        """The peak bytes of all tensors in a training step with a plan, as ``bertcalc.memory.peak.changes_in`` has it.
+    def training_peak_bytes(
+        self, batch_size: Single, sequence_length: Single, *, dtype: Dtype = "float32", **options: Any
+    ) -> int:
+        """The peak bytes of all tensors in a training step, as ``Model.training_peak_bytes`` with the same options.
 
-        Weights that are neither quantized nor of the adapter have the type of the plan's precision. Raises InputError
-        if training on weights in this format, or with this adapter on them, is not simulated.
+        ``dtype`` is that of the weights that are neither quantized nor of the adapter. Raises InputError if training on
+        weights in this format, or with this adapter on them, is not simulated.
 
         >>> from bertcalc.changes.lora import Lora
         >>> from bertcalc.model.model import build
         >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
         >>> nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
         >>> lora = QuantizedModel(build("bert-base-uncased"), nf4).adapted(Lora(r=8))
-        >>> lora.training_peak_bytes(Plan(), Batch(8, 128))
+        >>> lora.training_peak_bytes(8, 128, keep_outputs=False)
         846833412
         """
-        return peak(changes_of(self.packed(PRECISIONS[plan.precision].dtype), plan, *batch)).live
+        return training_peak_bytes(self.packed(dtype), batch_size, sequence_length, dtype=dtype, **options)
 
     def packed(self, dtype: Dtype) -> Model:
         """The model with its quantization as a change before the adapter; all other weights are in ``dtype``."""

@@ -73,6 +73,7 @@ FIGURE: Select[str] = Select(
 # The letters of a formula that are no field of the configuration.
 _LETTERS = {
     "lora_rank": N_("rank"),
+    "num_virtual_tokens": N_("virtual tokens"),
     "padded_vocab_size": N_("tokens after the change"),
     "narrowed_intermediate_size": N_("feed-forward size after the change"),
     "factorized_embedding_size": N_("size of the factorized embeddings"),
