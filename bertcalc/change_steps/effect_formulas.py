@@ -67,6 +67,7 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         trained=trained,
         memory_bytes=memory_bytes,
         file_bytes=None if numbers.file_bytes is None else sizes.held(numbers.file_bytes),
+        adapter_bytes=sizes.held(numbers.adapter_bytes) if numbers.adapter_bytes else 0,
         flops=flops,
         peak=peak,
     )

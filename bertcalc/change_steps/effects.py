@@ -9,6 +9,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
+from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import AdaptedModel, QuantizedModel
@@ -65,7 +66,8 @@ class ChangedModel(NamedTuple):
 class StepEffect(NamedTuple):
     """The figures of a model after some steps.
 
-    ``unknown`` says why there are no trained parameters, size of the file, FLOPs or peak.
+    ``adapter_bytes`` are those of the adapter's own file, among ``file_bytes``. ``unknown`` says why there are no trained
+    parameters, size of the file, FLOPs or peak.
     """
 
     changed: ChangedModel
@@ -73,6 +75,7 @@ class StepEffect(NamedTuple):
     trained: int | None
     memory_bytes: int
     file_bytes: int | None
+    adapter_bytes: int
     flops: int | None
     peak: int | None
     unknown: tuple[Problem, ...]
@@ -117,5 +120,5 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         trained = model.num_parameters(only_trainable=True)
     else:
         unknown.append(Problem.of(_NOT_TRAINED, "changes"))
-    memory = changed.memory_bytes
-    return StepEffect(changed, model.num_parameters(), trained, memory, file, flops, peak, tuple(unknown))
+    sizes = changed.memory_bytes, file, adapter_file_bytes(model)
+    return StepEffect(changed, model.num_parameters(), trained, *sizes, flops, peak, tuple(unknown))

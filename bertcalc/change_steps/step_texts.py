@@ -111,7 +111,8 @@ def argument_texts(step: ChangeStep) -> dict[str, str]:
 def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
     """A step with another argument, as a person types it; an empty text stands for the default.
 
-    A name alone is a list of one, and commas separate the members of a list. Raises InputError for a wrong value.
+    A name alone is a list of one, and commas separate the members of a list. Of two flags that exclude each other, the
+    other one follows. Raises InputError for a wrong value.
 
     >>> with_argument(Lora(), "target_modules", "query, value").target_modules
     ('query', 'value')
@@ -126,7 +127,9 @@ def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
         check_quick_patterns(name, value)
     if value is MISSING:
         raise wrong(_NEEDED, name, None, kind=kind_of(step), name=name)
-    changed: ChangeStep = replace(record, **{name: value})
+    flags: tuple[str, ...] = getattr(kind, "one_of", ())
+    others = {other: not value for other in flags if name in flags and other != name}
+    changed: ChangeStep = replace(record, **{name: value}, **others)
     return changed
 
 

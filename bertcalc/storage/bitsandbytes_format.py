@@ -2,7 +2,7 @@
 
 import json
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from bertcalc.changes.targets import named_by_layer
 from bertcalc.memory.optimizers import ITEM_BYTES
@@ -39,6 +39,8 @@ class BitsAndBytesConfig(QuantizationFormat):
     >>> [piece.tensor.shape for piece in pieces][:3]
     [(294912, 1), (9216,), (16,)]
     """
+
+    one_of: ClassVar[tuple[str, ...]] = ("load_in_8bit", "load_in_4bit")  # the flags of which exactly one is True
 
     load_in_8bit: bool = False
     load_in_4bit: bool = False

@@ -75,6 +75,13 @@ def test_a_wrong_text_is_told(text: str, message: str) -> None:
     assert str(error.value) == message
 
 
+def test_a_flag_takes_the_place_of_the_one_that_excludes_it() -> None:
+    four_bits = BitsAndBytesConfig(load_in_4bit=True)
+    eight_bits = with_argument(four_bits, "load_in_8bit", "true")
+    assert eight_bits == BitsAndBytesConfig(load_in_8bit=True)
+    assert with_argument(eight_bits, "load_in_8bit", "false") == four_bits
+
+
 def test_an_empty_argument_is_the_default() -> None:
     assert with_argument(Lora(r=4, bias="all"), "bias", "") == Lora(r=4)
 

@@ -15,7 +15,6 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.model.formula import Formula, formula, trained_formula
 from bertcalc.model.model import Model
-from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, signed
 from bertcalc.text.live_choices import if_negative, quotient
@@ -94,11 +93,11 @@ def show_headline(figures: Sequence[StepEffect]) -> None:
         if len(figures) == 1:
             below = ""
         elif name == "trained":
-            below = _("{share} of all").format(share=percent(now, after.parameters, 2))
-        elif name == "file" and (adapter := adapter_file_bytes(after.changed.model)):
-            below = _("adapter: {size}").format(size=short(adapter, "bytes"))
+            below = fill(_("{share} of all"), share=percent(now, after.parameters, 2))
+        elif name == "file" and after.adapter_bytes:
+            below = fill(_("adapter: {size}"), size=short(after.adapter_bytes, "bytes"))
         else:
-            below = _("{share} of {whole}").format(share=percent(now, was), whole=figure.written(was))
+            below = fill(_("{share} of {whole}"), share=percent(now, was), whole=figure.written(was))
         shown[_(figure.title)] = figure.written(now), below
     show_metrics(shown)
 
@@ -170,11 +169,13 @@ def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[St
     if words := in_words_of_peft(figures[-1]):
         live.code(words)
         if isinstance(steps[-1], PeftChange):
-            _explain_all(figures)
+            with live.older("all-params"):
+                _explain_all(figures)
     formulas = {"N": formula(after.model), **({"N_t": trained_formula(after.model)} if words else {})}
     for name, each in formulas.items():
         st.latex(f"{name} = {each.latex()}")
-    st.caption(_legend(after.model, formulas.values()))
+    with live.older("legend"):
+        st.caption(_legend(after.model, formulas.values()))
     if after.base:
         with live.older("why-not-smaller"):
             st.markdown(sentence(after.base.why_not_smaller(), str))

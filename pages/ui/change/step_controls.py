@@ -155,7 +155,7 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
             part.name,
             step=1,
             width=max(130, 9 * len(part.name) + 45),
-            **({"value": None} if value is None else {}),
+            value=None,  # the one in the session is shown; an emptied field means the default
             **look,
         )
     else:
