@@ -66,8 +66,8 @@ class ChangedModel(NamedTuple):
 class StepEffect(NamedTuple):
     """The figures of a model after some steps.
 
-    ``adapter_bytes`` are those of the adapter's own file, among ``file_bytes``. ``unknown`` says why there are no trained
-    parameters, size of the file, FLOPs or peak.
+    ``adapter_bytes`` are those of the adapter's own file, among ``file_bytes``. ``unknown`` says why there are no
+    trained parameters, size of the file, FLOPs or peak.
     """
 
     changed: ChangedModel

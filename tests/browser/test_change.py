@@ -1,7 +1,7 @@
 """The Change page in a browser: its link is its state, Undo knows the steps, and the effect needs no scrolling."""
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, overflow, settled
@@ -48,3 +48,16 @@ def test_the_effect_needs_no_scrolling(look: Look, link: str, lang: str, present
     assert end <= (590 if present else 720)
     assert len({box["y"] for box in boxes(page.get_by_test_id("stMetricValue")) if box["y"] < end}) == 1
     assert overflow(page.get_by_test_id("stTable").first) <= 1
+
+
+def test_a_chart_is_as_wide_as_the_view_for_the_projector(page: Page, visit: Open) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    visit(f"change?{LORA}")
+    chart = page.get_by_test_id("stVegaLiteChart").locator("svg.marks")
+    expect(chart).to_be_visible()
+    settled(page)
+    page.keyboard.press("p")
+    page.wait_for_url("**present=1*")
+    settled(page)
+    (box,) = boxes(chart)
+    assert 1_600 < box["x"] + box["width"] <= 1_920

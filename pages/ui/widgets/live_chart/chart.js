@@ -25,6 +25,13 @@ class Chart {
   constructor(parent) {
     this.root = element("div", { class: "stVegaLiteChart", "data-testid": "stVegaLiteChart" });
     parent.append(this.root);
+    this.observer = new ResizeObserver(() => this.fit());
+    this.observer.observe(this.root);
+  }
+
+  fit() { // Vega only follows the window: the view for the projector changes the width of the page
+    const width = this.root.clientWidth;
+    if (this.data?.spec.width === "container" && width) this.made?.view.signal("width", width).runAsync();
   }
 
   update(data, choose) {
@@ -86,6 +93,7 @@ class Chart {
 
   close() {
     this.spec = null;
+    this.observer.disconnect();
     leavePart(this.data.key, this);
     this.made?.finalize();
   }
