@@ -107,7 +107,11 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     if problem := _no_config(steps.changed.model):
         yield sentence(problem)
     elif adapters or quantized:
-        message = session_text(N_("The config.json leaves out {steps}; the Python program has every step."))
+        message = session_text(
+            N_(
+                "The config.json leaves out {steps}; the Python program has every step, those that it cannot run as comments."
+            )
+        )
         yield message.format(steps=listed([*quantized, *adapters]))
     if quantized:
         message = session_text(N_("The interactive page leaves out {steps}, which changes no number of parameters."))
