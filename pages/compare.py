@@ -4,7 +4,6 @@ import streamlit as st
 
 from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT, write
-from pages.ui.change.noted import say_left_out
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, discovered_models
 from pages.ui.compare.compare_words import in_caption, relative, signed
@@ -81,7 +80,6 @@ with page:
             st.caption(_("A click opens a model; the names in the table are links."))
             show_links(comparison, choice)
 
-    say_left_out()
     if not presenting():
         for why, those in comparison.unknown().items():
             st.caption(_("– for {models}: {why}").format(models=listed(those), why=why))

@@ -11,6 +11,7 @@ from pages.ui.session import address, kept, present_model
 from pages.ui.shell import controls, link, live, panel, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
+from pages.ui.shell.left_out_steps import say_left_out
 from pages.ui.shell.navigation import PAGES, navigation
 from pages.ui.shell.theme import follow, style_paper
 from pages.ui.widgets.export import dialog, shown
@@ -42,6 +43,8 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
         link.show_rejected()
     with sorry():
         page.run()
+        if PAGES[page.url_path].follows_sliders and page.url_path != "change":
+            say_left_out()
     controls.write_link()
     follow(page.url_path, PAGES)
     live.show(sidebar.sizes(page.url_path))

@@ -3,7 +3,6 @@
 import streamlit as st
 
 from bertcalc.memory.peak import unknown_peaks
-from pages.ui.change.noted import say_left_out
 from pages.ui.memory import fit_view, peak_view, run, saved_view, weights
 from pages.ui.shell.controls import show_problem
 from pages.ui.shell.present import presenting, row
@@ -19,7 +18,6 @@ if view == "fit" and not unknown_peaks(choice.model):
     with top if presenting() else st.container():
         task, device = run.choose_task()
 
-say_left_out()
 if view not in ("weights", "activations") and (problem := unknown_peaks(choice.model)):
     show_problem(problem)  # without controls: none would help
 elif view == "weights":

@@ -189,7 +189,7 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
 
 
-@pytest.mark.parametrize("page", ["memory.py", "compare.py"])
+@pytest.mark.parametrize("page", ["", "memory.py", "compare.py", "explain.py"])
 def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
     for changes in ("", LORA):
         app = open_app(page, changes=changes) if changes else open_app(page)

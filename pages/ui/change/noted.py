@@ -2,18 +2,13 @@
 
 from collections.abc import Sequence
 
-import streamlit as st
-
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
 from pages.ui.change.step_words import summary
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
-from pages.ui.session import present_model
 from pages.ui.shell.controls import assignments
-from pages.ui.shell.i18n import _
-from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import ShownSteps, note_results, note_settings, note_steps, shown_elements
 
 
@@ -23,9 +18,3 @@ def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan)
     if steps:
         note_results(shown_elements()[-1].table())
         note_steps(ShownSteps(steps, [*map(summary, steps)], changed))
-
-
-def say_left_out() -> None:
-    """On another page: if there are steps, say that its figures leave them out, with a link to the Change page."""
-    if present_model.track().present.changes and not presenting():
-        st.page_link("change.py", label=_("The steps of the page Change are left out here →"))

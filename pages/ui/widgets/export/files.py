@@ -109,7 +109,8 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     elif adapters or quantized:
         message = session_text(
             N_(
-                "The config.json leaves out {steps}; the Python program has every step, those that it cannot run as comments."
+                "The config.json leaves out {steps}; the Python program has every step, those that it cannot run as "
+                "comments."
             )
         )
         yield message.format(steps=listed([*quantized, *adapters]))
