@@ -16,7 +16,7 @@ from pages.ui.change.step_words import title
 from pages.ui.shell import live, page_slider
 from pages.ui.shell.i18n import with_colon
 
-_WIDTH = 230  # pixels of a slider
+_WIDTH, _FIELD, _LETTER = 230, 150, 9  # pixels of a slider at least, of the field beside its label, and of a letter
 
 
 def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> list[StepEffect]:
@@ -39,6 +39,6 @@ def show_slider(
         return False
     stops = argument_stops(step, argument, models[at].model)
     name = argument_size(_change_numbers(steps)[at], argument)
-    with st.container(width=_WIDTH):
+    with st.container(width=max(_WIDTH, _FIELD + _LETTER * len(argument))):
         page_slider.show(name, argument, with_colon(title(step), argument), getattr(step, argument), stops, take)
     return True
