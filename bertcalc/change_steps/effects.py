@@ -1,6 +1,8 @@
 """What each step of a change does to parameters, bytes, FLOPs and the peak of a training step."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 from bertcalc.change_steps.step_texts import ChangeStep
@@ -22,7 +24,8 @@ _NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quanti
 FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
 
-class ChangedModel(NamedTuple):
+@dataclass(frozen=True)
+class ChangedModel:
     """A model after some steps; ``base`` is the part that is quantized, if a step quantizes it."""
 
     model: Model
@@ -33,11 +36,15 @@ class ChangedModel(NamedTuple):
         if isinstance(step, QuantizationFormat):
             if self.base:
                 raise wrong(_TWICE, "changes")
-            return self._replace(base=quantized(self.model, step))
-        after = self._replace(model=self.model.changed(changes=(*self.model.changes, step)))
-        if after.base:
-            AdaptedModel(after.base, after.model)  # raises InputError
+            return replace(self, base=quantized(self.model, step))
+        after = replace(self, model=self.model.changed(changes=(*self.model.changes, step)))
+        after.adapted  # noqa: B018  # raises InputError
         return after
+
+    @cached_property
+    def adapted(self) -> AdaptedModel | None:
+        """The quantized part with what was added to it; None if nothing is quantized."""
+        return AdaptedModel(self.base, self.model) if self.base else None
 
     @property
     def is_trained(self) -> bool:
@@ -46,21 +53,17 @@ class ChangedModel(NamedTuple):
 
     def in_training(self, plan: Plan) -> Model:
         """The model of a training step: quantized weights are packed, and others have the type of the precision."""
-        return AdaptedModel(self.base, self.model).packed(PRECISIONS[plan.precision].dtype) if self.base else self.model
+        return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
 
     @property
     def memory_bytes(self) -> int:
         """The bytes of all weights in memory: in float32, unless they are quantized."""
-        if self.base:
-            return AdaptedModel(self.base, self.model).memory_bytes
-        return FLOAT32 * self.model.num_parameters()
+        return self.adapted.memory_bytes if self.adapted else FLOAT32 * self.model.num_parameters()
 
     @property
     def file_bytes(self) -> int:
         """The size of the files: the model's, as transformers or the library writes it, and the adapter's."""
-        if self.base:
-            return AdaptedModel(self.base, self.model).file_bytes
-        return file_bytes(self.model)
+        return self.adapted.file_bytes if self.adapted else file_bytes(self.model)
 
 
 class StepEffect(NamedTuple):

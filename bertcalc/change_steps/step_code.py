@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bertcalc.change_steps.effects import ChangedModel
-from bertcalc.change_steps.step_texts import ChangeStep, arguments, kind_of
+from bertcalc.change_steps.step_texts import ChangeStep, kind_of
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.changes.bitfit import BitFit
 from bertcalc.changes.factorized import FactorizeEmbeddings
@@ -17,16 +17,7 @@ from bertcalc.export.snippet import built
 from bertcalc.model.model import Model
 from bertcalc.model.modules import ModuleList
 from bertcalc.storage.quantization_format import QuantizationFormat
-
-_CONFIGS = {
-    "lora": "LoraConfig",
-    "ia3": "IA3Config",
-    "prompt_tuning": "PromptTuningConfig",
-    "prefix_tuning": "PrefixTuningConfig",
-    "p_tuning": "PromptEncoderConfig",
-    "ln_tuning": "LNTuningConfig",
-}
-
+from bertcalc.text.records import arguments, in_python
 
 # How people make the steps that no library makes.
 _BY_HAND: Mapping[type[ChangeStep], str] = {
@@ -77,12 +68,12 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         config: Any = model.config
         if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
             values |= {"num_layers": config.num_hidden_layers, "num_attention_heads": config.num_attention_heads}
-    given = [f"{name}={_literal(value)}" for name, value in values.items()]
+    given = [f"{name}={in_python(value)}" for name, value in values.items()]
     match step:
         case PeftChange():
-            yield f"from peft import {_CONFIGS[kind]}, get_peft_model  # pip install peft==0.21.0"
+            yield f"from peft import {step.peft_config}, get_peft_model  # pip install peft==0.21.0"
             yield ""
-            yield f"model = get_peft_model(model, {_CONFIGS[kind]}({', '.join(given)}))"
+            yield f"model = get_peft_model(model, {step.peft_config}({', '.join(given)}))"
         case BitFit():
             trained = [tensor.name for tensor in model.tensors(folded=False) if not tensor.frozen]
             head = [name for name in trained if not name.endswith(".bias")]
@@ -101,7 +92,3 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         case _:
             yield f"# {kind}, {', '.join(given)}: no library does this. {_BY_HAND[type(step)]}"
             yield "# What follows is for the model after it."
-
-
-def _literal(value: object) -> str:
-    return repr(list(value)) if isinstance(value, tuple) else repr(value)

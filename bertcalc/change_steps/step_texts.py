@@ -14,7 +14,7 @@ True
 import re
 import types
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 from urllib.parse import quote, unquote
 
@@ -39,6 +39,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import quoted, unknown
 from bertcalc.text.patterns import check_quick_patterns
 from bertcalc.text.problem import InputError, wrong
+from bertcalc.text.records import arguments, default
 from bertcalc.text.suggestions import nearest
 
 ChangeStep = Change | QuantizationFormat
@@ -88,19 +89,6 @@ def written(steps: Iterable[ChangeStep]) -> str:
     return ";".join(
         ",".join((kind_of(step), *(f"{name}={text}" for name, text in argument_texts(step).items()))) for step in steps
     )
-
-
-def arguments(step: ChangeStep) -> dict[str, Any]:
-    """The arguments of a step that differ from their defaults."""
-    values: Any = step
-    return {
-        part.name: getattr(values, part.name) for part in fields(values) if getattr(values, part.name) != default(part)
-    }
-
-
-def default(part: Field[Any]) -> object:
-    """The default of an argument; MISSING if it has none."""
-    return part.default_factory() if callable(part.default_factory) else part.default
 
 
 def argument_texts(step: ChangeStep) -> dict[str, str]:

@@ -15,6 +15,8 @@ from bertcalc.text.live_numbers import between, fill
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import InputError, Problem
 
+ADAPTER_NAME = ".default"  # peft's name of the adapter, in the names of all its tensors
+COPY = f".modules_to_save{ADAPTER_NAME}"  # of a module that is trained as a whole
 _ADAPTED = N_("{module} has an adapter already: leave it out of target_modules, or of modules_to_save.")
 _FIRST_LAYER = N_(
     "bertcalc counts the parameters of an adapter of {architecture}, but not its FLOPs and memory: a convolution "
@@ -31,8 +33,11 @@ _TIED = N_("{module} shares a tensor with another module: bertcalc does not coun
 class PeftChange(Change):
     """The base of peft's adapters, with the arguments that most of them have.
 
-    ``adapt`` freezes the model and adds the adapter.
+    ``adapt`` freezes the model and adds the adapter. ``peft_config`` is peft's class for the arguments, and
+    ``peft_type`` peft's name of the method.
     """
+
+    peft_config = peft_type = ""
 
     target_modules: Names | None = None
     task_type: TaskType | None = None
@@ -60,7 +65,7 @@ class PeftChange(Change):
 
     def unsimulated(self, model: Model) -> bool:
         """Whether an attention is trained as a whole: its variables are not those of the original."""
-        saved = (module for path, module, _copies in model.modules() if path.endswith(".modules_to_save.default"))
+        saved = (module for path, module, _copies in model.modules() if path.endswith(COPY))
         return any(isinstance(inside, Attention) for module in saved for _path, inside, _copies in module.modules())
 
     @property
@@ -105,7 +110,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
         copies = Module("ModuleDict", default=train_all(copied(spot.module)))
         freeze(spot.module)
         wrapper = Module("ModulesToSaveWrapper", original_module=spot.module, modules_to_save=copies)
-        rewriting.wrap(spot, wrapper, "modules_to_save.default")
+        rewriting.wrap(spot, wrapper, COPY.removeprefix("."))
 
 
 def copies(model: Model) -> dict[str, int]:
@@ -117,7 +122,7 @@ def copies(model: Model) -> dict[str, int]:
     """
     counts = Counter[str]()
     for tensor in model.tensors():
-        name, is_copy, _rest = tensor.name.partition(".modules_to_save.")
+        name, is_copy, _rest = tensor.name.partition(COPY)
         if is_copy:
             counts[name] += tensor.num_parameters()
     return dict(counts)

@@ -35,6 +35,7 @@ class IA3(PeftChange):
     """
 
     title = "IA3"
+    peft_config, peft_type = "IA3Config", "IA3"
 
     target_modules: Names | None = None
     feedforward_modules: Names | None = None
@@ -94,6 +95,7 @@ class LNTuning(PeftChange):
     """
 
     title = N_("LayerNorm tuning")
+    peft_config, peft_type = "LNTuningConfig", "LN_TUNING"
 
     in_16_bits = False  # the copies are float32, and CUDA's kernel takes no 16-bit input beside them
 

@@ -40,6 +40,7 @@ class Lora(PeftChange):
     """
 
     title = "LoRA"
+    peft_config, peft_type = "LoraConfig", "LORA"
     letters: ClassVar[Mapping[str, str]] = {"r": "lora_rank"}
 
     r: int = 8

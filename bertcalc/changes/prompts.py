@@ -62,6 +62,7 @@ class PromptTuning(Prompts):
     """
 
     title = N_("Prompt tuning")
+    peft_config, peft_type = "PromptTuningConfig", "PROMPT_TUNING"
 
     def encoder(self, rewriting: Rewriting) -> Module:
         return Module("PromptEmbedding", embedding=Embedding(self.num_virtual_tokens, self.width(rewriting)))
@@ -75,6 +76,7 @@ class PrefixTuning(Prompts):
     """
 
     title = N_("Prefix tuning")
+    peft_config, peft_type = "PrefixTuningConfig", "PREFIX_TUNING"
 
     prefix_projection: bool = False
     encoder_hidden_size: int | None = None
@@ -105,6 +107,7 @@ class PromptEncoder(Prompts):
     """
 
     title = N_("P-tuning")
+    peft_config, peft_type = "PromptEncoderConfig", "P_TUNING"
 
     encoder_reparameterization_type: Encoder = "MLP"
     encoder_hidden_size: int | None = None

@@ -16,7 +16,6 @@ from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
-from bertcalc.change_steps.step_texts import arguments
 from bertcalc.changes.bitfit import BitFit
 from bertcalc.changes.ia3 import IA3, LNTuning
 from bertcalc.changes.layers import DropLayers
@@ -51,7 +50,6 @@ _TARGETS = (
 _NAMED_TARGETS: tuple[Names, ...] = (("dense",), ALL_LINEAR)
 _MOST_ADDED = 16  # tokens that people add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
-_SHOWN = ("r", "num_virtual_tokens")  # arguments that are given even if they have their default
 _LEAST, _MOST = 1000, 3  # a smaller number has too many meanings; so many of them are given
 
 _TRAINED = N_("{number} is the number of parameters that {model}.")
@@ -74,7 +72,7 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
     """A model with its changes, as the library writes them."""
     words, config = Problem.of("{architecture}", architecture=model.architecture), model.config
     for change in model.changes:
-        values: dict[str, object] = {"change": change_in_words(change)}
+        values: dict[str, object] = {"change": str(change)}
         message = (
             N_("{model} trains with {change}")
             if amount == "trained" and not change.resizes
@@ -88,23 +86,6 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
             values = {"kept": layers - len(change.layers), "layers": layers}
         words, config = Problem.of(message, model=words, **values), change.configured(model, config)
     return words
-
-
-def change_in_words(change: Change) -> str:
-    """A change as a call in Python, with its rank or its tokens, and the arguments that differ from their defaults.
-
-    >>> change_in_words(Lora(target_modules=["query", "value"]))
-    "Lora(r=8, target_modules=['query', 'value'])"
-    """
-    always = {name: getattr(change, name) for name in _SHOWN if hasattr(change, name)}
-    values = (f"{name}={_literal(value)}" for name, value in (always | arguments(change)).items())
-    return f"{type(change).__name__}({', '.join(values)})"
-
-
-def _literal(value: object) -> str:
-    if isinstance(value, str) and "\\" in value:
-        return f"r'{value}'"
-    return repr(list(value) if isinstance(value, tuple) else value)
 
 
 class UsualChange(NamedTuple):

@@ -1,7 +1,7 @@
 """A change of a model, such as an adapter: it rewrites what the family's program declared."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import MISSING, fields, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from bertcalc.config import Config
@@ -9,6 +9,7 @@ from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
+from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
@@ -53,13 +54,8 @@ class Change:
         check_fields(self)
 
     def __str__(self) -> str:
-        """The change as a call with the arguments that are not the default: Lora(r=4)."""
-        arguments = []
-        for field in fields(self):  # type: ignore[arg-type]  # every change is a dataclass
-            value = getattr(self, field.name)
-            if value != (field.default if field.default_factory is MISSING else field.default_factory()):
-                arguments.append(f"{field.name}={value!r}")
-        return f"{type(self).__name__}({', '.join(arguments)})"
+        """The change as a call, with the arguments that have a letter and those that are not the default: Lora(r=8)."""
+        return call(self, [name for name in self.letters if getattr(self, name) is not None])
 
     def configured(self, model: Model, config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.

@@ -8,7 +8,7 @@
 
 import re
 
-from bertcalc.changes.adapter import PeftChange
+from bertcalc.changes.adapter import ADAPTER_NAME, COPY, PeftChange
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.peft_defaults import EMBEDDING_LAYERS
 from bertcalc.changes.prompts import PrefixTuning, Prompts
@@ -16,9 +16,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.stored_tensors import (
-    ADAPTER_NAME,
     CODES,
-    COPY,
     Dtype,
     StateEntry,
     StoredTensor,

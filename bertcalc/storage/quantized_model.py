@@ -20,6 +20,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
+from bertcalc.changes.adapter import ADAPTER_NAME, COPY
 from bertcalc.memory.peak import training_peak_bytes
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
@@ -28,7 +29,7 @@ from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.packing import PackWeights
 from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
-from bertcalc.storage.stored_tensors import ADAPTER_NAME, CODES, COPY, DTYPES, Dtype, dtype_of
+from bertcalc.storage.stored_tensors import CODES, DTYPES, Dtype, dtype_of
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked
 from bertcalc.text.digits import decimal, fixed, share, size

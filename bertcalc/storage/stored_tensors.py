@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import Literal, NamedTuple
 
+from bertcalc.changes.adapter import ADAPTER_NAME, COPY
 from bertcalc.model.modules import Linear, Module, Shape
 
 # By the bits of one element, in the order of safetensors (its enum Dtype); F4 comes after BOOL there.
@@ -24,8 +25,6 @@ DTYPES = {dtype: bits for bits, dtypes in _WIDTHS.items() for dtype in dtypes.sp
 Dtype = Literal["float32", "bfloat16", "float16"]
 CODES: dict[Dtype, str] = {"float32": "F32", "bfloat16": "BF16", "float16": "F16"}
 LONG_NAMES = {code: dtype for dtype, code in CODES.items()}
-ADAPTER_NAME = ".default"  # peft's name of the adapter, in the names of all its tensors
-COPY = f".modules_to_save{ADAPTER_NAME}"
 
 
 class StoredTensor(NamedTuple):

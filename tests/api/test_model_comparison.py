@@ -64,12 +64,12 @@ SIZES = ["12 more layers", "4 more heads", "256 more hidden units", "1,024 more 
 @pytest.mark.parametrize(
     ("here", "there", "names"),
     [
-        (BERT, BERT.adapted(LORA), ["with Lora(target_modules=('query', 'value'))"]),
-        (BERT.adapted(LORA), BERT, ["without Lora(target_modules=('query', 'value'))"]),
+        (BERT, BERT.adapted(LORA), ["with Lora(r=8, target_modules=['query', 'value'])"]),
+        (BERT.adapted(LORA), BERT, ["without Lora(r=8, target_modules=['query', 'value'])"]),
         (BERT.adapted(DROPPED), BERT.adapted(DROPPED).adapted(BIASES), ["with BitFit()"]),
-        (BERT.adapted(DROPPED), BERT.adapted(PRUNED), ["PruneHeads(heads=2) instead of DropLayers(layers=(1,))"]),
+        (BERT.adapted(DROPPED), BERT.adapted(PRUNED), ["PruneHeads(heads=2) instead of DropLayers(layers=[1])"]),
         (BERT.adapted(DROPPED), LARGE.adapted(DROPPED), SIZES),
-        (BERT, LARGE.adapted(DROPPED), [*SIZES, "with DropLayers(layers=(1,))"]),
+        (BERT, LARGE.adapted(DROPPED), [*SIZES, "with DropLayers(layers=[1])"]),
         (BERT.adapted(LORA), bertcalc.load("albert-base-v2").adapted(DROPPED), None),
         (BERT, BERT.adapted(bertcalc.PromptTuning(20, "FEATURE_EXTRACTION")).replace(num_hidden_layers=2), None),
         (LARGE.adapted(bertcalc.DropLayers([23])), BERT, None),

@@ -7,7 +7,7 @@ import pytest
 
 import bertcalc
 from bertcalc import IA3, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
-from bertcalc.diagnosis.changed_counts import adapter_counts, adapter_lines, change_in_words
+from bertcalc.diagnosis.changed_counts import adapter_counts, adapter_lines
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from tests.adapters import Adapter
@@ -36,7 +36,7 @@ def test_what_peft_prints_is_known(preset: str, architecture: str, trained: int,
     model = bertcalc.load(preset, architecture)
     for count, amount in ((trained, "trained"), (all_of_it, "all")):
         meant = [one for one in adapter_counts(model, count) if one.amount == amount]
-        words = [change_in_words(one.model.changes[0]) for one in meant]
+        words = [str(changed.model.changes[0]) for changed in meant]
         assert any(f"Lora(r=8, target_modules={change}" in text for text in words), words
         assert {one.model.architecture for one in meant} == {architecture}
 

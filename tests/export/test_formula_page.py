@@ -117,7 +117,7 @@ def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change
 
 def test_the_title_of_a_page_names_the_changes() -> None:
     page = interactive_page(Model(BertConfig(), changes=(DropLayers([1]), Lora(r=4))), COLORS["light"])
-    assert "<title>Parameters in BertModel, DropLayers(layers=(1,)), Lora(r=4)</title>" in page
+    assert "<title>Parameters in BertModel, DropLayers(layers=[1]), Lora(r=4)</title>" in page
 
 
 @examples(12)
