@@ -12,7 +12,7 @@ that two models give the counts for all numbers.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
 
@@ -89,15 +89,10 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
 
 
 class UsualChange(NamedTuple):
-    """A change that people make, and the argument whose usual values they choose from; "" if there is none."""
+    """A change that people make: with the usual ones of all numbers, such as ranks, or without any number."""
 
-    change: Any
-    field: str = ""
-    is_usual: Callable[[int], bool] = (1).__eq__
-
-    def with_number(self, number: int) -> Change:
-        changed: Change = replace(self.change, **{self.field: number}) if self.field else self.change
-        return changed
+    with_number: Callable[[int], Change]
+    is_usual: Callable[[int], bool] | None = None
 
 
 class CountLine(NamedTuple):
@@ -114,7 +109,7 @@ class CountLine(NamedTuple):
 
     def numbers(self, low: int, high: int) -> Iterator[int]:
         """The usual numbers whose counts are in a range."""
-        if self.step <= 0:
+        if self.step <= 0 or not self.usual.is_usual:
             yield from (1,) if low <= self.first <= high else ()
         else:
             start, end = -((self.first - low) // self.step), (high - self.first) // self.step
@@ -185,8 +180,10 @@ def resized_lines(base: Model) -> tuple[CountLine, ...]:
     def is_usual(number: int) -> bool:
         return number != tokens and (number % 1000 == 0 or number in padded or 0 < number - tokens <= _MOST_ADDED)
 
-    fewer = (UsualChange(DropLayers(range(kept, layers))) for kept in range(1, layers))
-    resized = (UsualChange(ResizeVocabulary(1), "new_num_tokens", is_usual), *fewer)
+    resized = (
+        UsualChange(ResizeVocabulary, is_usual),
+        UsualChange(lambda kept: DropLayers(range(kept, layers)), range(1, layers).__contains__),
+    )
     return tuple(chain.from_iterable(_lines(base, usual, ("all",)) for usual in resized))
 
 
@@ -205,14 +202,22 @@ def _adapters(base: Model) -> Iterator[UsualChange]:
     )
     for task_type in dict.fromkeys((task, None)):
         for values in options:
-            yield UsualChange(replace(lora, task_type=task_type, **values), "r", usual)
-        yield UsualChange(replace(lora, task_type=task_type), "r", rarer)
-        yield UsualChange(IA3(task_type=task_type))
-        yield UsualChange(LNTuning(_named(base, "gamma"), task_type=task_type))
+            yield UsualChange(partial(_with_rank, replace(lora, task_type=task_type, **values)), usual)
+        yield UsualChange(partial(_with_rank, replace(lora, task_type=task_type)), rarer)
+        yield _alone(IA3(task_type=task_type))
+        yield _alone(LNTuning(_named(base, "gamma"), task_type=task_type))
     for head in (True, False):
-        yield UsualChange(BitFit(head))
+        yield _alone(BitFit(head))
     for kind in (PromptTuning, PrefixTuning, PromptEncoder):
-        yield UsualChange(kind(1, of_prompts), "num_virtual_tokens", _TOKENS.__contains__)
+        yield UsualChange(partial(kind, task_type=of_prompts), _TOKENS.__contains__)
+
+
+def _with_rank(lora: Lora, rank: int) -> Lora:
+    return replace(lora, r=rank)
+
+
+def _alone(change: Change) -> UsualChange:
+    return UsualChange(lambda _number: change)
 
 
 def _is_pattern(names: Names) -> bool:
@@ -232,10 +237,12 @@ def _named(base: Model, chosen: str) -> Names:
 def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
     """The lines of a change, if it is possible and changes the count."""
     try:
-        models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in (1, 2)]
+        numbers = (1, 2) if usual.is_usual else (1,)
+        models = [base.changed(changes=(*base.changes, usual.with_number(number))) for number in numbers]
     except InputError:
         return
     for amount in amounts:
-        first, second = (model.num_parameters(only_trainable=amount == "trained") for model in models)
+        counts = [model.num_parameters(only_trainable=amount == "trained") for model in models]
+        first, second = counts[0], counts[-1]
         if first != base.num_parameters() or second != first:
             yield CountLine(base, usual, amount, first, second - first)

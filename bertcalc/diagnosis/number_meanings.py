@@ -162,10 +162,12 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
     exact = int(number.value) if number.low == number.high else None
     if number.unit == "bytes":
         known = diagnosis.matches or diagnosis.parts
-        stored = () if known else tuple(stored_sizes(model, number, written))
+        files = () if known or exact is None else tuple(file_sizes(model, exact, pickled=False))
+        # Other classes have many files: they are looked up only if the number is no size of a published one.
+        stored = () if known else tuple(stored_sizes(model, number, written, others=not files))
         yield from stored
         if exact is not None:
-            yield from file_sizes(model, exact, pickled=not stored)
+            yield from files if stored else file_sizes(model, exact, pickled=True)
             yield from buffers(model, exact)
     if exact is not None and number.unit in (None, "parameters"):
         yield from _one_label(model, exact, written)

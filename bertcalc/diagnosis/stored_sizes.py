@@ -102,9 +102,9 @@ def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
 
 def _near(model: Model, size: int) -> Iterator[Model]:
     """The changed models whose float32 tensors are nearly as large; of adapters, only what is trained is saved."""
-    for line in (*resized_lines(model), *adapter_lines(model)):
-        if line.amount == "trained" or line.usual.change.resizes:
-            yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))
+    trained = (line for line in adapter_lines(model) if line.amount == "trained")
+    for line in (*resized_lines(model), *trained):
+        yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))
 
 
 def _of_adapter(model: Model) -> StoredSize:
