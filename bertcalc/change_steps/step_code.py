@@ -68,19 +68,19 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         config: Any = model.config
         if config.own_name("hidden_size") not in NAMES_OF_WIDTH:
             values |= {"num_layers": config.num_hidden_layers, "num_attention_heads": config.num_attention_heads}
-    given = [f"{name}={in_python(value)}" for name, value in values.items()]
+    texts = [f"{name}={in_python(value)}" for name, value in values.items()]
     match step:
         case PeftChange():
             yield f"from peft import {step.peft_config}, get_peft_model  # pip install peft==0.21.0"
             yield ""
-            yield f"model = get_peft_model(model, {step.peft_config}({', '.join(given)}))"
+            yield f"model = get_peft_model(model, {step.peft_config}({', '.join(texts)}))"
         case BitFit():
             trained = [tensor.name for tensor in model.tensors(folded=False) if not tensor.frozen]
             head = [name for name in trained if not name.endswith(".bias")]
             yield "for name, tensor in model.named_parameters():"
             yield f'    tensor.requires_grad = name.endswith(".bias"){f" or name in {head}" if head else ""}'
         case ResizeVocabulary():
-            yield f"model.resize_token_embeddings({', '.join((*given, 'mean_resizing=False'))})"
+            yield f"model.resize_token_embeddings({', '.join((*texts, 'mean_resizing=False'))})"
         case DropLayers():
             if not model.config.has("num_hidden_groups"):  # ALBERT's layers share their tensors
                 path = next(path for path, module, _copies in model.modules() if isinstance(module, ModuleList))
@@ -90,5 +90,5 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
         case QuantizationFormat():
             yield f"# Then quantize: {step.title} ({step.source})."
         case _:
-            yield f"# {kind}, {', '.join(given)}: no library does this. {_BY_HAND[type(step)]}"
+            yield f"# {kind}, {', '.join(texts)}: no library does this. {_BY_HAND[type(step)]}"
             yield "# What follows is for the model after it."

@@ -34,6 +34,7 @@ TASK_TYPES: Mapping[Task, TaskType] = {
 ALL_LINEAR = "all-linear"
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")
+_ALL_SAVED = N_("All target_modules {targets} are in the modules_to_save {modules}, which peft trains as a whole.")
 _NO_PATTERN = N_(
     "A text is a pattern for the whole name of a module, and none in {architecture} matches {targets}: give a list of "
     "names, such as {example}."
@@ -135,6 +136,9 @@ def _nothing(rewriting: Rewriting, targets: Targets, kinds: Kinds) -> InputError
         values |= {"first": paths[0], "last": paths[-1]}
         message = _NOT_IN_PATTERN if targets.layers_pattern else _NOT_IN_LAYERS
         return InputError(Problem.of(message, "layers_to_transform", layers, **values))
+    if any(map(targets._replace(saved=()).match, every)):
+        values["modules"] = _listed(targets.saved)
+        return InputError(Problem.of(_ALL_SAVED, "modules_to_save", None, **values))
     message = _NO_PATTERN if isinstance(names, str) else _NOTHING if names else _EMPTY
     return InputError(Problem.of(message, "target_modules", None, **values))
 

@@ -36,6 +36,7 @@ _FORMATS: dict[SavedFormat, str] = {
     "checkpoint": N_("model.safetensors and optimizer.pt, to continue training"),
     "onnx": N_("model.onnx, as torch.onnx.export writes it"),
 }
+_BOTH = N_("model.safetensors of the base and adapter_model.safetensors")
 _ADAPTER = N_("adapter_model.safetensors, as peft writes it")
 _FILE = N_("{number} is the size of a file of {model}: {file}.")
 _NEAR_FILE = N_("{number} may mean the size of a file of {model}: {file}, {bytes} bytes.")
@@ -92,7 +93,7 @@ def _meant(model: Model, number: Typed) -> list[StoredSize]:
 def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
     parameters, exactly = model.num_parameters(), number.low == number.high
     if any(not change.resizes for change in model.changes):
-        yield _of_adapter(model)
+        yield from _of_adapted(model)
         return
     if _LEAST * parameters <= number.value <= _MOST * parameters:
         yield from _of_whole(model)
@@ -109,6 +110,14 @@ def _near(model: Model, size: int) -> Iterator[Model]:
 
 def _of_adapter(model: Model) -> StoredSize:
     return StoredSize(adapter_file_bytes(model), model, Problem.of(_ADAPTER))
+
+
+def _of_adapted(model: Model) -> Iterator[StoredSize]:
+    """The adapter's own file, if the change is one of peft's, and the files with it."""
+    if file_bytes(model, "adapter"):
+        yield _of_adapter(model)
+        yield StoredSize(file_bytes(model), model, Problem.of(_BOTH))
+    yield StoredSize(file_bytes(model, "checkpoint"), model, Problem.of(_FORMATS["checkpoint"]), is_pickle=True)
 
 
 def _of_file(model: Model) -> StoredSize:

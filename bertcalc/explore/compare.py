@@ -109,7 +109,7 @@ def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
 
 def _changes_in_words(before: Sequence[Change], after: Sequence[Change]) -> tuple[str, dict[str, str]]:
     """The sentence for other changes of a model, without those at the start that both models have."""
-    shared = sum(1 for _one in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    shared = len([*takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))])
     values = {name: ", ".join(map(str, made[shared:])) for name, made in (("before", before), ("after", after))}
     if not values["before"]:
         return N_("with {after}"), values

@@ -27,8 +27,8 @@ class Change:
     ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
     FLOPs and memory can be read from them. ``trains_as_it_runs``: whether the forward pass of a training step has the
     same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
-    ``under_autocast``: whether its memory under AMP is simulated. ``packs``: the dtype of the products with the
-    weights that it packs into blocks, whose bytes are no polynomial of the sizes; "" if it packs none.
+    ``under_autocast``: whether its memory under AMP is simulated. ``packs``: the dtype of products with packed weights,
+    whose bytes are no polynomial of the sizes; "" if none are packed.
     ``beside_packed``: whether its memory beside packed weights is simulated. ``letters``: the arguments that have a
     letter in formulas, with the name of its size.
     """

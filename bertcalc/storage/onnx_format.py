@@ -31,7 +31,7 @@ class OnnxQuantizeDynamic(QuantizationFormat):
     exporter: Exporter = "dynamo"
 
     title = N_("ONNX dynamic int8")
-    caveat = N_("The size of the file is an estimate: the graph beside the weights is as large as measured before.")
+    caveat = N_("The file size is an estimate: the graph beside the weights is assumed to have its measured size.")
     source = "onnxruntime 1.32: python/tools/quantization/quantize.py, onnx_quantizer.py"
     file_format = "onnx"
     dtypes = ("float32",)

@@ -114,11 +114,6 @@ class QuantizedModel:
         return 8 * quantized / self.quantized_weights if self.quantized_weights else 0.0
 
     @property
-    def average_bits(self) -> float:
-        """The bits in memory for each parameter of the model."""
-        return 8 * self.memory_bytes / self.model.num_parameters()
-
-    @property
     def kept_tensors(self) -> list[str]:
         """The names of the tensors that stay as they are, the largest first."""
         kept = [piece for piece in self.pieces if piece.kind == "unchanged"]

@@ -200,6 +200,10 @@ def test_bitfit_trains_biases_alone() -> None:
             "a pattern for the whole name of a module, and none in BertModel matches query",
         ),
         (lambda: Lora(target_modules=[]), "target_modules is an empty list"),
+        (
+            lambda: Lora(modules_to_save=["encoder"]),
+            "value are in the modules_to_save encoder, which",
+        ),
         (lambda: Lora(task_type="CAUSAL_LM"), "only for a class that generates text"),
         (lambda: LNTuning(["layernorm"]), "one of the target_modules layernorm: there is, for instance, LayerNorm"),
         (

@@ -172,8 +172,8 @@ def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[St
             with live.older("all-params"):
                 _explain_all(figures)
     formulas = {"N": formula(after.model), **({"N_t": trained_formula(after.model)} if words else {})}
-    for name, each in formulas.items():
-        st.latex(f"{name} = {each.latex()}")
+    for name, counted in formulas.items():
+        st.latex(f"{name} = {counted.latex()}")
     with live.older("legend"):
         st.caption(_legend(after.model, formulas.values()))
     if after.base:
@@ -211,6 +211,8 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
 def _legend(model: Model, formulas: Iterable[Formula]) -> str:
     """The letters of formulas for which there is no slider, with their numbers."""
     values = model.letter_values()
-    letters = {field: letter for each in formulas for field, letter in each.letters.items() if field not in SLIDERS}
+    letters = {
+        field: letter for counted in formulas for field, letter in counted.letters.items() if field not in SLIDERS
+    }
     words = {field: _(_LETTERS[field]) if field in _LETTERS else own_name(field) for field in letters}
     return " · ".join(f"${letter}$ = {values[field]:,}: {words[field]}" for field, letter in letters.items())

@@ -20,19 +20,19 @@ _TAKERS = "page sliders"
 _LONGEST = 40  # characters of a typed number
 
 
-def show(name: str, label: str, said: str, value: int, stops: Sequence[int], take: Callable[[str], None]) -> None:
+def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int], take: Callable[[str], None]) -> None:
     """Draw a slider for the size ``name`` of live numbers; ``take`` is called with the text of a new value.
 
-    A screen reader calls it ``said``, which is unique on the page.
+    A screen reader calls it ``full_label``, which no other control has.
     """
     st.session_state.setdefault(_TAKERS, {})[name] = take
     data: dict[str, Any] = {
         "name": name,
         "label": label,
         "letter": "",
-        "slider": said,
-        "help": said,
-        "exact": _("{field}, exact value").format(field=said),
+        "slider": full_label,
+        "help": full_label,
+        "exact": _("{field}, exact value").format(field=full_label),
         "value": value,
         "stops": [*stops],
         "even": True,
