@@ -34,7 +34,7 @@ with start:
         recipe_buttons.show()
 with cards:
     if presenting():
-        step_controls.say_steps(steps)
+        step_controls.say_steps(steps, models)
     else:
         step_controls.show_steps(steps, models)
 with settings, st.container(horizontal=True, vertical_alignment="bottom"):

@@ -1,6 +1,6 @@
 """The step of each kind that readers are offered: its arguments fit the model."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep
@@ -18,6 +18,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Norm
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.gguf_format import Gguf
+from bertcalc.storage.quantization_format import QuantizationFormat
 
 
 def first_step(kind: str, model: Model) -> ChangeStep:
@@ -70,6 +71,23 @@ def first_step(kind: str, model: Model) -> ChangeStep:
         case "gguf":
             return Gguf("Q4_K")
     return KINDS[kind]()
+
+
+def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
+    """Steps with one more, in the order that is possible: sizes, the quantization, then what is trained.
+
+    >>> [type(step).__name__ for step in added([Lora(r=8)], DropLayers([0]))]
+    ['DropLayers', 'Lora']
+    """
+    after = [place for place, other in enumerate(steps) if _turn(other) > _turn(step)]
+    place = after[0] if after else len(steps)
+    return [*steps[:place], step, *steps[place:]]
+
+
+def _turn(step: ChangeStep) -> int:
+    if isinstance(step, QuantizationFormat):
+        return 1
+    return 0 if step.resizes else 2
 
 
 def _half(size: int) -> int:

@@ -9,7 +9,7 @@ from bertcalc.text import N_
 
 
 class ChangeRecipe(NamedTuple):
-    """Steps as text; a kind alone is the first step of this kind that fits the model.
+    """Steps as text; kinds alone are the first steps of these kinds that fit the model.
 
     ``architecture`` is a class for the task that the recipe is about; the class of the model's family for this task is
     what it needs. A model with fewer than ``tokens`` is replaced by ``preset``.
@@ -28,7 +28,10 @@ class ChangeRecipe(NamedTuple):
         >>> RECIPES[0].steps_for(load("distilbert-base-uncased", "DistilBertForSequenceClassification"))
         'lora,target_modules=q_lin+v_lin,task_type=SEQ_CLS'
         """
-        return written([first_step(self.steps, model)]) if self.steps in KINDS else self.steps
+        kinds = self.steps.split(";")
+        if not all(kind in KINDS for kind in kinds):
+            return self.steps
+        return written(first_step(kind, model) for kind in kinds)
 
 
 RECIPES = (
@@ -37,6 +40,7 @@ RECIPES = (
         "lora",
         architecture="BertForSequenceClassification",
     ),
+    ChangeRecipe(N_("QLoRA for classification"), "bitsandbytes;lora", architecture="BertForSequenceClassification"),
     ChangeRecipe(
         N_("A multilingual model for one language"),
         "vocabulary,new_num_tokens=30000",

@@ -237,7 +237,7 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     if check is None:
         by_position = {position for position, _check in wanted.positional[:given]} | {"self"}
         options = [option for option in wanted.named if option not in by_position]
-        near = nearest(name, options)
+        near = _ALSO_CALLED[name] if _ALSO_CALLED.get(name) in options else nearest(name, options)
         message = N_("{function} has no argument {argument}: did you mean {nearest}?")
         if near is None:
             message = N_("{function} has no argument {argument}: it takes {options}.") if options else _NO_MORE
@@ -246,6 +246,8 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     return check(name, value)
 
 
+# What people call arguments whose names are not near.
+_ALSO_CALLED = {"rank": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
 _NO_MORE = N_("{function} has no argument {argument}, and no others.")
 
 

@@ -234,7 +234,7 @@ def test_models_with_adapters_are_values() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"rank": 8}, r"Lora() has no argument rank: did you mean rank_pattern?"),
+        ({"rank": 8}, r"Lora() has no argument rank: did you mean r?"),
         ({"target_modules": (1,)}, "Each of target_modules must be a text, not 1."),
         ({"modules_to_save": ["pooler", 1]}, "Each of modules_to_save must be a text, not 1."),
     ],

@@ -50,7 +50,7 @@ def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset:
     task = class_of(recipe.architecture or before.architecture).task
     assert class_of(after.architecture).task == task
     assert app.text_input(key="changes").value == recipe.steps_for(after.model())
-    assert len(app.table[0].value.columns) == 3
+    assert len(app.table[0].value.columns) == 3 + recipe.steps.count(";")
     app.session_state["track"].undo()
     app.run()
     assert app.session_state["track"].present == before
@@ -77,6 +77,15 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     assert str(app.text_input(key="changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
     assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
+
+
+def test_a_step_that_has_to_come_earlier_is_added_earlier() -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification")
+    for kind in ("lora", "bitsandbytes", "layers"):
+        app.button(key=f"add {kind}").click().run()
+        assert not app.error
+    steps = str(app.text_input(key="changes").value).split(";")
+    assert [step.partition(",")[0] for step in steps] == ["layers", "bitsandbytes", "lora"]
 
 
 def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> None:

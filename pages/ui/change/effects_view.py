@@ -159,8 +159,8 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     steps = [f"{number} · {name}" if number else name for number, name in enumerate(names)]
     rows = [(_(figure.title), *(figure.exactly(effect) for effect in figures)) for figure in FIGURES.values()]
     show_rows(("", *steps), rows, _("The model before the first step, and after each one"))
-    for problem in dict.fromkeys(sentence(problem) for effect in figures for problem in effect.unknown):
-        st.caption(problem)
+    for problem in figures[-1].unknown:
+        st.caption(sentence(problem))
 
 
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:

@@ -39,7 +39,7 @@ def _show(recipe: ChangeRecipe) -> None:
     elif chosen:
         words = _replaced(chosen)
     key = f"recipe {recipe.title}"
-    st.button(_(recipe.title), key=key, on_click=present_model.take, args=(chosen,), disabled=bool(problem), width=300)
+    st.button(_(recipe.title), key=key, on_click=present_model.take, args=(chosen,), disabled=bool(problem))
     if words:
         st.markdown(f":small[{words}]")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel
-from bertcalc.change_steps.first_steps import first_step
+from bertcalc.change_steps.first_steps import added, first_step
 from bertcalc.change_steps.step_texts import ChangeStep, argument_texts, kind_of, read_steps, with_argument
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
@@ -64,8 +64,8 @@ def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
     for group, kinds in GROUPS.items():
         with st.popover(_(group), icon=":material/add:"):
             for name in kinds:
-                step = first_step(name, model)
-                st.button(_(TITLES[name]), key=f"add {name}", on_click=put, args=([*steps, step],), width="stretch")
+                more = added(steps, first_step(name, model))
+                st.button(_(TITLES[name]), key=f"add {name}", on_click=put, args=(more,), width="stretch")
     if steps:
         st.button(_("Remove all"), icon=":material/delete:", key="remove all", on_click=put, args=((),))
 
@@ -94,10 +94,22 @@ def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) ->
     st.error(with_colon(f"{made + 1} · {title(steps[made])}", refusal(problem)))
 
 
-def say_steps(steps: Sequence[ChangeStep]) -> None:
-    """Write the steps in a line, for the projector."""
-    if steps:
-        st.markdown(" → ".join(map(summary, steps)))
+def say_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel]) -> None:
+    """Write the steps in a line and draw their sliders, for the projector."""
+    if not steps:
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        words, sliders = st.empty(), st.container(horizontal=True, width="content")
+    texts = []
+    with sliders:
+        for number, step in enumerate(steps):
+            names = [
+                name
+                for name in _SHOWN[kind_of(step)][0]
+                if live_steps.show_slider(steps, number, name, models, partial(_put_argument, number, name))
+            ]
+            texts.append(summary(step, without=names))
+    words.markdown(" → ".join(texts), width="content")
 
 
 def _move_buttons(steps: Sequence[ChangeStep], number: int) -> None:

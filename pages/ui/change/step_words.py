@@ -1,6 +1,6 @@
 """The steps of the Change page in words."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep, argument_texts, kind_of
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
@@ -16,7 +16,7 @@ _CHANGES = (
 )
 TITLES: Mapping[str, str] = {
     **{name: KINDS[name].title for name in _CHANGES},
-    "bitsandbytes": "bitsandbytes",
+    "bitsandbytes": "bitsandbytes (int8, NF4)",
     "torchao_int8": "torchao int8",
     "torchao_intx": "torchao Intx",
     "torch_dynamic": TorchQuantizeDynamic.title,
@@ -88,10 +88,10 @@ def title(step: ChangeStep) -> str:
     return _(TITLES[kind_of(step)])
 
 
-def summary(step: ChangeStep) -> str:
-    """A step in a line: its title and the arguments that differ from their defaults."""
-    texts = (f"{name}={text}" for name, text in argument_texts(step).items())
-    return with_colon(title(step), ", ".join(texts)) if argument_texts(step) else title(step)
+def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
+    """A step in a line: its title and the arguments that differ from their defaults, except those in ``without``."""
+    texts = [f"{name}={text}" for name, text in argument_texts(step).items() if name not in without]
+    return with_colon(title(step), ", ".join(texts)) if texts else title(step)
 
 
 def refusal(problem: Problem) -> str:
