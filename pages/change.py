@@ -24,7 +24,7 @@ problems, headline, start, chart, cards, settings, fits, details = (st.container
 with menus:
     step_controls.offer_steps(steps, models[-1].model)
     if steps:
-        recipe_buttons.offer()
+        recipe_buttons.offer(steps)
 with problems:
     step_controls.show_wrong(wrong)
     if impossible:

@@ -20,6 +20,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
 _NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to train something.")
+_FROZEN = N_("Nothing is trained: the layers of a model in {format} pass no gradient.")
 
 FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
@@ -121,7 +122,8 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         unknown.append(error.problem)
     if changed.is_trained:
         trained = model.num_parameters(only_trainable=True)
-    else:
-        unknown.append(Problem.of(_NOT_TRAINED, "changes"))
+    elif changed.base:
+        message = _NOT_TRAINED if changed.base.format.takes_adapters else _FROZEN
+        unknown.append(Problem.of(message, "changes", format=changed.base.format.title))
     sizes = changed.memory_bytes, file, adapter_file_bytes(model)
     return StepEffect(changed, model.num_parameters(), trained, *sizes, flops, peak, tuple(unknown))

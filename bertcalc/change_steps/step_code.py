@@ -57,6 +57,7 @@ def _asserts(model: Model) -> list[str]:
         "trained = sum(tensor.numel() for tensor in model.parameters() if tensor.requires_grad)",
         f"assert sum(tensor.numel() for tensor in model.parameters()) == {model.num_parameters():_}",
         f"assert trained == {model.num_parameters(only_trainable=True):_}",
+        'print(f"The counts agree: {trained:,} parameters are trained.")',
     ]
 
 

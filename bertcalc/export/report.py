@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import html_cell, html_text, markdown_cell, markdown_text
@@ -244,6 +244,9 @@ def _walk(case: Case, _: Translate) -> Table:
         )
         for row in keras_rows(walk(run(case.model, call)))
     ]
+    whole, so_far = case.model.num_parameters(), rows[-1][-1]
+    if whole != so_far:  # peft keeps the frozen original of a module that is trained as a copy
+        rows.append((_("Modules that do not run"), "", "", whole - cast(int, so_far), whole))
     columns = (_("Keras-style name"), "Hugging Face", _("Output shape"), _("Learned here"), _("So far"))
     return Table(_("The whole forward pass"), columns, tuple(rows))
 

@@ -12,7 +12,7 @@ STEPS = "changes=vocabulary,new_num_tokens%3D20000;layers,layers%3D1%2B3%2B5;lor
 
 def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
     page = visit("change")
-    page.get_by_role("button", name="LoRA for classification").click()
+    page.get_by_role("button", name="LoRA for classification", exact=True).click()
     expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
     page.get_by_role("spinbutton", name="Batch size").fill("16")
     page.keyboard.press("Enter")
@@ -27,7 +27,7 @@ def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
 
 def test_undo_takes_an_example_back_in_one_step(visit: Open) -> None:
     page = visit("change")
-    page.get_by_role("button", name="LoRA for classification").click()
+    page.get_by_role("button", name="LoRA for classification", exact=True).click()
     expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
     settled(page)
     page.keyboard.press("Control+z")
@@ -61,3 +61,11 @@ def test_a_chart_is_as_wide_as_the_view_for_the_projector(page: Page, visit: Ope
     settled(page)
     (box,) = boxes(chart)
     assert 1_600 < box["x"] + box["width"] <= 1_920
+
+
+def test_a_menu_closes_once_a_step_is_added(visit: Open) -> None:
+    page = visit("change")
+    page.get_by_role("button", name="Train less").click()
+    page.get_by_role("button", name="LoRA", exact=True).click()
+    expect(page.get_by_text("trainable params: 294,912")).to_be_visible()
+    expect(page.get_by_role("button", name="BitFit")).to_be_hidden()

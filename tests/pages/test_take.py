@@ -288,6 +288,9 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     assert f"Changed step by step: {words}" in told.replace("\\", "")
     assert "Training precision = Pure bfloat16" in told
     assert "The model before the steps: Not compared" in told
+    walked = told.partition("## The forward pass, step by step")[2].partition("\n## ")[0]
+    if "| --- |" in walked:  # the FLOPs of prompts are not known, nor their steps
+        assert walked.strip().rsplit("| ", 1)[1] == f"{model.num_parameters():,} |"
     head = told.partition("## The model before the first step")[2].split("\n\n")[1].splitlines()[0]
     assert all(TITLES[kind_of(step)] in head for step in steps)
     program = code(Model(BertConfig(), architecture), steps)

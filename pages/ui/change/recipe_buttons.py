@@ -1,13 +1,16 @@
 """Examples on the Change page: recipes that keep the present model where they can."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from bertcalc.change_steps.effects import changed_models
 from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
-from bertcalc.change_steps.step_texts import read_steps
+from bertcalc.change_steps.step_texts import ChangeStep, read_steps
 from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.families import counterpart, family_of
 from bertcalc.text.problem import InputError
+from pages.ui.change.step_controls import menu_key
 from pages.ui.change.step_words import refusal
 from pages.ui.session import present_model
 from pages.ui.shell.i18n import _
@@ -20,9 +23,9 @@ def show() -> None:
             _show(recipe)
 
 
-def offer() -> None:
+def offer(steps: Sequence[ChangeStep]) -> None:
     """Draw a menu of the recipes."""
-    with st.popover(_("Examples")):
+    with st.popover(_("Examples"), key=menu_key("examples", steps)):
         for recipe in RECIPES:
             _show(recipe)
 

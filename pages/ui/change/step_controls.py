@@ -59,10 +59,15 @@ def _take_text() -> None:
     present_model.change({CHANGES.name: text.strip()[: CHANGES.longest]})
 
 
+def menu_key(name: str, steps: Sequence[ChangeStep]) -> str:
+    """A key for a menu, another one after each step that is added: a menu that was used is then closed."""
+    return f"{name} {len(steps)}"
+
+
 def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
     """Draw menus of the steps that can be added to the model after all steps, and a button that removes all steps."""
     for group, kinds in GROUPS.items():
-        with st.popover(_(group), icon=":material/add:"):
+        with st.popover(_(group), icon=":material/add:", key=menu_key(group, steps)):
             for name in kinds:
                 more = added(steps, first_step(name, model))
                 st.button(_(TITLES[name]), key=f"add {name}", on_click=put, args=(more,), width="stretch")

@@ -206,6 +206,7 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> 
         key=key,
         format_func=lambda item: names.get(item, item),
         max_selections=MOST,
+        placeholder=_("none"),
         select_all=False,  # else Enter would select all models instead of the one that was typed
         on_change=_take_chosen,
         args=(picker.number, options),

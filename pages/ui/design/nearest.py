@@ -64,11 +64,13 @@ BUDGET_OF = Select(
     {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "memory": N_("Memory"), "file": N_("File")},
     row=True,
 )
+# Of the formats with the same title, which differ in ONNX's exporter, the first one.
+_FORMATS = {name: format.title for name, format in USUAL_FORMATS.items() if not name.startswith("onnx-int8-")}
 FORMAT = Select(
     "file_format",
     N_("Format"),
-    ("float32", *USUAL_FORMATS),
-    {name: format.title for name, format in USUAL_FORMATS.items()},
+    ("float32", *_FORMATS),
+    _FORMATS,
     default="int8",
     width=220,
 )
