@@ -7,13 +7,13 @@ from sympy.printing.mathml import mathml
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.export.table import Cell, Math, Table
-from bertcalc.model.formula import FIELD_OF, Formula, component_formulas, tensor_formulas
+from bertcalc.model.formula import FIELD_OF, LETTER, Formula, component_formulas, tensor_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import Translate
 from bertcalc.text.digits import rounded
 
-_IDENTIFIER = re.compile(r"<mi>([A-Z])</mi>")
+_IDENTIFIER = re.compile(rf"<mi>({LETTER})</mi>")
 
 
 def component_table(model: Model, _: Translate) -> Table:

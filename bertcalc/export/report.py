@@ -134,7 +134,7 @@ def report(
                 _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
                     sizes=sizes, settings=settings.words
                 ),
-                _costs(case, settings, _, without="bytes" if changes and changes.quantized else ""),
+                _costs(case, settings, _, quantized=bool(changes and changes.quantized)),
             ),
             (Heading(_("Proof")), verification.verdict, *((verification.checks,) if verification.checks else ())),
         ),
@@ -210,15 +210,16 @@ def _fields_sentence(model: Model) -> str:
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."
 
 
-def _costs(case: Case, settings: Settings, _: Translate, *, without: str = "") -> Table:
-    """The quantities of the case except those in one unit."""
+def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
+    """The quantities of the case; of a quantized model, only what the float32 model takes as well."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
     # The words of the settings name the optimizer.
     meanings = {"training_memory": N_("peak memory of a training step")}
     rows: list[tuple[Cell, ...]] = [
         (_(meanings.get(name, quantity.meaning)), figure, quantity.unit)
         for name, quantity in QUANTITIES.items()
-        if quantity.unit not in ("parameters", without)
+        if quantity.unit != "parameters"
+        and not (quantized and (quantity.unit == "bytes" or name == "training"))
         and (figure := quantity.known(run if name in ("weights", "inference_memory") else trained)) is not None
     ]
     return Table(_("Cost"), (_("Quantity"), _("Number"), _("Unit")), tuple(rows))

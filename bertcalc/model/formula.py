@@ -308,14 +308,14 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     '12 · (4 · 768² + 3,072)'
     """
     dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Zpr(]))", " · ", text)
-    letters = set(re.findall(_LETTER, text))
+    letters = set(re.findall(LETTER, text))
     return fill(
-        re.sub(_LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
+        re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
         **{FIELD_OF[letter]: values[FIELD_OF[letter]] for letter in letters},
     )
 
 
-_LETTER = "[A-Z]'?|[pr]"
+LETTER = "[A-Z]'?|[pr]"  # in the text of a formula
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:

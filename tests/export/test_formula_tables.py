@@ -8,11 +8,12 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from bertcalc import ARCHITECTURES, BertConfig, forward_flops
+from bertcalc import ARCHITECTURES, BertConfig, Lora, NarrowFeedForward, PromptTuning, ResizeVocabulary, forward_flops
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.config import letters as letters_of
 from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases
@@ -75,3 +76,14 @@ def test_the_tensors_sum_to_the_model(case: Case) -> None:
         assert isinstance(row[3], Math)
         python = re.sub("(?<=[0-9A-Z])(?=[A-Z])", "*", row[3].latex.replace(r"\cdot", "*"))
         assert eval(python, {}, values) == count
+
+
+@pytest.mark.parametrize(
+    "change",
+    [Lora(r=3, target_modules=["query"]), PromptTuning(5, "SEQ_CLS"), ResizeVocabulary(9_000), NarrowFeedForward(100)],
+)
+def test_the_numbers_of_a_changed_model_have_no_letter_left(change: Change) -> None:
+    model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
+    for _component, _letters, numbers, count, _share in component_table(model, str).rows:
+        assert isinstance(numbers, Math)
+        assert worth(numbers, {}) == count

@@ -167,6 +167,13 @@ def test_the_chart_shows_differences_between_totals() -> None:
     assert labels == ["109,482,240", "−8,080,896", "+294,912", "101,696,256 · 92.9 %"]
 
 
+def test_a_step_without_a_figure_is_drawn_with_the_next_one() -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=QLORA, figure="peak")
+    (chart,) = [element for element in app.session_state["shown"] if element.spec]
+    names = list(dict.fromkeys(chart.data["name"]))
+    assert names == ["BertForSequenceClassification", "bitsandbytes (int8, NF4) + LoRA", "Result"]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: str) -> None:
     app = open_app(

@@ -113,13 +113,14 @@ def in_words_of_peft(effect: StepEffect) -> str:
 
 def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     """Draw what each step adds to a figure, or takes from it, between the model before and after all steps."""
-    known = {name: figure for name, figure in FIGURES.items() if None not in map(figure.of, figures)}
+    ends = figures[0], figures[-1]
+    known = {name: figure for name, figure in FIGURES.items() if None not in map(figure.of, ends)}
     with st.container(horizontal=True, vertical_alignment="center"):
         chosen = FIGURE.show([_MOST, *known])
         figure = known[_most_changed(known, figures) if chosen == _MOST else chosen]
         if chosen == _MOST:
             st.markdown(f"**{_(figure.title)}**", width="content")
-    amounts = [figure.of(effect) or 0 for effect in figures]
+    names, amounts = _known_amounts(names, [figure.of(effect) for effect in figures])
     first, *_steps, last = amounts
     bars = [PieceBar(names[0], [Piece("together", 0, first)], figure.written(first), _exported(first, 0))]
     for name, (before, after) in zip(names[1:], pairwise(amounts), strict=True):
@@ -138,6 +139,18 @@ def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
         alt=_("{figure}, step by step").format(figure=title),
         legend={kind: word for kind, word in legend.items() if kind in kinds},
     )
+
+
+def _known_amounts(names: Sequence[str], amounts: Sequence[int | None]) -> tuple[list[str], list[int]]:
+    """The amounts that are known; steps without one are drawn together with the next one."""
+    drawn, known, together = list[str](), list[int](), list[str]()
+    for name, amount in zip(names, amounts, strict=True):
+        together.append(name)
+        if amount is not None:
+            drawn.append(" + ".join(together))
+            known.append(amount)
+            together.clear()
+    return drawn, known
 
 
 def _exported(amount: int, difference: int) -> dict[str, object]:

@@ -4,10 +4,9 @@ import streamlit as st
 
 from pages.ui.session import present_model
 from pages.ui.shell.i18n import _
-from pages.ui.shell.present import presenting
 
 
 def say_left_out() -> None:
     """If there are steps, say that the page's figures leave them out, with a link to the Change page."""
-    if present_model.track().present.changes and not presenting():
+    if present_model.track().present.changes:
         st.page_link("change.py", label=_("The steps of the page Change are left out here →"))
