@@ -35,8 +35,8 @@ class Prompts(PeftChange):
         if self.task_type is None:
             raise InputError(Problem.of(_NO_TASK, "task_type", None, task_type="FEATURE_EXTRACTION"))
         freeze(rewriting.root)
-        encoder = set_places(self.encoder(rewriting), Place("embeddings", ADAPTER, ADAPTER))
-        rewriting.root.children["prompt_encoder"] = Module("ModuleDict", default=encoder)
+        encoders = Module("ModuleDict", default=self.encoder(rewriting))
+        rewriting.root.children["prompt_encoder"] = set_places(encoders, Place("embeddings", ADAPTER, ADAPTER))
 
     def encoder(self, rewriting: Rewriting) -> Module:
         raise NotImplementedError
