@@ -52,7 +52,8 @@ def warm_up() -> None:
     """Fill the caches of the first page, and exclude their objects from garbage collection.
 
     SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
-    few seconds.
+    few seconds. A run makes some 10,000 objects, most of which live only as long as it: Python's own threshold, 700,
+    would collect garbage fifteen times in a run.
     """
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
     from bertcalc.charts.colors import COLORS
@@ -71,6 +72,7 @@ def warm_up() -> None:
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 @asynccontextmanager

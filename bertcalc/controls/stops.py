@@ -143,9 +143,9 @@ def alike(config: Config, field: str, value: int, locks: Locks = LOCKS) -> bool:
     >>> alike(electra, "hidden_size", 512), alike(electra, "hidden_size", 128)  # where it needs no projection
     (True, False)
     """
-    letters = config.letters_of_sizes()
     if type(config).letters_of_sizes is Config.letters_of_sizes:
         return True
+    letters = config.letters_of_sizes()
     return field in letters and moved(config, field, value, locks).letters_of_sizes() == letters
 
 

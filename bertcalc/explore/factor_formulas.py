@@ -24,13 +24,13 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.live.live_formulas import live_size, number_of, with_formula
-from bertcalc.model.formula import FIELD_OF_SYMBOL, SYMBOLS, exact, symbolic_model
+from bertcalc.live.live_formulas import in_letters, live_size, node_of_formula, with_formula
+from bertcalc.model.formula import FIELD_OF_SYMBOL, SYMBOLS, exact
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
 from bertcalc.text.digits import multiple, superscript
-from bertcalc.text.live_numbers import mirrored
+from bertcalc.text.live_numbers import evaluated, live, mirrored
 
 WHOLE = "whole"
 STAYS = N_("{letter} stays")
@@ -161,10 +161,13 @@ def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> 
     earlier, later = map(_expanded, formulas)
     if earlier != later:
         return FigureGrowth(figure_before, figure_after)
-    fields = {symbol: FIELD_OF_SYMBOL.get(symbol, symbol.name) for symbol in later.free_symbols}
-    if any(field not in values for field in fields.values() for values in (before.values, after.values)):
+    fields = map(_field_of, later.free_symbols)
+    if any(field not in values for field in fields for values in (before.values, after.values)):
         return FigureGrowth(figure_before, figure_after)
-    terms = tuple(_term(term, fields, before.values, after.values) for term in sympy.Add.make_args(later))
+    terms = tuple(
+        TermGrowth(evaluated(node, before.values), live(evaluated(node, after.values), node), powers)
+        for node, powers in _terms(later)
+    )
     used = {field for term in terms for field, _power in term.powers}
     ordered = dict.fromkeys(field for field in ("num_hidden_layers", *SYMBOLS, *sorted(used)) if field in used)
     sizes = tuple(
@@ -174,13 +177,19 @@ def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> 
     return FigureGrowth(figure_before, figure_after, terms, sizes)
 
 
-def _term(term: Any, fields: Mapping[Any, str], before: Mapping[str, Any], after: Mapping[str, Any]) -> TermGrowth:
-    values = [
-        term.xreplace({symbol: sympy.Integer(side[field]) for symbol, field in fields.items()})
-        for side in (before, after)
-    ]
-    powers = tuple((fields[symbol], int(power)) for symbol, power in term.as_powers_dict().items() if symbol in fields)
-    return TermGrowth(number_of(values[0]), with_formula(number_of(values[1]), term, after), powers)
+@lru_cache(maxsize=1024)
+def _terms(formula: Any) -> tuple[tuple[Any, tuple[tuple[str, int], ...]], ...]:
+    """The terms of an expanded formula: the node of each, and the exponents of its fields."""
+    return tuple((node_of_formula(term), _powers(term)) for term in sympy.Add.make_args(formula))
+
+
+def _powers(term: Any) -> tuple[tuple[str, int], ...]:
+    powers = term.as_powers_dict().items()
+    return tuple((_field_of(symbol), int(power)) for symbol, power in powers if symbol.is_Symbol)
+
+
+def _field_of(symbol: Any) -> str:
+    return FIELD_OF_SYMBOL.get(symbol, str(symbol.name))
 
 
 def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureGrowth, ...]:
@@ -190,7 +199,7 @@ def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureG
 
 def _pieces(model: Model, path: str) -> Side:
     try:
-        pieces, letters = (breakdown(root, path) for root in (model, symbolic_model(model)))
+        pieces, letters = breakdown(model, path), in_letters(breakdown, model, path)
     except KeyError:  # the model has no such part
         return Side({}, {}, {})
     figures = {(piece.component, piece.name): piece.parameters for piece in pieces}
@@ -201,7 +210,7 @@ def _pieces(model: Model, path: str) -> Side:
 def total_growth(start: Model, goal: Model) -> FigureGrowth:
     """The growth of the number of parameters."""
     before, after = (
-        whole(model.num_parameters(), symbolic_model(model).num_parameters(), model.config.shared())
+        whole(model.num_parameters(), in_letters(Model.num_parameters, model), model.config.shared())
         for model in (start, goal)
     )
     return growths(before, after)[WHOLE]

@@ -33,8 +33,18 @@ def live_reading(
 ) -> Reading:
     """What a function reads from a model, with live numbers where it reads a formula from the model in letters."""
     numbers = reading(model, *arguments, **named)
-    formulas = reading(symbolic_model(model), *arguments, **named)
+    formulas = in_letters(reading, model, *arguments, **named)
     return cast(Reading, with_formulas(numbers, formulas, model.letter_values()))
+
+
+def in_letters(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
+    """What a function reads from the model in letters, read once for each structure. It must not be changed."""
+    return _read(reading, symbolic_model(model), *arguments, **named)
+
+
+@lru_cache(maxsize=512)
+def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
+    return reading(model, *arguments, **named)
 
 
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:

@@ -33,19 +33,18 @@ class LiveProgram:
         return self._argument(node_of(value))
 
     def _argument(self, value: Any) -> Any:
-        match value:
-            case LiveNode():
-                return [self._place(value)]
-            case tuple():
-                return ["l", *map(self._argument, value)]
-            case bool() | str() | None:
-                return value
-            case int():
-                return int(value) if abs(value) < _SAFE else ["i", str(int(value))]
-            case Fraction():
-                return ["q", str(value.numerator), str(value.denominator)]
-            case float():
-                return ["f", float(value)]
+        if isinstance(value, LiveNode):
+            return [self._place(value)]
+        if value is None or isinstance(value, str | bool):
+            return value
+        if isinstance(value, int):
+            return int(value) if abs(value) < _SAFE else ["i", str(int(value))]
+        if isinstance(value, tuple):
+            return ["l", *map(self._argument, value)]
+        if isinstance(value, Fraction):
+            return ["q", str(value.numerator), str(value.denominator)]
+        if isinstance(value, float):
+            return ["f", float(value)]
         message = f"a browser cannot compute with {type(value).__name__}"
         raise TypeError(message)
 

@@ -109,7 +109,7 @@ class LiveText(Live, str):
     parts: tuple[str, ...]
 
 
-_KINDS: dict[type, Any] = {int: LiveInt, Fraction: LiveFraction, float: LiveFloat, str: LiveText}
+_KINDS: dict[type, Any] = {bool: None, int: LiveInt, Fraction: LiveFraction, float: LiveFloat, str: LiveText}
 MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live/runtime.js has, too
 
 
@@ -123,14 +123,14 @@ def live(value: Any, node: Any) -> Any:
     if isinstance(value, tuple):
         elements = [live(element, LiveNode("element", (node, at))) for at, element in enumerate(value)]
         return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
-    for kind, live_kind in _KINDS.items():
-        if isinstance(value, kind) and not isinstance(value, bool):
-            made = live_kind(value)
-            made.node = node
-            if isinstance(made, LiveText):
-                made.parts = (made,)
-            return made
-    return value
+    live_kind = next((_KINDS[kind] for kind in type(value).__mro__ if kind in _KINDS), None)
+    if live_kind is None:
+        return value
+    made = live_kind(value)
+    made.node = node
+    if live_kind is LiveText:
+        made.parts = (made,)
+    return made
 
 
 def node_of(value: Any) -> Any:
@@ -163,16 +163,16 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     tests/browser/test_live.py compares both.
     """
     MIRRORED[function.__name__] = function
-    signature = inspect.signature(function)
+    defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    names = tuple(defaults)
 
     @wraps(function)
     def lively(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
         result = function(*arguments, **named)
         if not (any(map(is_live, arguments)) or any(map(is_live, named.values()))):
             return result
-        bound = signature.bind(*arguments, **named)
-        bound.apply_defaults()
-        return cast(Result, live(result, LiveNode(function.__name__, tuple(map(node_of, bound.arguments.values())))))
+        others = [named.get(name, defaults[name]) for name in names[len(arguments) :]]
+        return cast(Result, live(result, LiveNode(function.__name__, tuple(map(node_of, (*arguments, *others))))))
 
     return lively
 

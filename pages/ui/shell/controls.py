@@ -336,7 +336,7 @@ def _restore() -> None:
 
 def _keep() -> None:
     """Have the browser keep the values that differ from the defaults."""
-    values = {name: st.session_state[name] for name in CONTROLS if name in st.session_state}
+    values = {name: value for name, value in st.session_state.to_dict().items() if name in CONTROLS}
     kept.put("controls", {name: value for name, value in values.items() if value != CONTROLS[name].default})
 
 

@@ -2,6 +2,7 @@
 
 import gettext
 import re
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from io import BytesIO
@@ -17,6 +18,15 @@ from pages.ui.session import address
 _NAMES = {"en": "English", "zh": "中文"}  # each language's name for itself
 LANGUAGES = tuple(_NAMES)
 LOCALE = Path(__file__).parents[1] / "locale"
+
+
+class _Run(threading.local):
+    """The translator of the run in a thread. Hundreds of texts ask for it, and the session's state is slow."""
+
+    translate: Translate | None = None
+
+
+_RUN = _Run()
 
 
 def choose_language() -> None:
@@ -43,6 +53,7 @@ def choose_language() -> None:
         label_visibility="collapsed",
         width="content",
     )
+    _RUN.translate = _translator_into(st.session_state["lang"])
     chosen = st.session_state["lang is chosen"]
     st.session_state["drawn choices"]["lang"] = st.session_state["lang"] if chosen else None
 
@@ -50,6 +61,7 @@ def choose_language() -> None:
 def _choose() -> None:
     """Callback: from now on, the link contains the language."""
     st.session_state["lang is chosen"] = True
+    _RUN.translate = None
 
 
 def _browser_language() -> str:
@@ -65,7 +77,12 @@ def _(message: str) -> str:
 
 def translator() -> Translate:
     """A function that translates into the language of this session, even in a thread without a session."""
-    translate = catalogue(st.session_state.get("lang", "en")).gettext
+    return _RUN.translate or _translator_into(st.session_state.get("lang", "en"))
+
+
+@lru_cache
+def _translator_into(language: str) -> Translate:
+    translate = catalogue(language).gettext
     return lambda text: text and translate(text)  # gettext translates "" into the header of the catalogue
 
 

@@ -5,6 +5,7 @@ live.js computes it again in every frame of a drag. After a run it compares what
 """
 
 import re
+import threading
 from collections.abc import Mapping
 from hashlib import sha256
 from html import escape
@@ -34,17 +35,26 @@ class _Page:
         self.sizes: dict[str, int] = {}
 
 
+class _Run(threading.local):
+    """The page that a thread draws. Hundreds of numbers ask for it, and the session's state is slow."""
+
+    page: _Page | None = None
+
+
+_RUN = _Run()
+
+
 def begin(*, moves: bool = True) -> None:
     """Begin a run, of a page that ``moves`` with the sliders or does not."""
     st.session_state["live run"] = run_number() + 1
-    st.session_state["live page"] = _Page(moves=moves)
+    _RUN.page = _Page(moves=moves)
 
 
 def _page() -> _Page:
-    if "live page" not in st.session_state:
+    if _RUN.page is None:  # a dialog, which is drawn without its page
         begin()
-    page: _Page = st.session_state["live page"]
-    return page
+    assert _RUN.page is not None
+    return _RUN.page
 
 
 def argument(value: Any) -> Any:
@@ -202,7 +212,7 @@ def show(sizes: Mapping[str, int]) -> None:
     }
     # A browser that lost its program asks for it: that is a run in which it has said nothing.
     _LIVE(key="live", data=data, on_mismatch_change=_log_mismatch, on_lost_change=lambda: None)
-    del st.session_state["live page"]
+    _RUN.page = None
 
 
 def _log_mismatch() -> None:
