@@ -399,6 +399,31 @@ def test_opening_a_page_is_one_entry_that_says_the_model(look: Look) -> None:
     assert page.url.split("?")[0].endswith("/")
 
 
+# A key on a slider and a click in the same task of the browser, as on a busy machine.
+_KEY_AND_CLICK = """([field, text]) => {
+    const sliders = [...document.querySelectorAll("input[type=range]")];
+    const slider = sliders.find(({ ariaLabel }) => ariaLabel.includes(field));
+    const link = [...document.querySelectorAll("a")].find(({ innerText }) => innerText.trim() === text);
+    for (const type of ["keydown", "keyup"]) {
+        slider.dispatchEvent(new KeyboardEvent(type, { key: "ArrowRight", bubbles: true, cancelable: true }));
+    }
+    link.click();
+}"""
+
+
+def test_a_page_can_be_opened_right_after_a_move(look: Look) -> None:
+    """Streamlit sends the new page first, and then the move with the page that was left."""
+    page = look("")
+    for count in (13, 14):
+        ready(page)
+        page.evaluate(_KEY_AND_CLICK, ["num_hidden_layers", "Modules"])
+        page.wait_for_url("**/structure?*")
+        expect_query(page, {"num_hidden_layers": f"{count}"})
+        expect(number(page, "num_hidden_layers")).to_have_value(f"{count}")
+        page.get_by_role("link", name="Parameters").click()
+        expect(total(page)).to_have_text(layers(count))
+
+
 def test_keys_of_a_screen_are_free_after_a_drag(look: Look) -> None:
     page = look("lecture?screen=all-layers")
     expect(slider(page, "num_hidden_layers")).to_be_visible()

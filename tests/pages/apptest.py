@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,12 @@ def move(app: AppTest, **sizes: int) -> None:
     for field, value in sizes.items():
         app.session_state["track"].move(field, value)
         app.run()
+
+
+def showing(controls: Iterable[Any], name: str) -> Any:
+    """The control that shows a value of the model, by its name; see pages/ui/session/shown_values.py."""
+    [control] = [control for control in controls if control.key and re.fullmatch(rf"{name}( \d+)?", control.key)]
+    return control
 
 
 def slide(app: AppTest, name: str, text: str) -> None:

@@ -21,7 +21,7 @@ from pages.ui.diagnosis.your_number import numbers_to_try
 from tests.examples import examples, sampled
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import open_app, present
+from tests.pages.apptest import open_app, present, showing
 
 
 def cells(app: AppTest) -> list[list[str]]:
@@ -95,7 +95,7 @@ def test_write_up_004_says_whose_it_is_by_its_button_and_typed(by_button: bool) 
     assert [row[2] for row in rows[1:-1]] == ["−82,944", "−590,592", "−25,952,256"]
     assert rows[-1][2] == "**75,641,856**"
     click(app, "Use bert-base-chinese")
-    assert app.session_state["preset"] == "bert-base-chinese"
+    assert showing(app.selectbox, "preset").value == "bert-base-chinese"
     assert cells(app) == rows
 
 

@@ -22,7 +22,7 @@ from pages.ui.lecture import screen_files, screen_parts
 from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from tests.examples import sampled
-from tests.pages.apptest import component, move, open_app, texts, total_formula, without_marks
+from tests.pages.apptest import component, move, open_app, showing, texts, total_formula, without_marks
 
 PAGE = "lecture.py"
 SECOND = "same-layers"
@@ -240,7 +240,7 @@ def test_the_picture_marks_what_a_screen_is_about(screen: str, marked: list[str]
 
 
 def preset(app: AppTest) -> str:
-    return str(app.selectbox(key="preset").value)
+    return str(showing(app.selectbox, "preset").value)
 
 
 def real_count(name: str) -> str:
@@ -265,7 +265,7 @@ def test_a_screen_begins_with_its_model_which_its_sliders_change() -> None:
 def test_a_link_can_say_another_model_than_the_screens_and_says_it_where_it_is_bert() -> None:
     app = open_app(PAGE, lecture=SECOND, screen="albert-layers", preset="albert-large-v2")
     assert preset(app) == "albert-large-v2"
-    app.selectbox(key="preset").set_value("bert-base-uncased").run()
+    showing(app.selectbox, "preset").set_value("bert-base-uncased").run()
     assert preset(app) == "bert-base-uncased"
     assert app.query_params["preset"] == "bert-base-uncased"
     changed = open_app(PAGE, lecture=SECOND, screen="albert-layers", num_hidden_layers="24")

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call
 from tests.oracle import Case, real_outputs
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, showing, texts
 
 EVERYTHING = {
     "output_hidden_states": "true",
@@ -118,7 +118,7 @@ def test_question_answering_needs_two_labels() -> None:
 def test_what_has_no_effect_is_said() -> None:
     app = open_app("outputs.py", use_cache="true")
     assert "use_cache has no effect without is_decoder" in captions(app)
-    app.checkbox(key="is_decoder of the call").check().run()
+    showing(app.checkbox, "is_decoder of the call").check().run()
     assert "no effect" not in captions(app)
     assert "past_key_values" in column(app, 1, "Name")
     app.selectbox(key="use_cache").select("false").run()
@@ -127,17 +127,17 @@ def test_what_has_no_effect_is_said() -> None:
 
 def test_the_switches_are_in_step_with_the_sidebar() -> None:
     app = open_app("outputs.py", is_decoder="true")
-    assert app.checkbox(key="is_decoder of the call").value
-    app.checkbox(key="is_decoder").uncheck().run()
-    assert not app.checkbox(key="is_decoder of the call").value
-    app.checkbox(key="add_cross_attention of the call").check().run()
+    assert showing(app.checkbox, "is_decoder of the call").value
+    showing(app.checkbox, "is_decoder").uncheck().run()
+    assert not showing(app.checkbox, "is_decoder of the call").value
+    showing(app.checkbox, "add_cross_attention of the call").check().run()
     assert "needs a decoder" in app.error[0].value
-    assert app.checkbox(key="add_cross_attention").value
-    assert app.checkbox(key="add_cross_attention of the call").value
+    assert showing(app.checkbox, "add_cross_attention").value
+    assert showing(app.checkbox, "add_cross_attention of the call").value
     [remedy] = [button for button in app.button if button.label == "is_decoder = True"]
     remedy.click().run()
     assert not app.error
-    assert app.checkbox(key="is_decoder of the call").value
+    assert showing(app.checkbox, "is_decoder of the call").value
 
 
 def test_relative_positions_show_transformers_4() -> None:

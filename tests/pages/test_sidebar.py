@@ -1,5 +1,6 @@
 """The sidebar: values that make no model, and what is offered instead."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig
 from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
-from tests.pages.apptest import move, open_app, present, texts, total
+from tests.pages.apptest import move, open_app, present, showing, texts, total
 
 
 def button(app: AppTest, label: str) -> Any:
@@ -50,32 +51,58 @@ def test_a_link_to_something_impossible_shows_the_nearest_model_and_says_so() ->
 
 def test_choosing_the_preset_again_leads_back_to_it() -> None:
     app = open_app(num_hidden_layers="24")
-    assert app.selectbox(key="preset").options[0] == "bert-base-uncased (changed)"
-    assert app.selectbox(key="preset").value not in PRESETS
-    app.selectbox(key="preset").select("bert-base-uncased").run()
+    assert showing(app.selectbox, "preset").options[0] == "bert-base-uncased (changed)"
+    assert showing(app.selectbox, "preset").value not in PRESETS
+    showing(app.selectbox, "preset").select("bert-base-uncased").run()
     assert total(app) == "109,482,240"
-    assert app.selectbox(key="preset").value == "bert-base-uncased"
-    assert app.selectbox(key="preset").options == list(PRESETS)
+    assert showing(app.selectbox, "preset").value == "bert-base-uncased"
+    assert showing(app.selectbox, "preset").options == list(PRESETS)
     assert app.query_params == {}
+
+
+def _undo(app: AppTest) -> None:
+    app.session_state["track"].undo()
+    app.run()
+
+
+CHANGES_BY_THE_MODEL: dict[str, tuple[Callable[[AppTest], object], ...]] = {
+    "preset": (lambda app: move(app, num_hidden_layers=13),),
+    "architecture": (lambda app: showing(app.selectbox, "architecture").select("BertForMaskedLM").run(), _undo),
+    "is_decoder": (lambda app: showing(app.checkbox, "is_decoder").uncheck().run(), _undo),
+    "is_decoder of the call": (lambda app: showing(app.checkbox, "is_decoder of the call").uncheck().run(), _undo),
+}
+
+
+@pytest.mark.parametrize("control", CHANGES_BY_THE_MODEL)
+def test_a_message_of_a_browser_that_has_not_drawn_the_change_leaves_it(control: str) -> None:
+    """A browser sends the values of all controls with each message, also of those that it has yet to redraw."""
+    app = open_app("outputs.py", **({} if control == "preset" else {"is_decoder": "true"}))
+    for change in CHANGES_BY_THE_MODEL[control]:
+        shown = app._tree.get_widget_states()
+        change(app)
+    after = app.session_state["track"].present
+    app._run(shown)
+    assert not app.exception
+    assert app.session_state["track"].present == after
 
 
 def test_an_option_that_is_gone_is_not_taken() -> None:
     """Back leads to the preset itself; a browser that was faster still answers with "changed", as its text."""
     app = open_app(num_hidden_layers="24")
-    gone = app.selectbox(key="preset").options[0]
-    app.selectbox(key="preset").select("bert-base-uncased").run()
-    app.selectbox(key="preset").options.append(gone)  # what the browser still shows
-    app.selectbox(key="preset").set_value(gone).run()
+    gone = showing(app.selectbox, "preset").options[0]
+    showing(app.selectbox, "preset").select("bert-base-uncased").run()
+    showing(app.selectbox, "preset").options.append(gone)  # what the browser still shows
+    showing(app.selectbox, "preset").set_value(gone).run()
     assert not app.exception
-    assert app.selectbox(key="preset").value == "bert-base-uncased"
+    assert showing(app.selectbox, "preset").value == "bert-base-uncased"
     assert total(app) == "109,482,240"
 
 
 def test_cross_attention_without_a_decoder_is_explained() -> None:
     app = open_app(is_decoder="true", add_cross_attention="true")
-    app.checkbox(key="is_decoder").uncheck().run()
+    showing(app.checkbox, "is_decoder").uncheck().run()
     assert "needs a decoder" in app.error[0].value
-    assert app.checkbox(key="is_decoder").value is False
+    assert showing(app.checkbox, "is_decoder").value is False
     button(app, "is_decoder = True").click().run()
     assert not app.error
     assert total(app) == "137,849,088"  # 12 more attentions with LayerNorm, 12 x 2,363,904
@@ -84,8 +111,8 @@ def test_cross_attention_without_a_decoder_is_explained() -> None:
 def test_folded_fields_are_drawn_only_where_they_hold_something() -> None:
     assert not open_app().checkbox
     app = open_app(tie_word_embeddings="false", architecture="BertForMaskedLM")
-    assert app.checkbox(key="tie_word_embeddings").value is False
-    app.checkbox(key="tie_word_embeddings").check().run()
+    assert showing(app.checkbox, "tie_word_embeddings").value is False
+    showing(app.checkbox, "tie_word_embeddings").check().run()
     assert total(app) == "109,514,298"
 
 
@@ -106,7 +133,7 @@ def test_a_link_is_read_before_the_controls_are_drawn(monkeypatch: pytest.Monkey
     )
     assert present(app).num_hidden_layers == 6
     assert app.number_input(key="hidden_dropout_prob").value == 0.2
-    assert app.checkbox(key="is_decoder").value is True
+    assert showing(app.checkbox, "is_decoder").value is True
     assert app.checkbox(key="add_pooling_layer").value is False
     assert total(app) == f"{30522 * 1024 + 514 * 1024 + 2048 + 6 * 12_596_224:,}"
 

@@ -8,6 +8,7 @@ import streamlit as st
 from bertcalc.discover.results.expressions import letters, names
 from bertcalc.discover.results.size_steps import SizeHistory, move_field, nearest, refused, stops
 from bertcalc.discover.search.config_input import MOST
+from pages.ui.session.shown_values import key_showing, take_choice
 from pages.ui.shell import panel
 from pages.ui.shell.any_model import selected, set_derived, size_steps
 from pages.ui.shell.controls import sentence
@@ -39,9 +40,8 @@ def show(page: str) -> None:
         label, bool(differ) or bool(st.session_state.get("more sizes")), key="more sizes", on_change="rerun"
     ):
         for field in others:
-            key = f"size {field}"
-            st.session_state[key] = values[field]
-            st.number_input(field, step=1, key=key, on_change=_typed, args=(field,))
+            key = key_showing(name := f"size {field}", values[field])
+            st.number_input(field, step=1, key=key, on_change=take_choice, args=(name, key, partial(_typed, field)))
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
         for field, leaders in derived.items():
@@ -65,9 +65,9 @@ def sizes() -> dict[str, int]:
     return steps.values() if steps else {}
 
 
-def _typed(field: str) -> None:
+def _typed(field: str, value: int) -> None:
     if sizes := size_steps(selected()):
-        sizes.move(field, int(st.session_state[f"size {field}"]))
+        sizes.move(field, int(value))
 
 
 def _given(key: str, field: str) -> None:

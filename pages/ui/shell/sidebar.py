@@ -1,6 +1,7 @@
 """The sidebar: the controls that all pages share, and the model that they define."""
 
 from collections.abc import Callable, Collection, Iterable
+from functools import partial
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -13,6 +14,7 @@ from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.model.model import Model
 from pages.ui.session import present_model
+from pages.ui.session.shown_values import key_showing, take_choice
 from pages.ui.shell import any_model, any_model_sliders, panel
 from pages.ui.shell.controls import Decimal, Number, Reason, Select, Switch, show_problem
 from pages.ui.shell.i18n import _
@@ -98,19 +100,19 @@ def choose(page: str) -> None:
     values = present.values() | steps.attempt
     # A changed model has its own option, so that choosing its preset is also a change, and resets it.
     changed = present != present.reset() or bool(steps.attempt)
-    st.session_state["preset"] = _CHANGED if changed else present.preset
     source = PRESETS[present.preset].source
     names = {_CHANGED: _("{preset} (changed)").format(preset=present.preset)}
     st.selectbox(
         _("Start from"),
         [_CHANGED, *PRESETS] if changed else list(PRESETS),
-        key="preset",
+        key=(key := key_showing("preset", _CHANGED if changed else present.preset)),
         format_func=lambda preset: names.get(preset, preset),
-        on_change=_take_preset,
+        on_change=take_choice,
+        args=("preset", key, _take_preset),
         help=_("Source: {source}").format(source=f"[{_(source.description)}]({source.url})"),
     )
-    st.session_state["architecture"] = present.architecture
-    st.selectbox(_("Architecture"), list(CLASSES), key="architecture", on_change=_change_field, args=("architecture",))
+    key = key_showing("architecture", present.architecture)
+    st.selectbox(_("Architecture"), list(CLASSES), key=key, **_taken("architecture", key))
     st.session_state["place of the sliders"] = place = st.container(key="sliders")
     follows = PAGES[page].follows_sliders
     if page not in SCREENS:
@@ -140,8 +142,8 @@ def _more_fields(values: dict[str, Any]) -> None:
     config = present_model.track().present.config
     optional = CLASSES[present_model.track().present.architecture].base.pooler
     for field in [field for field in _FOLDED if field in values and (optional or field != "add_pooling_layer")]:
-        st.session_state[field] = values[field]
-        call: dict[str, Any] = {"key": field, "on_change": _change_field, "args": (field,)}
+        key = key_showing(field, values[field])
+        call: dict[str, Any] = {"key": key, **_taken(field, key)}
         name = config.own_name(field)
         if field in NUMBERS:
             st.number_input(f"{name} ${EVERY_LETTER[field]}$", step=1, **call)
@@ -157,12 +159,16 @@ def _more_fields(values: dict[str, Any]) -> None:
         show_problem(problem)
 
 
-def _change_field(field: str) -> None:
-    present_model.change({field: st.session_state[field]})
+def _taken(field: str, key: str) -> dict[str, Any]:
+    """The callback of a control for a field."""
+    return {"on_change": take_choice, "args": (field, key, partial(_change_field, field))}
 
 
-def _take_preset() -> None:
-    preset = st.session_state["preset"]
+def _change_field(field: str, value: Any) -> None:
+    present_model.change({field: value})
+
+
+def _take_preset(preset: str) -> None:
     if preset in PRESETS:  # the browser may be faster than the page, and still have the option of the changed model
         present_model.take_preset(preset)
 

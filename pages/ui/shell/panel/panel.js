@@ -8,6 +8,9 @@ const PACE = 500; // ms between two events of a held key
 const PRESS = 500; // ms within which a run that a button requested has begun
 const STATE = "data-test-script-state";
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
+const PAGE_LINK = ["stTopNavLink", "stTopNavDropdownLink", "stSidebarNavLink", "stPageLink-NavLink"]
+  .map((id) => `[data-testid=${id}]`)
+  .join();
 const panels = new WeakMap();
 let sent = 0; // the number of the last event of this browser window
 let chosen = "hidden_size"; // the only slider that fits on a phone
@@ -33,6 +36,7 @@ class Panel {
     this.open = []; // events without an answer
     this.at = -Infinity; // when events were sent last
     this.pressed = -Infinity; // when a button was pressed last
+    this.page = null; // the link to a page that was clicked while an event had no answer
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
     window.bertcalcPanel = this; // for sliders on the page
     this.listen();
@@ -44,6 +48,7 @@ class Panel {
       target.addEventListener(name, does, { signal: this.ended.signal, capture });
     on(document, "keydown", (event) => this.shortcut(event));
     on(document, "click", ({ target }) => target.closest?.("button, a") && (this.pressed = performance.now()), true);
+    on(document, "click", (event) => this.holdLink(event), true);
     on(window, "bertcalc-drawn", ({ detail }) => this.answered(detail.event, detail));
     on(window, "bertcalc-ask", ({ detail }) => this.ask(detail)); // from another component of the page
     on(window, "popstate", () => (this.drawn = null)); // the address is that of another page
@@ -107,7 +112,21 @@ class Panel {
   // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
   settle() {
     const moving = [...everyField].some(({ moved }) => moved);
-    if (!this.open.length && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
+    if (this.open.length || moving) return;
+    window.dispatchEvent(new CustomEvent("bertcalc-settled"));
+    const page = this.page;
+    this.page = null;
+    if (page) (page.isConnected ? page : document.querySelector(`a[href="${page.getAttribute("href")}"]`))?.click();
+  }
+
+  // A click on another page waits for the answer to the last move. Streamlit sends the click first, though it came
+  // after the move, and the move with the page that it left: the reader would stay there.
+  holdLink(event) {
+    const link = event.target.closest?.(PAGE_LINK);
+    if (!link || !this.open.length || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.page = link;
   }
 
   // Once for each page, when it is drawn and its run has ended: then Streamlit has removed the last page's parameters.

@@ -1,0 +1,62 @@
+"""Keys for controls that show a value of the model: another key each time the model has changed the value.
+
+A browser that has not drawn the new value yet sends the old one with its next message, whatever the reader did. Under
+the same key, Streamlit would take it for a choice of the reader's: a slider that was moved just before another page was
+opened went back. Another key tells both apart.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import streamlit as st
+
+from pages.ui.session import kept
+
+_CONTROLS = "controls that show values"
+
+
+class _Shown(NamedTuple):
+    """How often the model has changed a control's value, the value that the control shows, and the one before."""
+
+    changes: int
+    value: Any
+    before: Any = None
+
+
+def key_showing(name: str, value: Any) -> str:
+    """Set a control to a value before it is drawn, and return its key; the first one is the control's name."""
+    controls: dict[str, _Shown] = st.session_state.setdefault(_CONTROLS, {})
+    shown = controls.get(name) or _Shown(_kept_changes(name), value)
+    if shown.value != value:
+        shown = _Shown(shown.changes + 1, value, shown.value)
+        kept.put(_CONTROLS, _kept() | {name: shown.changes})
+    controls[name] = shown
+    key = _key(name, shown)
+    st.session_state[key] = value
+    return key
+
+
+def take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
+    """The callback of a control: take the reader's choice, unless it is the value before the model's change."""
+    value, controls = st.session_state[key], st.session_state[_CONTROLS]
+    shown: _Shown = controls[name]
+    if key == _key(name, shown):
+        controls[name] = shown._replace(value=value)  # it keeps its key if the model takes the value
+    elif value == shown.before:
+        return
+    take(value)
+
+
+def _key(name: str, shown: _Shown) -> str:
+    return f"{name} {shown.changes}" if shown.changes else name
+
+
+def _kept() -> dict[str, Any]:
+    values = kept.get(_CONTROLS)
+    return values if isinstance(values, dict) else {}
+
+
+def _kept_changes(name: str) -> int:
+    """What the browser has kept: in a new session, its first message names the controls that it shows."""
+    changes = _kept().get(name)
+    return changes if isinstance(changes, int) else 0
