@@ -23,7 +23,8 @@ if not real_model.installed():
     )
 else:
     checks = show_verdict(model).checks
-    tables.show_checks(checks[:TOTALS] if presenting() else checks)
+    with st.container(key="checks"):
+        tables.show_checks(checks[:TOTALS] if presenting() else checks)
     if not presenting():
         st.header(_("With random weights"))
         show_weights(model)

@@ -31,7 +31,8 @@ SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if
 _TABLES = {
     "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
     "position embeddings": r"\bpos|\bwpe\b|位置",
-    "token type embeddings": r"\bseg|\btypes?\b|token.?type|类型|分段|句子|片段",
+    "token type embeddings": r"\bseg|(?<!task[ _-])\btypes?\b|token.?type|(?<!任务)类型|分段|句子|片段",
+    "task type embeddings": r"\btask|任务",
 }
 TABLES = tuple(_TABLES)
 # If no part has the right count, miscounts are searched in USUAL parts; TERMS are used to tell explanations apart.

@@ -213,7 +213,9 @@ def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
             return None
         own = [name for name, cls in CLASSES.items() if cls.config is kind]
         parts = [name for name in own if str(value).casefold() in name.casefold()]  # MaskedLM
-        options = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
+        exact = [name for name in CLASSES if str(value).casefold() == name.casefold()]
+        similar = own if nearest(str(value), own) else CLASSES if nearest(str(value), CLASSES) else parts or own
+        options = exact or similar
         return _unknown(field, str(value), N_("there is no architecture {name}: did you mean {nearest}?"), options)
     if field == "add_pooling_layer":
         # Not a field of the configuration, but of the same type as use_cache.

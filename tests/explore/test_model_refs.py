@@ -100,6 +100,7 @@ def test_a_preset_needs_no_changes_and_the_nearest_is_found() -> None:
         ("bert-base-uncased~layer_norm_eps-1e999", "layer_norm_eps inf is not possible"),
         ("bert-base-uncased~architecture-BertForMaskedLm", "did you mean BertForMaskedLM?"),
         ("bert-base-uncased~architecture-7", "there is no architecture 7"),
+        ("bert-base-uncased~architecture-robertamodel", "did you mean RobertaModel?"),
         ("bert-base-uncased~add_pooling_layer-no", "add_pooling_layer 'no' is not possible"),
         ("bert-base-uncased~tie_word_embeddings-1", "tie_word_embeddings 1 is not possible"),
     ],
