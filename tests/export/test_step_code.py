@@ -94,10 +94,9 @@ def judged(programs: list[str]) -> list[str]:
 
 def test_a_program_quantizes_with_the_real_library_and_its_file_has_our_size() -> None:
     programs = [code(of_storage(name), read_steps(steps)) for name, steps in QUANTIZED]
-    assert judged(programs) == [""] * len(QUANTIZED)
+    of_other_sizes = [program.replace("stat().st_size", "stat().st_size + 10**7") for program in programs[::3]]
+    assert judged([*programs, *of_other_sizes]) == [""] * len(programs) + ["AssertionError: "] * len(of_other_sizes)
     assert all("size = Path(" in program for program in programs)
-    wrong = [program.replace("stat().st_size", "stat().st_size + 10**7") for program in programs]
-    assert judged(wrong[:1] + wrong[3:]) == ["AssertionError: "] * (len(QUANTIZED) - 2)
 
 
 @pytest.mark.parametrize(
