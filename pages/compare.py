@@ -23,7 +23,7 @@ from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.total_formula.show import draw_formula
 
 choice = current_choice()
-present = controls.present_model(choice)
+present = controls.present_with_steps(choice)
 
 page, end = st.container(), st.container()
 with end:  # the models in the link, which decide everything above

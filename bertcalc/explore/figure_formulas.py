@@ -1,6 +1,7 @@
 """The quantities of models and the differences between them as live numbers: a side of a comparison can follow sliders.
 
 >>> from bertcalc import BertConfig
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.text.live_numbers import evaluated
 >>> moving = LiveCase(Case(Model(BertConfig())), frozenset(SLIDERS))
 >>> flops = live_figure("forward", moving)

@@ -10,7 +10,7 @@ from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families.presets import PRESETS
-from tests.browser.conftest import Look
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, held, hold, number, overflow, query, settled
 from tests.examples import sampled
 
@@ -190,9 +190,9 @@ def test_a_difference_follows_the_hand(look: Look) -> None:
     page.mouse.up()
 
 
-def test_models_with_steps_follow_the_hand_and_stay_in_the_link(look: Look) -> None:
+def test_models_with_steps_follow_the_hand_and_stay_in_the_link(visit: Open) -> None:
     steps, lora = "lora,r=16,target_modules=query+value", Lora(r=16, target_modules=["query", "value"])
-    page = look(f"compare?{urlencode({'models': f'bert-base-uncased~changes-{steps} present', 'changes': steps})}")
+    page = visit(f"compare?{urlencode({'models': f'bert-base-uncased~changes-{steps} present', 'changes': steps})}")
     shows(page, "0")
     layers = hold(page, "num_hidden_layers", 0.6)
     base = load("bert-base-uncased").adapted(lora)

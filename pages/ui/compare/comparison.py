@@ -96,7 +96,7 @@ class Present(NamedTuple):
         return item.changed(self.model, self.steps)
 
 
-def present_model(choice: Choice) -> Present:
+def present_with_steps(choice: Choice) -> Present:
     """The present model with the steps of the link."""
     steps, wrong = steps_of_link()
     return Present(choice.model, steps, wrong[0][1] if wrong else None)
