@@ -3,12 +3,13 @@
     python -m bertcalc bert-base-uncased --hidden-size 1024
     python -m bertcalc albert-base-v2 --architecture AlbertForMaskedLM --json
     python -m bertcalc --config config.json --batch-size 32 --sequence-length 512
+    python -m bertcalc bert-base-uncased --changes "lora,r=16"
     python -m bertcalc read FILE
 
 ``read`` takes what people have, such as the output of print(model), from a file or, as -, from standard input.
 
-Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. Formulas
-need SymPy.
+Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. --changes
+takes steps as the page Change writes them, such as adapters and quantization. Formulas need SymPy.
 """
 
 import argparse
@@ -26,10 +27,11 @@ from typing import Any
 from bertcalc import __version__
 from bertcalc.api import NO_FORMULAS
 from bertcalc.api import read as read_text
+from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
 from bertcalc.explore.model_refs import PRESENT, ModelRef, model_of_preset, read
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import CLASSES, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
@@ -132,16 +134,16 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         raise InputError(*(refusal.problem for refusal in problems))
     [item] = items or [ModelRef(base)]
     try:
-        model = _with_heads(item, start).model(present)
+        changed = _with_heads(item, start).changed(present)
     except InputError as error:
         raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
     batch = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
     sizes: dict[str, Any] = {name: whole(text) for name, text in batch.items()}
     for name, size in sizes.items():
-        most = model.config.longest if name == "sequence_length" else LARGEST
+        most = changed.model.config.longest if name == "sequence_length" else LARGEST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
-    return Case(model, **sizes)
+    return Case(changed.model, **sizes, base=changed.base)
 
 
 def _of_another_family(item: ModelRef, start: Model) -> str:
@@ -198,12 +200,16 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _figures(case: Case) -> dict[str, int | InputError]:
     """The FLOPs and bytes of a case; for a figure that cannot be computed, the reason."""
-    model, sizes = case.model, (case.batch_size, case.sequence_length)
+    changed, sizes = case.changed, (case.batch_size, case.sequence_length)
+    own = ("trainable", "file") if changed.steps else ()
     counts: dict[str, Callable[[], int]] = {
-        **{key: partial(QUANTITIES[key].of, case) for key in ("forward", "training", "weights", "activations")},
-        # Not from QUANTITIES, whose peaks need SymPy.
-        "inference_memory": partial(inference_peak_bytes, model, *sizes),
-        "training_memory": partial(training_peak_bytes, model, *sizes),
+        **{
+            key: partial(EVERY_QUANTITY[key].of, case)
+            for key in (*own, "forward", "training", "weights", "activations")
+        },
+        # Not from EVERY_QUANTITY, whose peaks need SymPy.
+        "inference_memory": lambda: inference_peak_bytes(changed.in_inference(), *sizes),
+        "training_memory": lambda: training_peak_bytes(changed.in_training(case.plan), *sizes),
     }
     figures: dict[str, int | InputError] = {}
     for key, count in counts.items():
@@ -232,9 +238,14 @@ def _data(case: Case) -> dict[str, Any]:
     formulas = _formulas(model)
     if not formulas:
         reasons["formulas"] = NO_FORMULAS
+    try:
+        config = json.loads(hf_json.write(model))
+    except InputError as error:  # no config.json can have the steps
+        config, reasons["config"] = None, str(error)
     return {
         "architecture": model.architecture,
-        "config": json.loads(hf_json.write(model)),
+        "config": config,
+        "changes": written_steps(case.changed.steps),
         "batch_size": case.batch_size,
         "sequence_length": case.sequence_length,
         "parameters": model.num_parameters(),
@@ -252,15 +263,17 @@ def _table(case: Case) -> str:
         (component, f"{count:,}", formulas.get(component, ""))
         for component, count in totals_by_component(model).items()
     ]
-    rows.append((QUANTITIES["parameters"].meaning, f"{model.num_parameters():,}", ""))
+    rows.append((EVERY_QUANTITY["parameters"].meaning, f"{model.num_parameters():,}", ""))
     for key, figure in _figures(case).items():
-        count, note = f"{figure:,}" if isinstance(figure, int) else "-", QUANTITIES[key].unit + _MORE.get(key, "")
+        count, note = f"{figure:,}" if isinstance(figure, int) else "-", EVERY_QUANTITY[key].unit + _MORE.get(key, "")
         if isinstance(figure, InputError):
             note = str(figure)
-        rows.append((QUANTITIES[key].meaning, count, note))
-    values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
+        rows.append((EVERY_QUANTITY[key].meaning, count, note))
+    values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.final_config).items())
+    steps = ", ".join(map(str, case.changed.steps))
     sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
-    return "\n".join([f"{model.architecture}: {values}", sizes, "", text_table(rows, "<><")])
+    head = [f"{model.architecture}: {values}", *([steps] if steps else []), sizes]
+    return "\n".join([*head, "", text_table(rows, "<><")])
 
 
 def run() -> None:

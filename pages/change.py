@@ -36,7 +36,7 @@ with cards:
     if presenting():
         step_controls.say_steps(steps, models)
     else:
-        step_controls.show_steps(steps, models)
+        step_controls.show_steps(steps, models, impossible)
 with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
     plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())

@@ -1,9 +1,13 @@
 """Compare: any number of models side by side, and every difference explained."""
 
+from contextlib import suppress
+
 import streamlit as st
 
 from bertcalc.discover.comparable import DiscoveredRef
-from bertcalc.explore.model_refs import PRESENT, write
+from bertcalc.explore.model_refs import PRESENT, ModelRef, write
+from bertcalc.text.problem import InputError
+from pages.ui.change.noted import note_made
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, discovered_models
 from pages.ui.compare.compare_words import in_caption, relative, signed
@@ -19,22 +23,28 @@ from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.total_formula.show import draw_formula
 
 choice = current_choice()
+present = controls.present_with_steps(choice)
 
 page, end = st.container(), st.container()
 with end:  # the models in the link, which decide everything above
-    message = _("Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change.")
-    controls.MODELS.show(placeholder=write(controls.begin(choice)), help=message.format(present=PRESENT))
+    message = _(
+        "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change, and "
+        "~changes-lora,r=16 for steps as on the page Change."
+    )
+    controls.MODELS.show(placeholder=write(controls.begin(choice, present)), help=message.format(present=PRESENT))
 with page:
-    items, unreadable = controls.models_of_link(choice)
+    items, unreadable = controls.models_of_link(choice, present)
     with st.container(horizontal=True, vertical_alignment="center"):
         view = controls.VIEW.show()
         with st.popover(_("Models"), icon=":material/list:"):
-            controls.choose_models(items, choice)
+            controls.choose_models(items, choice, present)
         with st.popover("config.json", icon=":material/data_object:"):
             controls.paste(items)
     controls.show_pairs()
     discovered_models.discover([item for item in items if isinstance(item, DiscoveredRef)])
-    models, impossible = controls.build(items, choice.model)
+    models, impossible = controls.build(items, present)
+    with suppress(InputError):  # such as a step that is not possible, which is named if the model is compared
+        note_made(present.steps, present.changed(ModelRef(PRESENT)))
     if wrong := [*unreadable, *impossible]:
         controls.show_wrong(wrong, models)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -46,8 +56,7 @@ with page:
         if view == "differences":
             controls.offer_preset(items, choice)
     comparison = controls.Comparison(view, models, batch, measure, order)
-    present = f"{stem_of(choice)} ({choice.architecture})"
-    note_models([in_caption(model.name, model.item, present) for model in models])
+    note_models([in_caption(model.name, model.item, f"{stem_of(choice)} ({choice.architecture})") for model in models])
 
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))

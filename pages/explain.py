@@ -3,6 +3,7 @@
 import streamlit as st
 
 from bertcalc.diagnosis import count_lines
+from pages.ui.change.taken_steps import take_steps
 from pages.ui.diagnosis import terms_view
 from pages.ui.diagnosis.number_view import show_number
 from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try
@@ -11,7 +12,8 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 
-model = current_choice().model
+changed = take_steps(current_choice().model)
+model = changed.model
 
 if VIEW.show() == "terms":
     terms_view.show_examples()
@@ -30,4 +32,4 @@ else:
         text = YOURS.show()
         for example in numbers_to_try(model):
             st.button(example, key=f"example {example}", on_click=set_values, args=({YOURS.name: example},))
-    show_number(model, text)
+    show_number(model, text, changed=changed)

@@ -43,7 +43,7 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
         link.show_rejected()
     with sorry():
         page.run()
-        if PAGES[page.url_path].follows_sliders and page.url_path != "change":
+        if PAGES[page.url_path].follows_sliders and not PAGES[page.url_path].takes_steps:
             say_left_out()
     controls.write_link()
     follow(page.url_path, PAGES)

@@ -30,6 +30,7 @@ if not presenting():
     with st.container(key="answer"):
         live.markdown(answer.sentence(choice))
         st.page_link("lecture.py", label=_("Take the tour →"))
+        st.page_link("change.py", label=_("Make it smaller →"))
 
 difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)

@@ -59,6 +59,24 @@ def test_a_batch_has_its_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["training_memory"] == bertcalc.training_peak_bytes(model, 4, 32)
 
 
+def test_steps_have_their_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    lora = "lora,r=16,target_modules=query+value"
+    found = json.loads(said(capsys, "--changes", lora, "--json"))
+    model = bertcalc.load("bert-base-uncased").adapted(bertcalc.Lora(r=16, target_modules=["query", "value"]))
+    assert found["changes"] == lora
+    assert (found["parameters"], found["trainable"]) == (model.all_parameters, model.trainable_parameters)
+    assert found["file"] == model.file_bytes()
+    assert found["training_memory"] == bertcalc.training_peak_bytes(model, 1, 128)
+    form = bertcalc.BitsAndBytesConfig(load_in_8bit=True)
+    text = said(capsys, "gpt2", "--changes=vocabulary,new_num_tokens=20000;bitsandbytes,load_in_8bit=true")
+    quantized = bertcalc.load("gpt2").adapted(bertcalc.ResizeVocabulary(20_000)).quantized(form)
+    assert f"{quantized.file_bytes:,}" in text
+    assert f"{quantized.memory_bytes:,}" in text
+    assert "V = 20,000" in text
+    assert "ResizeVocabulary(new_num_tokens=20000), BitsAndBytesConfig(load_in_8bit=True)" in text
+    assert "Quantized weights are frozen" in text
+
+
 def test_a_configuration_is_read_and_changed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "config.json"
     file.write_text('{"model_type": "roberta", "architectures": ["RobertaForMaskedLM"], "vocab_size": 1000, "x": 1}')
@@ -103,6 +121,8 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["--batch-size", "many"], "batch_size 'many' is not possible: it must be a whole number from 1 to 1,000,000"),
         (["--batch-size", "9" * 5_000], "batch_size '999"),
         ([f"-{'x' * 5_000}"], "Cannot read -xxx"),
+        (["--changes", "lorra"], "There is no step 'lorra': did you mean lora?"),
+        (["--changes", "lora;ia3"], "A model has one adapter: leave out LoRA or IA3."),
         (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),
         (["bert-base-uncased", "--config", "/nowhere"], "Give a preset or --config, not both."),
     ],

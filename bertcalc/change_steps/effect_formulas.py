@@ -47,7 +47,7 @@ def argument_sizes(model: Model) -> dict[str, int]:
 def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     """The figures of ``effect``, live. What has no formula has a value only at the present sizes."""
     model, numbers = changed.model, effect(changed, batch, plan)
-    sizes = _LiveSizes(model, batch)
+    sizes = LiveSizes(model, batch)
     parameters = sizes.number(numbers.parameters, lambda: formula(model).expression)
     trained, flops, peak = numbers.trained, numbers.flops, numbers.peak
     if trained is not None:
@@ -59,7 +59,7 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     memory_bytes = FLOAT32 * parameters
     if changed.base:
         whole = cast(Model, changed.base.model)
-        base = _LiveSizes(whole, batch)
+        base = LiveSizes(whole, batch)
         quantized = base.number(whole.num_parameters(), lambda: formula(whole).expression)
         memory_bytes = base.held(changed.base.memory_bytes) + FLOAT32 * (parameters - quantized)
     return numbers._replace(
@@ -73,12 +73,12 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     )
 
 
-class _LiveSizes:
+class LiveSizes:
     """The sizes of a model and of its changes, live, by the names of their letters."""
 
-    def __init__(self, model: Model, batch: Batch) -> None:
+    def __init__(self, model: Model, batch: Batch | None = None) -> None:
         self._model = model
-        self._present = {**model.letter_values(), **batch._asdict()}
+        self._present = {**model.letter_values(), **(batch._asdict() if batch else {})}
         self._sizes = live_sizes(model.config)
         config = unchecked(model.config, **self._sizes)
         for number, change in enumerate(model.changes):
@@ -90,7 +90,10 @@ class _LiveSizes:
 
     def number(self, number: int, expression: Callable[[], Any]) -> int:
         """A number with its formula; without one, it is held."""
-        lively = self.replaced(with_formula(number, expression(), self._present))
+        formula = expression()
+        if formula == number:  # the same at all sizes
+            return number
+        lively = self.replaced(with_formula(number, formula, self._present))
         if not isinstance(lively, Live):
             return self.held(number)
         named = any(change.by_layer for change in self._model.changes)  # other numbers of layers have other formulas

@@ -1,6 +1,6 @@
 """What each step of a change does to parameters, bytes, FLOPs and the peak of a training step."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -21,6 +21,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 _TWICE = N_("A model is quantized once: leave out one of the two steps.")
 _NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to train something.")
 _FROZEN = N_("Nothing is trained: the layers of a model in {format} pass no gradient.")
+_NO_INFERENCE = N_("The peak of inference is not simulated for weights in {format}.")
 
 FLOAT32 = 4  # bytes; of all tensors that are not quantized
 
@@ -48,13 +49,40 @@ class ChangedModel:
         return AdaptedModel(self.base, self.model) if self.base else None
 
     @property
-    def is_trained(self) -> bool:
-        """Whether anything is trained: of a quantized model, only what comes after the quantization."""
-        return not self.base or self.model != self.base.model
+    def steps(self) -> tuple[ChangeStep, ...]:
+        """The steps that made the model."""
+        changes = self.model.changes
+        if not self.base:
+            return changes
+        assert isinstance(self.base.model, Model)
+        before = len(self.base.model.changes)
+        return (*changes[:before], self.base.format, *changes[before:])
+
+    def check_trained(self) -> None:
+        """Raise InputError if nothing is trained: of a quantized model, only what comes after the quantization is."""
+        if self.base and self.model == self.base.model:
+            message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
+            raise wrong(message, "changes", format=self.base.format.title)
 
     def in_training(self, plan: Plan) -> Model:
-        """The model of a training step: quantized weights are packed, and others have the type of the precision."""
+        """The model of a training step: quantized weights are packed, and others have the type of the precision.
+
+        Raises InputError if nothing is trained, or training on such weights is not simulated.
+        """
+        self.check_trained()
         return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
+
+    def in_inference(self) -> Model:
+        """The model of a forward pass without gradients. Raises InputError for a quantized one."""
+        if self.base:
+            raise wrong(_NO_INFERENCE, "changes", format=self.base.format.title)
+        return self.model
+
+    @property
+    def trained(self) -> int:
+        """The number of trained parameters. Raises InputError if there are none."""
+        self.check_trained()
+        return self.model.num_parameters(only_trainable=True)
 
     @property
     def memory_bytes(self) -> int:
@@ -83,6 +111,14 @@ class StepEffect(NamedTuple):
     flops: int | None
     peak: int | None
     unknown: tuple[Problem, ...]
+
+
+def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
+    """A model after all steps. Raises InputError if one is not possible."""
+    changed = ChangedModel(model)
+    for step in steps:
+        changed = changed.after(step)
+    return changed
 
 
 def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
@@ -115,15 +151,14 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     except InputError as error:
         unknown.append(error.problem)
     try:
+        trained = changed.trained
+    except InputError as error:
+        unknown.append(error.problem)
+    try:
         flops = forward_flops(model, *batch)
-        if changed.is_trained:
+        if trained is not None:
             peak = peak_bytes(changed.in_training(plan), plan, *batch)
     except InputError as error:
         unknown.append(error.problem)
-    if changed.is_trained:
-        trained = model.num_parameters(only_trainable=True)
-    elif changed.base:
-        message = _NOT_TRAINED if changed.base.format.takes_adapters else _FROZEN
-        unknown.append(Problem.of(message, "changes", format=changed.base.format.title))
     sizes = changed.memory_bytes, file, adapter_file_bytes(model)
     return StepEffect(changed, model.num_parameters(), trained, *sizes, flops, peak, tuple(unknown))

@@ -130,14 +130,19 @@ def kind_of(step: ChangeStep) -> str:
     return next(name for name, kind in KINDS.items() if type(step) is kind)
 
 
+def _quoted(value: object) -> str:
+    """A text without signs that separate others, also in a list of models (``bertcalc.explore.model_refs``)."""
+    return quote(str(value), _SAFE).replace("~", "%7E")
+
+
 def _value(value: object, between: str = "+") -> str:
     if isinstance(value, Mapping):
-        return "+".join(f"{quote(str(key), _SAFE)}:{_value(part, '/')}" for key, part in value.items())
+        return "+".join(f"{_quoted(key)}:{_value(part, '/')}" for key, part in value.items())
     if isinstance(value, (tuple, list)):
         return between.join(map(_value, value)) + between * (len(value) < 2)
     if is_dataclass(value):  # a granularity, which has a single field
         return _value(getattr(value, fields(value)[0].name))
-    return str(value).lower() if isinstance(value, bool) else quote(str(value), _SAFE)
+    return str(value).lower() if isinstance(value, bool) else _quoted(value)
 
 
 def read_steps(text: str) -> tuple[ChangeStep, ...]:

@@ -22,7 +22,7 @@ from bertcalc.charts.blocks import (
 from bertcalc.charts.colors import BACKGROUND, COLORS, INK, NEUTRAL
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, halfway, in_lines, room_for_label, span, text_inside, widest
-from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.explore.quantities import EVERY_QUANTITY
 from bertcalc.text.live_choices import largest, smallest
 from bertcalc.text.live_numbers import fill
 
@@ -36,7 +36,7 @@ _WIDTH = 600  # the width of bars and labels in pixels for which the room of lab
 # Quantities have a color that differs from those of the components.
 _KINDS = {
     look: {
-        **dict.fromkeys(QUANTITIES, NEUTRAL[look]),
+        **dict.fromkeys(EVERY_QUANTITY, NEUTRAL[look]),
         **colors,
         "more": colors["embeddings"],
         "fewer": colors["encoder"],

@@ -8,11 +8,13 @@
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple, get_args
 
+from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.diagnosis.changed_counts import adapter_lines, bases, changed_in_words, resized_lines
 from bertcalc.model.model import Model
 from bertcalc.storage.adapter_file import adapter_file_bytes
@@ -37,6 +39,7 @@ _FORMATS: dict[SavedFormat, str] = {
     "onnx": N_("model.onnx, as torch.onnx.export writes it"),
 }
 _BOTH = N_("model.safetensors of the base and adapter_model.safetensors")
+_AND_ADAPTER = N_("{file}, and adapter_model.safetensors")
 _ADAPTER = N_("adapter_model.safetensors, as peft writes it")
 _FILE = N_("{number} is the size of a file of {model}: {file}.")
 _NEAR_FILE = N_("{number} may mean the size of a file of {model}: {file}, {bytes} bytes.")
@@ -146,15 +149,38 @@ def _of_files(model: Model) -> Iterator[StoredSize]:
 
 
 def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSize]:
-    near = Fraction(0)
-    if format.file_format == "onnx":
-        near = _MEASURED
-    elif getattr(format, "bnb_4bit_use_double_quant", False):
-        near = _BY_WEIGHTS
     try:
-        stored = quantized(model, format)
-        title, is_pickle = Problem.of("{file}", file=format.title), format.file_format == "bin"
-        yield StoredSize(stored.file_bytes, model, title, stored, near, is_pickle)
-        yield StoredSize(stored.memory_bytes, model, None, stored)
+        yield from _of_changed(ChangedModel(model, quantized(model, format)))
     except InputError:  # the library does not quantize or save the model, or it cannot run
         return
+
+
+def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
+    """The sizes of a quantized model, with its adapter if there is one, on disk and in memory. Raises InputError."""
+    stored, near = changed.base, Fraction(0)
+    assert stored
+    if stored.file_format == "onnx":
+        near = _MEASURED
+    elif getattr(stored.format, "bnb_4bit_use_double_quant", False):
+        near = _BY_WEIGHTS
+    file = Problem.of("{file}", file=stored.format.title)
+    if changed.file_bytes > stored.file_bytes:
+        file = Problem.of(_AND_ADAPTER, file=file)
+    yield StoredSize(changed.file_bytes, changed.model, file, stored, near, stored.file_format == "bin")
+    yield StoredSize(changed.memory_bytes, changed.model, None, stored)
+
+
+def sizes_of_steps(changed: ChangedModel, number: Typed, written: str) -> Iterator[Problem]:
+    """The sentences on a number of bytes that a model takes whose steps quantize it; nothing for other numbers.
+
+    The last one says why it is not smaller.
+    """
+    sizes: list[StoredSize] = []
+    if changed.base and number.unit in (None, "bytes"):
+        with suppress(InputError):  # the library cannot save it
+            sizes += _of_changed(changed)
+    meant = [size for size in sizes if size.bytes == number.value or (number.unit and size.is_meant(number))]
+    for size in meant:
+        yield size.in_words(written, number)
+    if meant and changed.base:
+        yield changed.base.why_not_smaller()

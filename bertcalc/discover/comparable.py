@@ -30,7 +30,7 @@ from bertcalc.explore import quantities
 from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
 from bertcalc.explore.model_refs import ModelRef, Wrong, read_item, read_with
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families.presets import preset_named
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
@@ -143,7 +143,7 @@ _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
 def figure(measure: str, case: Case | DiscoveredCase) -> int:
     """Return a quantity of a built-in or discovered model. Raises InputError if it is not known."""
     if isinstance(case, Case):
-        return QUANTITIES[measure].of(case)
+        return EVERY_QUANTITY[measure].of(case)
     if measure not in _READINGS:
         raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.model.architecture)
     return _READINGS[measure](case)
@@ -160,7 +160,7 @@ def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure
     Raises InputError if the quantity is not known for both models.
     """
     if isinstance(first, Case) and isinstance(second, Case):
-        return explain_fields(first, second, QUANTITIES[measure])
+        return explain_fields(first, second, EVERY_QUANTITY[measure])
     before, after = figure(measure, first), figure(measure, second)
     if (
         isinstance(first, DiscoveredCase)

@@ -1,6 +1,6 @@
 """Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after another, in the order of FIELDS, and last the adapters and other changes of the models.
+The fields are changed one after another, in the order of FIELDS, and last the steps of the models, such as adapters.
 The model is counted after each. So the parts add up, and each can be checked by changing that field in the sidebar. A
 different order would give different parts: the more hidden units, the more parameters a layer has.
 
@@ -23,10 +23,11 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bertcalc.explore.model_refs import FIELDS, model_of, values_of
+from bertcalc.change_steps.effects import with_steps
+from bertcalc.change_steps.step_texts import ChangeStep
+from bertcalc.explore.model_refs import FIELDS, STEPS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
-from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
 from bertcalc.model.totals import summed
@@ -58,7 +59,8 @@ class FieldChange(NamedTuple):
     """A field that differs, with its values in both models.
 
     If the class changes, ``sharing`` is the number of times that its single layer runs or, if negative, the number of
-    layers that get their own weights. The field "changes" stands for the changes made to the model.
+    layers that get their own weights. Of the field "changes", the values are the steps, without those at the start
+    that both models have.
     """
 
     field: str
@@ -86,8 +88,8 @@ class FieldChange(NamedTuple):
             return _counted_phrase(COUNTED_PHRASES[field], growth), {"count": f"{abs(growth):,}"}
         if field in _SWITCHED:
             return _SWITCHED[field][not after], {}
-        if field == "changes":
-            return _changes_in_words(before, after)
+        if field == STEPS:
+            return _steps_in_words(before, after)
         if field == "architecture" and not alone:
             return N_("as {after}"), {"after": after}
         if field == "architecture":
@@ -107,10 +109,9 @@ def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
     return _counted_phrase(phrases, growth).format(count=f"{abs(growth):,}") if growth else ""
 
 
-def _changes_in_words(before: Sequence[Change], after: Sequence[Change]) -> tuple[str, dict[str, str]]:
-    """The sentence for other changes of a model, without those at the start that both models have."""
-    shared = len([*takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))])
-    values = {name: ", ".join(map(str, made[shared:])) for name, made in (("before", before), ("after", after))}
+def _steps_in_words(before: Sequence[object], after: Sequence[object]) -> tuple[str, dict[str, str]]:
+    """The sentence for other steps of a model."""
+    values = {name: ", ".join(map(str, steps)) for name, steps in (("before", before), ("after", after))}
     if not values["before"]:
         return N_("with {after}"), values
     if not values["after"]:
@@ -192,22 +193,20 @@ class Explanation(NamedTuple):
 @checked
 def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    steps = list(path(start.model, goal.model))
+    steps = list(path(start, goal))
+    models = [start.model, *(case.model for _changes, case in steps)]
     if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
-        models = pairwise([start.model, *(model for _changes, model in steps)])
         steps = [
-            (_with_sharing(changes, *pair), pair[1]) for (changes, _after), pair in zip(steps, models, strict=True)
+            (_with_sharing(changes, *pair), case) for (changes, case), pair in zip(steps, pairwise(models), strict=True)
         ]
-    counts = ((changes, quantity.of(start._replace(model=model))) for changes, model in steps)
-    explanation = attributed(quantity.of(start), counts)
-    if quantity.of not in (parameters, weights):
+    explanation = attributed(quantity.of(start), ((changes, quantity.of(case)) for changes, case in steps))
+    if quantity.of not in (parameters, weights) or start.base or goal.base:
         return explanation
     per_parameter = quantity.of(start) // parameters(start)
-    models = pairwise([start.model, *(model for _changes, model in steps)])
     return explanation._replace(
         parts=[
             part if part.difference else part._replace(moved=per_parameter * _moved(*pair))
-            for part, pair in zip(explanation.parts, models, strict=True)
+            for part, pair in zip(explanation.parts, pairwise(models), strict=True)
         ]
     )
 
@@ -246,14 +245,14 @@ def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanatio
 
 
 @checked
-def path(start: Model, goal: Model) -> Iterator[tuple[tuple[FieldChange, ...], Model]]:
-    """The steps from one model to another: the changes of each step, and the valid model after it.
+def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Case]]:
+    """The way from one model to another: the fields that change together, and the valid model after each change.
 
     A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
-    that gives a valid model. The models on the way have the changes of ``start``; the last step makes those of
-    ``goal``.
+    that gives a valid model. The models on the way have the steps of ``start``; the last one has those of ``goal``.
     """
-    current, target = values_of(start), values_of(goal)
+    current, target = values_of(start.model), values_of(goal.model)
+    before, after = start.changed.steps, goal.changed.steps
     fields = list(FIELDS)
     # If the field disappears, first make it as wide as the layers, which changes nothing else.
     if "embedding_size" in current and "embedding_size" not in target:
@@ -266,20 +265,28 @@ def path(start: Model, goal: Model) -> Iterator[tuple[tuple[FieldChange, ...], M
             continue
         change = FieldChange(field, current[field], target[field])
         for together in dict.fromkeys(((*waiting, change), (change,))):
-            after = _changed(current, target, together)
+            values = _changed(current, target, together)
             try:
-                model = model_of(after).changed(changes=start.changes)
+                case = start.of(with_steps(model_of(values), before))
             except InputError:
                 continue
-            yield together, model
-            current, waiting = after, tuple(pending for pending in waiting if pending not in together)
+            yield together, case
+            current, waiting = values, tuple(pending for pending in waiting if pending not in together)
             break
         else:
             waiting += (change,)
-    if start.changes != goal.changes:
-        waiting += (FieldChange("changes", start.changes, goal.changes),)
+    if before != after:
+        waiting += (FieldChange(STEPS, *_differing_ends(before, after)),)
     if waiting:
-        yield waiting, goal
+        yield waiting, start.of(goal.changed)
+
+
+def _differing_ends(
+    before: Sequence[ChangeStep], after: Sequence[ChangeStep]
+) -> tuple[Sequence[ChangeStep], Sequence[ChangeStep]]:
+    """Two sequences of steps without those at the start that both have."""
+    shared = len([*takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))])
+    return before[shared:], after[shared:]
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
 from bertcalc.config import DIMENSIONS, Problem, check_whole_number
-from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case, Quantity, quantity_named
+from bertcalc.explore.quantities import EVERY_QUANTITY, PEAKS, Case, Quantity, quantity_named
 from bertcalc.explore.sweep import shares
-from bertcalc.storage.model_file import file_bytes, quantized
+from bertcalc.storage.model_file import quantized
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, record
@@ -45,14 +45,6 @@ _MORE_FILES, _INEXACT = 8, 2000
 
 
 FILE = "file"
-# What only budgets are for: a file is of a single model, and only an adapted model trains less than all parameters.
-BUDGETED: Mapping[str, Quantity] = {
-    **QUANTITIES,
-    FILE: Quantity("bytes", N_("size of the file"), lambda case: file_bytes(case.model)),
-    "trainable": Quantity(
-        "parameters", N_("trained parameters"), lambda case: case.model.num_parameters(only_trainable=True)
-    ),
-}
 
 
 @record
@@ -66,7 +58,7 @@ class Budget(NamedTuple):
     [(896, 15, 99690560)]
     """
 
-    quantity: str  # a key of BUDGETED
+    quantity: str  # a key of EVERY_QUANTITY
     amount: Single
     format: QuantizationFormat | None = None
 
@@ -78,7 +70,7 @@ class Budget(NamedTuple):
     @property
     def kind(self) -> Quantity:
         """The quantity. Raises UnknownNameError if there is none of this name."""
-        return quantity_named(self.quantity, BUDGETED)
+        return quantity_named(self.quantity, EVERY_QUANTITY)
 
     def value(self, case: Case) -> int:
         """The value of the quantity for a case."""

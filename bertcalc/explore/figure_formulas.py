@@ -1,6 +1,7 @@
 """The quantities of models and the differences between them as live numbers: a side of a comparison can follow sliders.
 
 >>> from bertcalc import BertConfig
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.text.live_numbers import evaluated
 >>> moving = LiveCase(Case(Model(BertConfig())), frozenset(SLIDERS))
 >>> flops = live_figure("forward", moving)
@@ -9,18 +10,19 @@
 """
 
 from collections.abc import Collection, Iterable, Iterator
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
+from bertcalc.change_steps.effect_formulas import LiveSizes, argument_sizes
 from bertcalc.config.fields import is_int
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import Attribution, Changes, Explanation, FieldChange, explain, path, shapes
 from bertcalc.explore.live_quantity_formulas import live_quantity
 from bertcalc.explore.model_refs import FIELDS
-from bertcalc.explore.quantities import QUANTITIES, Case, components
-from bertcalc.live.live_formulas import live_reading, live_size, with_formulas
+from bertcalc.explore.quantities import EVERY_QUANTITY, Case, components
+from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.formula import symbolic_model
-from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.steps import BATCH
 from bertcalc.text.live_numbers import at_sizes
@@ -42,28 +44,40 @@ class LiveCase(NamedTuple):
 def live_figure(measure: str, side: LiveCase) -> int:
     """A quantity of a case that follows the sliders. Raises InputError if it is not known."""
     if not side.follows:
-        return QUANTITIES[measure].of(side.case)
+        return EVERY_QUANTITY[measure].of(side.case)
     return cast(int, _with_fixed_sizes(live_quantity(measure, side.case), side))
 
 
 def live_components(side: LiveCase) -> dict[Any, int]:
     """The parameters of each component of a case that follows the sliders."""
     model = side.case.model
-    counts = with_formulas(components(model), components(symbolic_model(model)), model.config.shared())
-    return {component: _with_fixed_sizes(count, side) for component, count in counts.items()}
+    if not side.follows:
+        return dict(components(model))
+    sizes, formulas = LiveSizes(model), components(symbolic_model(model))
+    return {
+        component: _with_fixed_sizes(sizes.number(count, partial(formulas.get, component, 0)), side)
+        for component, count in components(model).items()
+    }
 
 
 def live_shapes(side: LiveCase) -> dict[str, Shape]:
     """The shapes of a few important matrices of a model that follows the sliders."""
-    read = live_reading(shapes, side.case.model) if side.follows else shapes(side.case.model)
-    return {name: tuple(_with_fixed_sizes(length, side) for length in shape) for name, shape in read.items()}
+    model = side.case.model
+    if not side.follows:
+        return shapes(model)
+    sizes = LiveSizes(model)
+    return {
+        name: tuple(_with_fixed_sizes(sizes.replaced(length), side) for length in shape)
+        for name, shape in live_reading(shapes, model).items()
+    }
 
 
 def _with_fixed_sizes(figure: Any, side: LiveCase) -> Any:
-    """A live number that follows only some of the sizes, and not those of the batch."""
+    """A live number that follows only some of the sizes, and not those of the batch and of the steps."""
     values = side.case.model.config.shared()
     fixed = {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
-    return at_sizes(figure, {**fixed, **{size: getattr(side.case, size) for size in BATCH}})
+    batch = {size: getattr(side.case, size) for size in BATCH}
+    return at_sizes(figure, {**fixed, **batch, **argument_sizes(side.case.model)})
 
 
 class _State(NamedTuple):
@@ -75,7 +89,7 @@ class _State(NamedTuple):
 
 def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explanation:
     """``explain`` with live numbers; sizes that can differ after a move of a slider are parts without a difference."""
-    plain = explain(first.case, second.case, QUANTITIES[measure])
+    plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
         return plain
     by_fields = {_fields(part.changes): part for part in plain.parts}
@@ -114,8 +128,8 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
 
     What is one state stays one at every stop of the sliders.
     """
-    steps: list[tuple[Changes, Model]] = [*path(first.case.model, second.case.model)]
-    differing = {change.field for changes, _model in steps for change in changes}
+    steps: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
+    differing = {change.field for changes, _case in steps for change in changes}
     both = [side.case.model.config for side in (first, second)]
     waiting = [
         field
@@ -125,13 +139,13 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
         and all(config.has(field) for config in both)
     ]
     pair = _PAIR if _needs_both(first, second) else ()
-    model, taken = first.case.model, set[str]()
+    case, taken = first.case, set[str]()
 
     def state(changes: Changes) -> _State:
         taken.update(_fields(changes))
         new = {field for field in SLIDERS if not both[0].has(field)}
         follows = second.follows & (taken | new) | first.follows - taken - new
-        return _State(changes, LiveCase(first.case._replace(model=model), follows))
+        return _State(changes, LiveCase(case, follows))
 
     def waited(fields: Collection[str]) -> Changes:
         these = [field for field in waiting if field in fields]
@@ -144,7 +158,7 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
         place = _place(changes)
         while waiting and FIELDS.index(waiting[0]) < place:
             yield state(waited(pair if waiting[0] in pair else waiting[:1]))
-        model = after
+        case = after
         yield state(changes)
     while waiting:
         yield state(waited(pair if waiting[0] in pair else waiting[:1]))
@@ -159,13 +173,13 @@ def _needs_both(first: LiveCase, second: LiveCase) -> bool:
     return "num_attention_heads" in second.follows or ("hidden_size" in first.follows and step % heads > 0)
 
 
-def _joined(steps: Iterable[tuple[Changes, Model]], pair: Collection[str]) -> list[tuple[Changes, Model]]:
+def _joined(steps: Iterable[tuple[Changes, Case]], pair: Collection[str]) -> list[tuple[Changes, Case]]:
     """The steps, with all that change a field of the pair as one."""
-    joined: list[tuple[Changes, Model]] = []
-    for changes, model in steps:
+    joined: list[tuple[Changes, Case]] = []
+    for changes, case in steps:
         if joined and all(set(pair).intersection(_fields(others)) for others in (changes, joined[-1][0])):
             changes = (*joined.pop()[0], *changes)
-        joined.append((changes, model))
+        joined.append((changes, case))
     return joined
 
 

@@ -11,34 +11,35 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any, cast
 
-from sympy import sympify
-
+from bertcalc.change_steps.effect_formulas import LiveSizes
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.explore.quantities import EVERY_QUANTITY, PEAKS, Case
 from bertcalc.explore.sweep import Sweep
-from bertcalc.live.live_formulas import live_size, node_of_formula
+from bertcalc.live.live_formulas import live_size
 from bertcalc.memory.byte_formulas import live_modules
 from bertcalc.memory.held_formulas import held, staying_sizes
 from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.steps import BATCH
-from bertcalc.text.live_numbers import FigureBound, LiveNode, evaluated, live, node_of, substituted, within
+from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, substituted, within
 
 
 def live_quantity(name: str, case: Case) -> int:
     """A quantity of a model whose batch and plan stay. Raises InputError as the quantity does."""
     model, batch = case.model, (case.batch_size, case.sequence_length)
+    sizes = LiveSizes(model)
+    if name == "file" or (case.base and name in ("weights", *PEAKS)):
+        return sizes.held(EVERY_QUANTITY[name].of(case))
     if how := PEAKS.get(name):
-        return live_peak(model, how(case.plan), *batch).num_bytes
-    number = QUANTITIES[name].of(case)
+        return sizes.replaced(live_peak(model, how(case.plan), *batch).num_bytes)
+    number = EVERY_QUANTITY[name].of(case)
     if name == "activations":
-        modules = live_modules(model, case.plan, *batch)
-        return sum(modules.values()) if modules else held(number, model)
-    node = node_of_formula(sympify(_formula(name, case._replace(model=symbolic_model(model)))))
-    return cast(int, live(number, node)) if evaluated(node, model.config.shared()) == number else held(number, model)
+        modules = {} if model.changes else live_modules(model, case.plan, *batch)
+        return sum(modules.values()) if modules else sizes.held(number)
+    return sizes.number(number, lambda: _formula(name, case._replace(model=symbolic_model(model))))
 
 
-_formula = lru_cache(maxsize=256)(lambda name, case: QUANTITIES[name].of(case))
+_formula = lru_cache(maxsize=256)(lambda name, case: EVERY_QUANTITY[name].of(case))
 
 
 def live_doubled(name: str, sweep: Sweep) -> int:

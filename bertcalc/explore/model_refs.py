@@ -2,7 +2,9 @@
 
 A comparison is a list of models separated by spaces. A model is a base, which is a preset or ``present`` (the model in
 the sidebar), followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. All characters
-are such that browsers and Streamlit leave them unescaped in a URL.
+are such that browsers and Streamlit leave them unescaped in a URL, except those of steps, such as adapters, which are
+written as in ``bertcalc.change_steps.step_texts``: ``bert-base-uncased~changes-lora,r=16``. The present model has the
+steps of its link; ``present~changes-none`` is the model without them.
 
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
 >>> item.model().config.vocab_size, wrong
@@ -16,6 +18,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from bertcalc.change_steps.effects import ChangedModel, with_steps
+from bertcalc.change_steps.step_texts import ChangeStep, read_steps
+from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_field
 from bertcalc.config.fields import OWN_FIELDS
 from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
@@ -41,11 +46,12 @@ FIELDS = (
     *("layer_norm_eps", "initializer_range", "use_cache", "bos_token_id", "eos_token_id"),
     *OWN_FIELDS,
 )
+STEPS = "changes"  # the name of the steps among the changes of a model; their value is a tuple
 _CONSTANTS: dict[str, bool | None] = {"true": True, "false": False, "none": None}
 
 
 class ModelRef(NamedTuple):
-    """A model as text: its base, and the changed fields with their values."""
+    """A model as text: its base, and the changed fields with their values, the steps last."""
 
     base: str
     changes: tuple[tuple[str, Any], ...] = ()
@@ -54,16 +60,38 @@ class ModelRef(NamedTuple):
         own_name = PRESETS[self.base].config.own_name if self.base in PRESETS else str
         return "~".join([self.base, *(f"{own_name(field)}-{_written(value)}" for field, value in self.changes)])
 
-    def model(self, present: Model | None = None) -> Model:
-        """The model.
+    @property
+    def steps(self) -> tuple[ChangeStep, ...] | None:
+        """The steps that it names itself; None if it has those of its base, which only the present model has."""
+        steps: tuple[ChangeStep, ...] | None = dict(self.changes).get(STEPS)
+        return steps
 
-        Raises ConfigError if it cannot be built, KeyError if its base is the present model but ``present`` is None.
+    @property
+    def has_steps_of_present(self) -> bool:
+        """Whether it has the steps of the present model."""
+        return self.base == PRESENT and self.steps is None
+
+    def with_steps(self, steps: Sequence[ChangeStep]) -> "ModelRef":
+        """The model with these steps instead of its own."""
+        fields = tuple(change for change in self.changes if change[0] != STEPS)
+        return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
+
+    def changed(self, present: Model | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
+        """The model with its steps; ``present`` is the present model without steps, and ``steps`` are its own.
+
+        Raises ConfigError if it cannot be built, InputError if a step is not possible, KeyError if its base is the
+        present model but ``present`` is None.
         """
         start = model_of_preset(self.base) if present is None or self.base != PRESENT else present
-        changes = dict(self.changes)
+        changes = {field: value for field, value in self.changes if field != STEPS}
         if architecture := changes.get("architecture"):
             changes.setdefault("add_pooling_layer", class_of(architecture).pooler)
-        return model_of({**values_of(start), **changes})
+        own = steps if self.has_steps_of_present else self.steps or ()
+        return with_steps(model_of({**values_of(start), **changes}), own)
+
+    def model(self, present: Model | None = None) -> Model:
+        """The model of ``changed``; it does not show whether a step quantizes it."""
+        return self.changed(present).model
 
 
 class Wrong(NamedTuple):
@@ -112,7 +140,12 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
 
 @checked
 def item_of(model: Model, base: str | None = None) -> ModelRef:
-    """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences."""
+    """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences.
+
+    >>> from bertcalc.changes.lora import Lora
+    >>> print(item_of(model_of_preset("gpt2").changed(changes=(Lora(r=16),))))
+    gpt2~changes-lora,r=16
+    """
     values = values_of(model)
 
     def changes(preset: str) -> tuple[tuple[str, Any], ...]:
@@ -129,7 +162,7 @@ def item_of(model: Model, base: str | None = None) -> ModelRef:
 
     presets = [name for name, preset in PRESETS.items() if type(preset.config) is type(model.config)]
     nearest = base or min(presets, key=lambda preset: len(changes(preset)))
-    return ModelRef(nearest, changes(nearest))
+    return ModelRef(nearest, changes(nearest)).with_steps(model.changes)
 
 
 @checked
@@ -189,22 +222,25 @@ def read_item(text: str, present: type[Config] | None = None) -> ModelRef:
     for name, dash, value_text in parted:
         # The same name can mean different fields in different families.
         field = kind.shared_name(name) if kind.has(name) else SHARED.get(name, name)
-        if field not in FIELDS:
+        if field not in (*FIELDS, STEPS):
             message = N_("there is no field {name}: did you mean {nearest}?")
             if nearest(field, FIELDS) is None:
                 message = N_("there is no field {name}.")
             raise InputError(_unknown(field, field, message, FIELDS))
         if not dash or field in changes:
             message = N_("write each field once, with a value: {field}-{value}.")
-            like = values_of(model_of_preset(DEFAULT_PRESET)).get(field, 1)
+            like = {**values_of(model_of_preset(DEFAULT_PRESET)), STEPS: "lora,r=8"}.get(field, 1)
             raise wrong(message, field, value_text, field=field, value=_written(like))
+        if field == STEPS:
+            changes[STEPS] = () if value_text == _written(None) else read_steps(value_text)
+            continue
         value = _value(value_text)
         if isinstance(value, float) and value.is_integer() and _check(kind, field, value):
             value = int(value)  # 1e5 for a size
         if problem := _check(kind, field, value):
             raise InputError(problem)
         changes[field] = value
-    return ModelRef(base, tuple((field, changes[field]) for field in FIELDS if field in changes))
+    return ModelRef(base, tuple((field, changes[field]) for field in (*FIELDS, STEPS) if field in changes))
 
 
 def _check(kind: type[Config], field: str, value: Any) -> Problem | None:
@@ -230,6 +266,8 @@ def _unknown(field: str, name: str, message: str, options: Sequence[str] | Mappi
 
 
 def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return written_steps(value) or _written(None)
     return next((text for text, constant in _CONSTANTS.items() if constant is value), str(value))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import unchecked
 from bertcalc.memory.footprint import kept
@@ -21,10 +22,12 @@ from bertcalc.memory.saved import total_bytes
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import totals_by_component
+from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, record, unknown
-from bertcalc.text.problem import InputError
+from bertcalc.text.problem import InputError, wrong
 
+_NOT_QUANTIZED = N_("The saved activations are not counted for weights in {format}.")
 Unit = Literal["parameters", "FLOPs", "bytes"]
 
 
@@ -32,6 +35,7 @@ Unit = Literal["parameters", "FLOPs", "bytes"]
 class Case(NamedTuple):
     """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
 
+    ``base`` is the part of the model that is quantized, if there is one.
     Columns are int64, so a quantity of 2**63 or more overflows. No quantity shrinks when a field grows, except with
     more heads and relative positions (each distance has a vector of the head size). So counting the corners of a range
     with Python integers shows whether any model in it overflows.
@@ -41,6 +45,16 @@ class Case(NamedTuple):
     batch_size: int = 1
     sequence_length: int = 128
     plan: Plan = Plan()
+    base: QuantizedModel | None = None
+
+    @property
+    def changed(self) -> ChangedModel:
+        """The model with its steps, of which one can be a quantization."""
+        return ChangedModel(self.model, self.base)
+
+    def of(self, changed: ChangedModel) -> "Case":
+        """The same batch and plan for a model with steps."""
+        return self._replace(model=changed.model, base=changed.base)
 
     def replace(self, **fields: Any) -> "Case":
         """Replace fields of the configuration by numbers, columns or symbols, without checks."""
@@ -94,18 +108,23 @@ def flops(count: Callable[..., int], case: Case) -> int:
 @checked
 def training(case: Case) -> int:
     """FLOPs of a training step, including recomputation, without those that frozen tensors save."""
+    case.changed.check_trained()
     return flops(partial(training_flops, freezing=case.plan.freezing, recompute=case.plan.recompute), case)
 
 
 @checked
 def weights(case: Case) -> int:
-    """Bytes of the weights in the dtype of computation."""
+    """Bytes of the weights in the dtype of computation, or as the quantization keeps them."""
+    if case.base:
+        return case.changed.memory_bytes
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)
 
 
 @checked
 def activations(case: Case) -> int:
     """Bytes of the tensors that autograd saves for backward."""
+    if case.base:
+        raise wrong(_NOT_QUANTIZED, "changes", format=case.base.format.title)
     return total_bytes(kept(case.model, case.plan, case.batch_size, case.sequence_length))
 
 
@@ -120,7 +139,8 @@ def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> in
     """Peak memory of a step, in bytes."""
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
-    return peak_bytes(case.model, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
+    model = case.changed.in_inference() if name == "inference_memory" else case.changed.in_training(case.plan)
+    return peak_bytes(model, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
 
 
 QUANTITIES: Mapping[str, Quantity] = {
@@ -137,6 +157,13 @@ QUANTITIES: Mapping[str, Quantity] = {
         "bytes", N_("peak memory of a training step with AdamW"), partial(peak, "training_memory")
     ),
     "inference_memory": Quantity("bytes", N_("peak memory of inference"), partial(peak, "inference_memory")),
+}
+
+# Of one model at a time: a file has no size for columns, and only a model with steps trains less than all parameters.
+EVERY_QUANTITY: Mapping[str, Quantity] = {
+    **QUANTITIES,
+    "file": Quantity("bytes", N_("size of the file"), lambda case: case.changed.file_bytes),
+    "trainable": Quantity("parameters", N_("trained parameters"), lambda case: case.changed.trained),
 }
 
 

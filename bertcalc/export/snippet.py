@@ -44,17 +44,19 @@ def snippet(model: Model) -> str:
     )
 
 
-def built(model: Model) -> str:
-    """The part of the program that builds the model, without its changes."""
+def built(model: Model, *, with_weights: bool = False) -> str:
+    """The part of the program that builds the model, without its changes; without weights where that is possible."""
     config = model.config
-    on_cpu = config.hidden_act in version_of(config).need_weights
+    remark = 'shapes without weights; "cpu" makes weights'
+    if with_weights:
+        remark = "with weights, which are quantized"
+    elif config.hidden_act in version_of(config).need_weights:
+        remark, with_weights = f"with weights: hidden_act {config.hidden_act} needs them", True
     return _START.format(
         architecture=model.architecture,
         config=type(config).__name__,
         arguments="\n".join(f"    {name}={value!r}," for name, value in config.telling().items()),
         options=f", add_pooling_layer={model.add_pooling_layer}" if model.cls.pooler_is_optional else "",
-        device="cpu" if on_cpu else "meta",
-        remark=f"with weights: hidden_act {config.hidden_act} needs them"
-        if on_cpu
-        else 'shapes without weights; "cpu" makes weights',
+        device="cpu" if with_weights else "meta",
+        remark=remark,
     )

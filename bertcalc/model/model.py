@@ -139,7 +139,11 @@ class Model(Module):
 
     def letter_values(self) -> dict[str, Any]:
         """The numbers for the letters of the model's formulas: its sizes, and those of its changes."""
-        values, config = self.config.shared(), self.config
+        return {**self.config.shared(), **self.change_letter_values()}
+
+    def change_letter_values(self) -> dict[str, Any]:
+        """The numbers for the letters of the model's changes alone."""
+        values, config = dict[str, Any](), self.config
         for change in self.changes:
             values |= change.letter_values(config)
             config = change.configured(self, config)

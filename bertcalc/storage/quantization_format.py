@@ -11,6 +11,7 @@ from bertcalc.storage.stored_tensors import Dtype, state_dict
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
 from bertcalc.text.problem import wrong
+from bertcalc.text.records import call
 
 _NOT_SIMULATED = N_(
     "The peak of a training step is not simulated for weights in {format}, only for the 4-bit types of bitsandbytes."
@@ -36,6 +37,10 @@ class QuantizationFormat:
     def __post_init__(self) -> None:
         """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
         check_fields(self)
+
+    def __str__(self) -> str:
+        """The format as a call, with the arguments that are not the default."""
+        return call(self)
 
     @property
     def nominal_bits(self) -> int:

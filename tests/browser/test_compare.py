@@ -1,14 +1,16 @@
 """The Compare page in a browser: the comparison is in the link, and its first screen needs no scrolling."""
 
+from urllib.parse import urlencode
+
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertcalc import BertConfig, build, forward_flops
+from bertcalc import BertConfig, Lora, build, forward_flops, load
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, explain
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.families.presets import PRESETS
-from tests.browser.conftest import Look
+from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, held, hold, number, overflow, query, settled
 from tests.examples import sampled
 
@@ -186,6 +188,22 @@ def test_a_difference_follows_the_hand(look: Look) -> None:
     expect(page.get_by_role("cell", name=f"num_hidden_layers 24 → {layers}")).to_be_attached()
     assert "num_hidden_layers" not in query(page)
     page.mouse.up()
+
+
+def test_models_with_steps_follow_the_hand_and_stay_in_the_link(visit: Open) -> None:
+    steps, lora = "lora,r=16,target_modules=query+value", Lora(r=16, target_modules=["query", "value"])
+    page = visit(f"compare?{urlencode({'models': f'bert-base-uncased~changes-{steps} present', 'changes': steps})}")
+    shows(page, "0")
+    layers = hold(page, "num_hidden_layers", 0.6)
+    base = load("bert-base-uncased").adapted(lora)
+    deeper = base.replace(num_hidden_layers=layers)
+    amount = f"{deeper.num_parameters() - base.num_parameters():+,}"
+    expect(page.get_by_test_id("stMetricValue").first).to_have_text(amount)
+    page.mouse.up()
+    settled(page)
+    page.reload()
+    shows(page, amount)
+    expect(page.get_by_role("cell", name=f"num_hidden_layers 12 → {layers}")).to_be_attached()
 
 
 def test_a_row_that_a_drag_adds_has_room_and_stays_when_the_hand_lets_go(look: Look) -> None:

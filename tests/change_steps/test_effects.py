@@ -1,10 +1,6 @@
-"""The figures before and after each step, and the program that makes the steps with the real libraries."""
+"""The figures before and after each step."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -21,17 +17,13 @@ from bertcalc import (
     TorchQuantizeDynamic,
 )
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
-from bertcalc.change_steps.first_steps import first_step
-from bertcalc.change_steps.recipes import RECIPES
-from bertcalc.change_steps.step_code import code
-from bertcalc.change_steps.step_texts import KINDS, ChangeStep, read_steps
+from bertcalc.change_steps.step_texts import ChangeStep, read_steps
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.packing import PackWeights
-from tests.changes.resized import small
 
 BATCH, PLAN = Batch(2, 64), Plan()
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
@@ -119,59 +111,3 @@ def test_an_impossible_step_is_refused_and_those_before_it_stay(
     models, problem = changed_models(bertcalc.load("bert-base-uncased"), [first, second])
     assert len(models) == 2
     assert sentence in str(problem)
-
-
-BY_HAND = ("heads", "feed_forward", "embeddings")  # no library makes these
-CLASSES = (
-    *("BertModel", "AlbertModel", "AlbertForMaskedLM", "CamembertForMaskedLM", "DistilBertForQuestionAnswering"),
-    *("MPNetForTokenClassification", "GPT2LMHeadModel", "DebertaForSequenceClassification", "ModernBertForMaskedLM"),
-    "EuroBertForMaskedLM",
-)
-
-
-@pytest.mark.filterwarnings("ignore")  # what peft and transformers warn of
-@pytest.mark.parametrize("architecture", CLASSES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_program_of_every_kind_of_step_runs(kind: str, architecture: str) -> None:
-    model = small(architecture, num_key_value_heads=2).model
-    steps = [first_step(kind, model)]
-    models, problem = changed_models(model, steps)
-    if problem:
-        pytest.skip(str(problem))
-    program, names = code(model, steps), dict[str, Any]()
-    exec(compile(program, "program", "exec"), names)
-    made = models[0 if kind in BY_HAND else -1].model
-    real = names["model"]
-    assert sum(tensor.numel() for tensor in real.parameters()) == made.num_parameters()
-    trained = made.num_parameters(only_trainable=True)
-    assert names["trained"] == trained
-    for count in (made.num_parameters(), trained):
-        assert f" == {count:_}\n" in program
-    assert ("no library" in program) == (kind in BY_HAND)
-
-
-def test_what_follows_a_step_that_no_library_makes_is_a_comment() -> None:
-    model = small("BertModel").model
-    steps = read_steps("vocabulary,pad_to_multiple_of=8;heads,heads=1;lora,r=3")
-    program = code(model, steps)
-    exec(compile(program, "program", "exec"), {})
-    models, _problem = changed_models(model, steps)
-    assert f"\nassert trained == {models[1].model.num_parameters():_}\n" in program
-    assert "\n# model = get_peft_model(model, LoraConfig(r=3))\n" in program
-    assert f"\n# assert trained == {models[-1].model.num_parameters(only_trainable=True):_}\n" in program
-
-
-RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabulary", "layers"))]
-
-
-@pytest.mark.parametrize("recipe", RUN, ids=lambda recipe: recipe.title)
-def test_the_program_makes_the_steps_and_agrees(recipe: object, tmp_path: Path) -> None:
-    start = bertcalc.load(recipe.preset or "bert-base-uncased", recipe.architecture or "BertModel")  # type: ignore[attr-defined]
-    steps = recipe.steps_for(start)  # type: ignore[attr-defined]
-    program = tmp_path / "program.py"
-    program.write_text(code(start, read_steps(steps)), encoding="utf-8")
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    wrong = program.read_text("utf-8").replace("assert trained == ", "assert trained == 1 + ")
-    program.write_text(wrong, encoding="utf-8")
-    assert subprocess.run([sys.executable, program], capture_output=True, check=False).returncode != 0

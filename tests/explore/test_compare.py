@@ -9,16 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig
+from bertcalc.change_steps.effects import with_steps
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, explain, path, shapes
 from bertcalc.explore.model_refs import FIELDS, model_of_preset, read, values_of
-from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from tests import oracle
 from tests.examples import examples
 from tests.explore.test_model_refs import models
 
-PARAMETERS = QUANTITIES["parameters"]
+PARAMETERS, WEIGHTS = QUANTITIES["parameters"], QUANTITIES["weights"]
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))
 
 
@@ -42,7 +44,7 @@ def difference(name: str, quantity: str) -> int:
 def test_the_parts_sum_to_the_difference_of_every_quantity(here: Model, there: Model, sizes: tuple[int, int]) -> None:
     length = min(sizes[1], here.config.max_position_embeddings, there.config.max_position_embeddings)
     one, two = (Case(model, sizes[0], length) for model in (here, there))
-    steps = [one._replace(model=after) for _changes, after in path(here, there)]
+    steps = [case for _changes, case in path(one, two)]
     for quantity in QUANTITIES.values():
         if any(quantity.known(case) is None for case in (one, two, *steps)):
             continue
@@ -74,7 +76,8 @@ def test_what_goes_and_comes_in_one_step_is_not_nothing(measure: str, each: int)
 def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: Model, there: Model) -> None:
     before = here
     said = []
-    for changes, after in path(here, there):
+    for changes, case in path(Case(here), Case(there)):
+        after = case.model
         old, new = values_of(before), values_of(after)
         assert {change.field: (change.before, change.after) for change in changes} == {
             field: (old[field], new[field]) for field in FIELDS if field in {*old} & {*new} and old[field] != new[field]
@@ -119,9 +122,9 @@ def test_what_cannot_change_alone_changes_together() -> None:
     here, there = (
         Model(BertConfig(hidden_size=size, num_attention_heads=heads)) for size, heads in ((896, 14), (384, 6))
     )
-    [(changes, after)] = path(here, there)
+    [(changes, after)] = path(Case(here), Case(there))
     assert [change.field for change in changes] == ["num_attention_heads", "hidden_size"]
-    assert after.config == there.config
+    assert after.model.config == there.config
 
 
 def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
@@ -267,6 +270,41 @@ def test_a_smaller_family_is_said_part_by_part() -> None:
 def _parts(here: Model, there: Model) -> dict[str, int]:
     found = explain(Case(here), Case(there), PARAMETERS)
     return {", ".join(map(str, part.changes)): part.difference for part in found.parts if part.difference}
+
+
+NF4 = "bitsandbytes,load_in_4bit=true,bnb_4bit_quant_type=nf4"
+
+
+def stepped(preset: str, steps: str) -> Case:
+    changed = with_steps(model_of_preset(preset), read_steps(steps))
+    return Case(changed.model, base=changed.base)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "said"),
+    [
+        ("", "lora,r=4", "with Lora(r=4)"),
+        ("lora,r=4", "", "without Lora(r=4)"),
+        ("layers,layers=1+;lora,r=4", "layers,layers=1+;ia3", "IA3() instead of Lora(r=4)"),
+        ("", NF4, "with BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type='nf4')"),
+        (f"{NF4};lora,r=4", f"{NF4};lora,r=8", "Lora(r=8) instead of Lora(r=4)"),
+    ],
+)
+def test_steps_are_the_last_part_and_all_parts_sum_up(here: str, there: str, said: str) -> None:
+    """Also where sizes differ: the models on the way have the steps of the first one."""
+    for preset in ("bert-base-uncased", "bert-large-uncased"):
+        first, second = stepped("bert-base-uncased", here), stepped(preset, there)
+        for name in ("parameters", "weights", "file", "forward", "encoder"):
+            quantity = EVERY_QUANTITY[name]
+            found = explain(first, second, quantity)
+            assert (found.before, found.after) == (quantity.of(first), quantity.of(second))
+            assert sum(part.difference for part in found.parts) == found.difference
+            assert str(found.parts[-1].changes[0]) == said
+            assert len(found.parts) == (1 if preset == "bert-base-uncased" else 5)
+    before, after = (stepped("bert-base-uncased", steps).changed.memory_bytes for steps in (here, there))
+    assert explain(stepped("bert-base-uncased", here), stepped("bert-base-uncased", there), WEIGHTS).difference == (
+        after - before
+    )
 
 
 def test_layers_that_get_weights_of_their_own_are_called_so() -> None:

@@ -4,12 +4,14 @@ import random
 
 import pytest
 
+from bertcalc.change_steps.effects import with_steps
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.explore.compare import Explanation, explain
 from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure, live_shapes
 from bertcalc.explore.model_refs import model_of_preset
-from bertcalc.explore.quantities import QUANTITIES, Case, components
+from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.formula import symbolic_model
@@ -54,6 +56,45 @@ def test_a_figure_is_that_of_the_moved_model(preset: str, measure: str) -> None:
         except OutsideError:  # a browser waits for the server there
             continue
         assert value == QUANTITIES[measure].of(Case(other))
+
+
+STEPS = (
+    "lora,r=4,target_modules=all-linear",
+    "vocabulary,pad_to_multiple_of=64;lora",
+    "layers,layers=1+;ia3",
+    "feed_forward,intermediate_size=64;bitfit",
+    "bitsandbytes,load_in_4bit=true,bnb_4bit_quant_type=nf4;lora,r=4",
+    "gguf",
+)
+
+
+@pytest.mark.parametrize("steps", STEPS)
+@pytest.mark.parametrize("measure", EVERY_QUANTITY)
+def test_a_figure_of_a_model_with_steps_is_that_of_the_moved_model(steps: str, measure: str) -> None:
+    """A figure without a formula has a value at the present sizes alone."""
+    model, made = model_of_preset("bert_uncased_L-4_H-256_A-4"), read_steps(steps)
+    changed = with_steps(model, made)
+    case = Case(changed.model, base=changed.base)
+    try:
+        figure = live_figure(measure, LiveCase(case, ALL))
+    except InputError:
+        assert EVERY_QUANTITY[measure].known(case) is None
+        return
+    assert figure == EVERY_QUANTITY[measure].of(case)
+    rng, moved_on = random.Random(f"{steps} {measure}"), 0
+    for _move in range(6):
+        other = _moved(model, rng)
+        try:
+            value = evaluated(node_of(figure), _sizes(other))
+            there = with_steps(other, made)
+        except (InputError, OutsideError):
+            continue
+        assert value == EVERY_QUANTITY[measure].of(Case(there.model, base=there.base))
+        moved_on += 1
+    assert moved_on or measure in WAITING or steps.startswith("layers")
+
+
+WAITING = ("file", "weights", "activations", "training_memory", "inference_memory")
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS)[::3])

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import ConfigError
+from bertcalc import ConfigError, DropLayers, Gguf, InputError, Lora
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.explore.model_refs import (
     FIELDS,
@@ -18,6 +19,7 @@ from bertcalc.explore.model_refs import (
     ModelRef,
     item_of,
     model_of,
+    model_of_preset,
     read,
     values_of,
     write,
@@ -25,6 +27,7 @@ from bertcalc.explore.model_refs import (
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.storage.model_file import quantized
 from tests.strategies import bert_cases
 
 
@@ -111,6 +114,54 @@ def test_a_wrong_item_is_named_and_the_rest_counts(text: str, why: str) -> None:
     assert why in str(wrong.problem)
     assert re.match(re.escape(text[:30]), wrong.text)
     assert len(wrong.text) + len(str(wrong.problem)) < 250
+
+
+BERT = model_of_preset("bert-base-uncased")
+STEPPED = [
+    "bert-base-uncased~changes-lora,r=16,target_modules=query+value",
+    "gpt2~n_layer-6~changes-vocabulary,pad_to_multiple_of=64;bitsandbytes,load_in_8bit=true;lora",
+    "present~changes-none",
+    "present~vocab_size-21128~changes-lora,target_modules=(a%7Eb)%20c",
+]
+
+
+@pytest.mark.parametrize("text", STEPPED)
+def test_a_model_with_steps_is_read_as_it_was_written(text: str) -> None:
+    items, wrong = read(f"{text} bert-base-cased")
+    assert not wrong
+    assert write(items) == f"{text} bert-base-cased"
+    first, *rest = text.split("~")
+    assert read("~".join([first, *reversed(rest)]))[0] == items[:1]
+
+
+def test_the_present_model_has_its_steps_unless_others_are_written() -> None:
+    steps = DropLayers([0]), Gguf()
+    texts = ("present", "present~changes-none", "present~num_hidden_layers-6", "present~changes-lora", "gpt2")
+    plain, *_others = changed = [item.changed(BERT, steps) for item in read(" ".join(texts))[0]]
+    assert [made.steps for made in changed] == [steps, (), steps, read_steps("lora"), ()]
+    assert plain.base
+    assert plain.memory_bytes == quantized(BERT.changed(changes=steps[:1]), steps[1]).memory_bytes
+    layers = [made.model.final_config.num_hidden_layers for made in changed]
+    assert layers == [11, 12, 5, 12, 12]
+
+
+def test_a_model_with_changes_is_written_with_them() -> None:
+    lora = BERT.changed(changes=(Lora(r=4),))
+    item = item_of(lora)
+    assert str(item) == "bert-base-uncased~changes-lora,r=4"
+    assert item.model() == lora
+    assert str(item.with_steps(())) == "bert-base-uncased"
+
+
+def test_a_step_that_is_not_possible_is_refused_when_the_model_is_built() -> None:
+    [item], wrong = read("distilbert-base-uncased~changes-lora")
+    assert not wrong
+    with pytest.raises(InputError, match="target_modules"):
+        item.changed()
+    items, [wrong_step] = read("gpt2~changes-lorra,r=3 gpt2")
+    assert str(wrong_step.problem) == "There is no step 'lorra': did you mean lora?"
+    assert write(items) == "gpt2"
+    assert "write each field once, with a value: changes-lora,r=8" in str(read("gpt2~changes")[1][0].problem)
 
 
 @pytest.mark.parametrize("text", ["21000", "2.1e4", "21,000", "21k", "2.1万", "21000.0"])

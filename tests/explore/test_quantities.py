@@ -7,10 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bertcalc import columns
-from bertcalc.compute.flops import unknown_training
+from bertcalc import BitsAndBytesConfig, Lora, columns, load
+from bertcalc.change_steps.effects import with_steps
+from bertcalc.compute.flops import forward_flops, unknown_training
 from bertcalc.config import unchecked
-from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.explore.quantities import EVERY_QUANTITY, PEAKS, QUANTITIES, Case
 from bertcalc.families import family_of
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
@@ -63,6 +64,30 @@ def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
 @given(models())
 def test_the_parameters_are_the_real_models(case: oracle.Case) -> None:
     assert QUANTITIES["parameters"].of(Case(case.model)) == sum(tensor.numel() for tensor in case.real().parameters())
+
+
+def test_a_quantized_model_has_the_figures_of_its_library_and_no_others() -> None:
+    """The sizes are judged in tests/storage, the peak in tests/memory/test_quantized_peaks.py."""
+    bert, lora = load("bert-base-uncased"), Lora(r=8)
+    nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
+    whole, adapted = with_steps(bert, [nf4]), with_steps(bert, [nf4, lora])
+    cases = [Case(changed.model, 2, 64, base=changed.base) for changed in (whole, adapted)]
+    own = bert.quantized(nf4)
+    stored: Any
+    for case, stored in zip(cases, (own, own.adapted(lora)), strict=True):
+        assert EVERY_QUANTITY["weights"].of(case) == stored.memory_bytes
+        assert EVERY_QUANTITY["file"].of(case) == stored.file_bytes
+        assert EVERY_QUANTITY["forward"].of(case) == forward_flops(case.model, 2, 64)
+        assert case.changed.steps == ((nf4,) if stored is own else (nf4, lora))
+        for name in ("inference_memory", "activations"):
+            with pytest.raises(InputError, match="for weights in bitsandbytes NF4"):
+                EVERY_QUANTITY[name].of(case)
+    for name in ("trainable", "training", "training_memory"):
+        with pytest.raises(InputError, match="Quantized weights are frozen: add an adapter"):
+            EVERY_QUANTITY[name].of(cases[0])
+    assert EVERY_QUANTITY["trainable"].of(cases[1]) == own.adapted(lora).trainable_parameters
+    peak = own.adapted(lora).training_peak_bytes(2, 64, keep_outputs=False)
+    assert EVERY_QUANTITY["training_memory"].of(cases[1]) == peak
 
 
 @pytest.mark.parametrize("name", QUANTITIES)

@@ -93,8 +93,14 @@ def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> 
     slide(app, "0 r", "0")
     assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
     assert app.text_input(key="changes").value == "lora,target_modules=query+value"
+    app.text_input(key="argument 0 lora target_modules").set_value("(").run()
+    assert app.text_input(key="argument 0 lora target_modules").value == "("
+    assert "target_modules" in app.error[0].value
+    assert app.text_input(key="changes").value == "lora,target_modules=query+value"
     app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
-    assert "No module of BertModel is one of the target_modules qurey" in app.error[0].value
+    assert len(app.error) == 2  # at the top, and at the step
+    for error in app.error:
+        assert "No module of BertModel is one of the target_modules qurey" in error.value
     assert app.metric[0].value == "109,482,240"
 
 
@@ -205,12 +211,12 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
 
 
-@pytest.mark.parametrize("page", ["", "memory.py", "compare.py", "explain.py"])
+@pytest.mark.parametrize("page", ["", "memory.py", "sweep.py"])
 def test_another_page_says_that_it_leaves_the_steps_out(page: str) -> None:
     for changes in ("", LORA):
         app = open_app(page, changes=changes) if changes else open_app(page)
-        links = [link.proto.page for link in app.get("page_link")]
-        assert ("change" in links) == bool(changes)
+        links = [link.proto.label for link in app.get("page_link")]
+        assert ("The steps of the page Change are left out here →" in links) == bool(changes)
 
 
 def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:

@@ -12,16 +12,19 @@ import torch
 from streamlit.testing.v1 import AppTest
 from transformers import LlamaConfig, LlamaForCausalLM, T5Config, T5EncoderModel
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, build, forward_flops
+from bertcalc import ARCHITECTURES, BertConfig, BitsAndBytesConfig, Config, Lora, build, forward_flops, load
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.explore.compare import PAIRS, WELL_KNOWN
 from bertcalc.explore.model_refs import LONGEST, MOST, model_of_preset
-from bertcalc.explore.quantities import QUANTITIES
+from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES
 from bertcalc.explore.quantities import Case as Quantified
 from bertcalc.families.presets import PRESETS
+from bertcalc.text.digits import figure
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.compare.comparison import VIEW
+from pages.ui.widgets.numbers import unbroken
+from tests.adapters import Adapter
 from tests.examples import sampled
 from tests.oracle import Case
 from tests.pages.apptest import frame_of, move, open_app, texts, total_formula
@@ -186,6 +189,83 @@ def test_every_view_of_every_pair_comes_up(view: str, pair: str) -> None:
     app = open_app("compare.py", compare=view, models=PAIRS[pair].models, compare_by="training_memory")
     assert not app.error
     assert not app.info
+
+
+LORA = "lora,r=16,target_modules=query+value"
+NF4 = "bitsandbytes,load_in_4bit=true,bnb_4bit_quant_type=nf4"
+
+
+def test_the_present_model_is_compared_with_itself_without_its_steps() -> None:
+    app = open_app("compare.py", changes=LORA)
+    adapter = Adapter(Lora, {"r": 16, "target_modules": ["query", "value"]})
+    trained, _every = adapter.added(Case(BertConfig(), "BertModel").real()).get_nb_trainable_parameters()
+    assert app.multiselect[0].value == ["present~changes-none", "present"]
+    assert app.metric[0].value == f"{trained:+,}"
+    assert sum_of(app) == {"with LoRA: r=16": f"{trained:,}"}
+    assert app.table[0].value["Changed"][1] == f"`changes` – → {LORA}"
+    assert not [link for link in app.get("page_link") if link.proto.page == "change"]
+
+
+def test_a_table_of_models_with_steps_has_what_is_trained_and_the_bytes() -> None:
+    models = f"present~changes-none present bert-base-uncased~changes-{LORA} distilbert-base-uncased"
+    app = open_app("compare.py", compare="table", changes=f"{NF4};{LORA}", models=models, architecture="BertModel")
+    table = app.table[0].value.set_index("")
+    bert, lora = load("bert-base-uncased"), Lora(r=16, target_modules=["query", "value"])
+    quantized = bert.quantized(BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")).adapted(lora)
+    adapted, distil = bert.adapted(lora), load("distilbert-base-uncased")
+    trained = [f"{count:,}" for count in (bert.num_parameters(), 589_824, 589_824, distil.num_parameters())]
+    assert list(table.loc["trained parameters"]) == trained
+    files = (bert.file_bytes(), quantized.file_bytes, adapted.file_bytes(), distil.file_bytes())
+    weights = (
+        4 * bert.num_parameters(),
+        quantized.memory_bytes,
+        4 * adapted.all_parameters,
+        4 * distil.num_parameters(),
+    )
+    for row, sizes in (("size of the file", files), ("memory of the weights", weights)):
+        assert [unbroken(figure(size, "bytes")) for size in sizes] == list(table.loc[row])
+    assert list(table.loc["`changes`"])[::3] == ["–", "–"]
+    assert list(table.columns)[2:] == ["bert-base-uncased, LoRA: r=16", "distilbert-base-uncased"]
+
+
+@pytest.mark.parametrize(("view", "measure"), sampled(product(VIEW.options, EVERY_QUANTITY), 12))
+def test_every_view_shows_models_with_steps(view: str, measure: str) -> None:
+    models = f"present gpt2~changes-gguf albert-base-v2~changes-{LORA}"
+    if view == "glance":
+        measure = "parameters"
+    app = open_app("compare.py", compare=view, compare_by=measure, models=models, changes="layers,layers=0+;bitfit")
+    assert not app.exception
+    assert "current model, Drop layers: layers=0+" in names_shown(app)
+
+
+def names_shown(app: AppTest) -> str:
+    """The names of the models that the controls show."""
+    return " ".join(app.multiselect[0].options)
+
+
+def test_a_pinned_model_keeps_its_steps() -> None:
+    app = open_app("compare.py", models="present", changes=LORA, vocab_size="21128")
+    press(app, "Pin the current model")
+    assert models(app) == f"present bert-base-uncased~vocab_size-21128~changes-{LORA}"
+    assert app.metric[0].value == "0"
+    move(app, num_hidden_layers=11)
+    assert number(app.metric[0].value) == 7_087_872 + 4 * 16 * 768
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ("lorra", "There is no step 'lorra': did you mean lora?"),
+        ("lora,target_modules=no+", "No module of BertModel is one of the target_modules no"),
+        ("layers,layers=40", "layers 40 is not possible"),
+    ],
+)
+def test_a_step_that_is_not_possible_leaves_the_model_out_with_the_reason(changes: str, why: str) -> None:
+    app = open_app("compare.py", changes=changes)
+    [said] = texts(app)
+    assert why in said
+    assert models(app) == ""
+    assert "A difference needs two models" in app.info[0].value
 
 
 def test_all_architectures_stand_in_the_table() -> None:
@@ -422,7 +502,7 @@ def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: p
         return 10**9
 
     unknown = QUANTITIES["training_memory"]._replace(of=refuse)
-    monkeypatch.setitem(QUANTITIES, "training_memory", unknown)
+    monkeypatch.setitem(EVERY_QUANTITY, "training_memory", unknown)
     for view in VIEW.options:
         app = open_app(
             "compare.py",

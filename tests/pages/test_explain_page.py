@@ -1,5 +1,6 @@
 """The page that explains why a number is different."""
 
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -7,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import BertConfig
+from bertcalc import BertConfig, Lora, load
+from bertcalc.change_steps.effects import with_steps
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
@@ -16,6 +19,7 @@ from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
+from pages.ui.change.step_words import brief
 from pages.ui.diagnosis.terms_view import EXAMPLES, TERMS
 from pages.ui.diagnosis.your_number import numbers_to_try
 from tests.examples import examples, sampled
@@ -54,6 +58,50 @@ def test_what_rounds_to_110_million() -> None:
     assert ["109,514,298", "BertForMaskedLM, decoder tied  \nBertLMHeadModel, decoder tied"] in rows
     assert ["110,106,428", "BertForPreTraining, decoder tied"] in rows
     assert ["**109,482,240**", "BertModel with pooler"] in rows
+
+
+LORA = "lora,r=13,target_modules=query+value"
+SKIPPED = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=pooler.dense+encoder.layer.0.output.dense"
+
+
+def stepped(changes: str, number: str) -> str:
+    """What the Explain page answers of the base model with steps."""
+    app = open_app("explain.py", changes=changes, number=number)
+    assert not app.error
+    assert brief(read_steps(changes)[0]) in next(iter(app.get("page_link"))).proto.label
+    said = [box.value for box in [*app.success, *app.info, *app.warning]]
+    return " ".join([*said, *chain(*cells(app))]).replace("`", "")
+
+
+def test_a_number_is_explained_against_the_model_with_the_steps_of_the_link() -> None:
+    adapted = load("bert-base-uncased").adapted(Lora(r=13, target_modules=["query", "value"]))
+    trained = f"{adapted.trainable_parameters:,}"
+    assert "trains with Lora(r=13, target_modules=['query', 'value'])" in stepped(LORA, trained)
+    assert stepped(LORA, "109,961,472").endswith(" 109,961,472")  # 109,482,240 + 479,232, with its formula
+    file = stepped(LORA, f"{adapted.file_bytes('adapter'):,} bytes")
+    assert "adapter_model.safetensors, as peft writes it" in file.replace("\\", "")
+    assert not any("trains with" in box.value for box in open_app("explain.py", number=trained).success)
+
+
+@pytest.mark.parametrize("adapter", ["", ";lora,r=13"])
+def test_the_bytes_of_the_steps_of_the_link_are_explained(adapter: str) -> None:
+    """With layers that are left out, it is no usual format. The sizes are judged in tests/storage."""
+    changed = with_steps(load("bert-base-uncased"), read_steps(SKIPPED + adapter))
+    for size, words in ((changed.file_bytes, "is the size of a file of"), (changed.memory_bytes, "in memory as")):
+        said = stepped(SKIPPED + adapter, f"{size:,} bytes")
+        assert words in said
+        assert "bitsandbytes FP4" in said
+        assert "times smaller than" in said
+        assert ("Lora" in said) == bool(adapter)
+        plain = open_app("explain.py", number=f"{size:,} bytes")
+        assert not any(words in box.value for box in plain.success)
+
+
+def test_a_step_of_the_link_that_is_not_possible_is_named() -> None:
+    parameters = f"{Case(BertConfig(num_hidden_layers=11)).real().num_parameters():,}"
+    app = open_app("explain.py", changes="layers,layers=3+;lorra", number=parameters)
+    assert "did you mean lora?" in app.error[0].value
+    assert parameters in chain(*cells(app))
 
 
 @pytest.mark.parametrize("published", sampled([one for one in PUBLISHED if not one.surplus], 16))

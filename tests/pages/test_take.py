@@ -14,13 +14,13 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, Config, build
 from bertcalc.change_steps.effects import changed_models
-from bertcalc.change_steps.step_code import code
 from bertcalc.change_steps.step_texts import kind_of, read_steps
 from bertcalc.charts.blocks import svg
 from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text
+from bertcalc.export.step_code import code
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.change_steps.effects import StepEffect
-from bertcalc.change_steps.step_code import code
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.changes.adapter import PeftChange, copies
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
+from bertcalc.export.step_code import code
 from bertcalc.model.formula import Formula, formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.text import N_

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import Field, fields
 from functools import partial
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
@@ -75,17 +75,22 @@ def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
         st.button(_("Remove all"), icon=":material/delete:", key="remove all", on_click=put, args=((),))
 
 
-def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel]) -> None:
-    """Draw a card for each step, with its arguments; ``models`` are those before the first step and after each one."""
-    unread, problem = st.session_state.pop("wrong argument", (-1, None))
+def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impossible: Problem | None = None) -> None:
+    """Draw a card for each step, with its arguments, and the problem with it.
+
+    ``models`` are those before the first step and after each one that is possible; the next one is ``impossible``.
+    """
+    refused: _Refused | None = st.session_state.pop("refused argument", None)
     for number, step in enumerate(steps):
         with st.container(border=True, key=f"step-{number}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
                 st.markdown(f"**{number + 1}. {title(step)}**", width="stretch")
                 _move_buttons(steps, number)
-            _show_arguments(steps, number, models)
-            if number == unread:
-                st.error(refusal(problem))
+            _show_arguments(steps, number, models, refused)
+            if refused and number == refused.number:
+                st.error(refusal(refused.problem))
+            elif impossible and number == len(models) - 1:
+                st.error(refusal(impossible))
 
 
 def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
@@ -130,7 +135,17 @@ def _move_buttons(steps: Sequence[ChangeStep], number: int) -> None:
     st.button(remove, key=f"remove {number}", on_click=put, args=(rest,), help=_("Remove the step"), type="tertiary")
 
 
-def _show_arguments(steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel]) -> None:
+class _Refused(NamedTuple):
+    """An argument of a step whose value is not possible: it stays in its field, and the step has the one before."""
+
+    number: int
+    name: str
+    problem: Problem
+
+
+def _show_arguments(
+    steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel], refused: _Refused | None
+) -> None:
     """Draw the controls of a step: those that most people need, and a menu of the others."""
     step = steps[number]
     parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
@@ -139,15 +154,21 @@ def _show_arguments(steps: Sequence[ChangeStep], number: int, models: Sequence[C
         return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for name in first:
-            _show_argument(steps, number, parts[name], models)
+            _show_argument(steps, number, parts[name], models, refused)
         for names in others:
             changed = len(argument_texts(step).keys() & set(names))
             with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
                 for name in names:
-                    _show_argument(steps, number, parts[name], models)
+                    _show_argument(steps, number, parts[name], models, refused)
 
 
-def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], models: Sequence[ChangedModel]) -> None:
+def _show_argument(
+    steps: Sequence[ChangeStep],
+    number: int,
+    part: Field[Any],
+    models: Sequence[ChangedModel],
+    refused: _Refused | None,
+) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
@@ -155,6 +176,7 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
     key = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
+    stays = refused is not None and refused[:2] == (number, part.name)
     changed = partial(_change_argument, number, part.name, key)
     look: dict[str, Any] = {"key": key, "on_change": changed, "help": _(HELP[part.name])}
     options = [option for option in get_args(hint) if get_origin(option) is Literal] or [hint]
@@ -166,7 +188,8 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
         st.session_state[key] = value or choices[0]
         st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
     elif hint in (int, int | None):
-        st.session_state[key] = value
+        if not stays:
+            st.session_state[key] = value
         draw: Any = st.number_input  # its overloads know no value that may be None
         draw(
             part.name,
@@ -176,7 +199,8 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
             **look,
         )
     else:
-        st.session_state[key] = argument_texts(step).get(part.name, "")
+        if not stays:
+            st.session_state[key] = argument_texts(step).get(part.name, "")
         st.text_input(part.name, width=230, **look)
 
 
@@ -197,7 +221,7 @@ def _put_argument(number: int, name: str, text: str) -> None:
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:
-        st.session_state["wrong argument"] = number, error.problem
+        st.session_state["refused argument"] = _Refused(number, name, error.problem)
         return
     put([*steps[:number], step, *steps[number + 1 :]])
 

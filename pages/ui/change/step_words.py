@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep, argument_texts, kind_of
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
+from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
@@ -92,6 +93,20 @@ def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
     """A step in a line: its title and the arguments that differ from their defaults, except those in ``without``."""
     texts = [f"{name}={text}" for name, text in argument_texts(step).items() if name not in without]
     return with_colon(title(step), ", ".join(texts)) if texts else title(step)
+
+
+def brief(step: ChangeStep) -> str:
+    """A step in a few words: its title and as many arguments as are short; a quantization by its format alone."""
+    if isinstance(step, QuantizationFormat):
+        return _(step.title)
+    names = list(argument_texts(step))
+    left_out: list[str] = []
+    while names and len(summary(step, without=left_out)) > _BRIEF:
+        left_out.append(names.pop())
+    return summary(step, without=left_out)
+
+
+_BRIEF = 32  # letters
 
 
 def refusal(problem: Problem) -> str:

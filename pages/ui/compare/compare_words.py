@@ -3,19 +3,25 @@
 from collections.abc import Sequence
 from typing import Any
 
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.config import LETTERS
 from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.compare import Explanation
-from bertcalc.explore.model_refs import PRESENT, ModelRef
+from bertcalc.explore.model_refs import PRESENT, STEPS, ModelRef
 from bertcalc.text import distinct, written
 from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import LiveInt, fill, grouped
+from pages.ui.change.step_words import brief
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import signed_percent
 
 
-def names_of(items: Sequence[ModelRef | DiscoveredRef]) -> list[str]:
-    """A distinct name for each model."""
+def names_of(items: Sequence[ModelRef | DiscoveredRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
+    """A distinct name for each model; the present model has ``steps``, unless it is written with others."""
+    items = [
+        item.with_steps(steps) if steps and isinstance(item, ModelRef) and item.has_steps_of_present else item
+        for item in items
+    ]
     same_base = len(items) > 1 and len({item.base for item in items}) == 1
     return distinct([_name(item, same_base) for item in items])
 
@@ -51,7 +57,14 @@ def change_words(field: str, value: Any) -> str:
     """A change in short: L 24; a live value makes a live text."""
     if field == "architecture":
         return str(value)
+    if field == STEPS:
+        return steps_text(value)
     return fill("{letter} {value:,}", letter=LETTERS[field], value=value) if field in LETTERS else f"{field} {value}"
+
+
+def steps_text(steps: Sequence[ChangeStep]) -> str:
+    """Steps in a few words."""
+    return listed(map(brief, steps)) if steps else _("without steps")
 
 
 def value_text(value: object) -> str:

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc import ConfigError
+from bertcalc.change_steps.effects import ChangedModel
+from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.config import Problem
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.discover.comparable import (
@@ -23,7 +24,7 @@ from bertcalc.discover.comparable import (
 from bertcalc.explore.compare import PAIRS, Explanation
 from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure
 from bertcalc.explore.model_refs import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, write
-from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
+from bertcalc.explore.quantities import EVERY_QUANTITY, Case, Quantity
 from bertcalc.families import family_of
 from bertcalc.families.hf_json import PASTED, is_of_another_type
 from bertcalc.families.hf_json import read as read_json
@@ -31,8 +32,10 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST, Batch
 from bertcalc.model.totals import COMPONENTS
+from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError
+from pages.ui.change.step_controls import steps_of_link
 from pages.ui.compare import discovered_models
 from pages.ui.compare.compare_words import names_of
 from pages.ui.shell.controls import Select, Text, change, sentence, view
@@ -56,8 +59,9 @@ VIEW = view(
 )
 MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
 EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as written in MODELS
-COMPARE_BY = Select("compare_by", N_("Compare by"), QUANTITIES, QUANTITY_NAMES, width=190)
+COMPARE_BY = Select("compare_by", N_("Compare by"), EVERY_QUANTITY, QUANTITY_NAMES, width=190)
 FIGURES = ("forward", "training_memory", "inference_memory")  # of the table, beside parameters
+_OF_STEPS = ("trainable", "weights", "file")  # as well, if a model has steps
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # the columns of "At a glance"
 _ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"), "chosen": N_("As chosen")}
 ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
@@ -71,6 +75,31 @@ class Compared(NamedTuple):
     model: Model | DiscoveredModel
     follows: frozenset[str] = frozenset()  # the sizes in which it follows the sliders
     shown: int = 1  # 0 for a model that is shown once a slider moves
+    base: QuantizedModel | None = None  # the part that a step quantizes
+
+    @property
+    def steps(self) -> tuple[ChangeStep, ...]:
+        return ChangedModel(self.model, self.base).steps if isinstance(self.model, Model) else ()
+
+
+class Present(NamedTuple):
+    """The present model with its steps of the page Change, and what is wrong with their text."""
+
+    model: Model
+    steps: Sequence[ChangeStep]
+    problem: Problem | None
+
+    def changed(self, item: ModelRef) -> ChangedModel:
+        """The model of an item. Raises InputError."""
+        if self.problem and item.has_steps_of_present:
+            raise InputError(self.problem)
+        return item.changed(self.model, self.steps)
+
+
+def present_with_steps(choice: Choice) -> Present:
+    """The present model with the steps of the link."""
+    steps, wrong = steps_of_link()
+    return Present(choice.model, steps, wrong[0][1] if wrong else None)
 
 
 class Comparison(NamedTuple):
@@ -84,13 +113,18 @@ class Comparison(NamedTuple):
 
     @property
     def quantity(self) -> Quantity:
-        return QUANTITIES[self.measure]
+        return EVERY_QUANTITY[self.measure]
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The quantities of the table, beside parameters."""
+        return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
     def case(self, compared: Compared) -> Case | DiscoveredCase:
         """A model with its batch."""
         if isinstance(compared.model, DiscoveredModel):
             return DiscoveredCase(compared.model, *self.batch)
-        return Case(compared.model, *self.batch)
+        return Case(compared.model, *self.batch, base=compared.base)
 
     def figure_of(self, model: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
@@ -113,7 +147,7 @@ class Comparison(NamedTuple):
         Discovered models are not included (``show_limits`` explains theirs), nor is anything explained elsewhere: the
         scatter plot leaves such models out, and the explained difference shows its own message.
         """
-        measures = {"glance": GLANCE, "table": FIGURES, "scatter": ()}.get(self.view, (self.measure,))
+        measures = {"glance": GLANCE, "table": self.figures, "scatter": ()}.get(self.view, (self.measure,))
         covered = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
         reasons: dict[str, list[str]] = {}
         for compared in self.models:
@@ -154,25 +188,28 @@ class Comparison(NamedTuple):
         return explain_components(self.components(first), self.components(model))
 
 
-def models_of_link(choice: Choice) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
+def models_of_link(choice: Choice, present: Present) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
     """The models in the link, or the default comparison; and the problems in the rest of the text."""
     text = st.session_state[MODELS.name]
-    return read(text, type(choice.config)) if text.strip() else ([*begin(choice)], [])
+    return read(text, type(choice.config)) if text.strip() else ([*begin(choice, present)], [])
 
 
-def begin(choice: Choice) -> list[ModelRef]:
-    """The default comparison: the present model with bert-large-uncased, and that preset with bert-base-uncased.
+def begin(choice: Choice, present: Present) -> list[ModelRef]:
+    """The default comparison: the present model without and with its steps.
 
-    It does not depend on sizes, so that a drag ends with the comparison that it shows.
+    Without steps, it is the present model with bert-large-uncased, and that preset with bert-base-uncased. It does not
+    depend on sizes, so that a drag ends with the comparison that it shows.
     """
+    if present.steps or present.problem:
+        return [ModelRef(PRESENT).with_steps(()), ModelRef(PRESENT)]
     return [ModelRef(PRESENT), ModelRef(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
 def choose_measure(view: str) -> str:
     """Draw the choice of the quantity; at a glance, it is the one to sort by."""
     glance = {"label": _("Sort by"), "width": 300} if view == "glance" else {}
-    offered = GLANCE if glance else tuple(QUANTITIES)
-    words = COMPARE_BY.meanings({name: QUANTITIES[name].meaning for name in offered})
+    offered = GLANCE if glance else tuple(EVERY_QUANTITY)
+    words = COMPARE_BY.meanings({name: EVERY_QUANTITY[name].meaning for name in offered})
     return COMPARE_BY.show(offered, help=words, **glance)
 
 
@@ -187,10 +224,10 @@ def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -
     return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
 
-def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> None:
+def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, present: Present) -> None:
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
-    names = dict(zip(written, names_of(items), strict=True))
+    names = dict(zip(written, names_of(items, present.steps), strict=True))
     # A new key for each comparison: a control in a closed popover would send the server its old value. After a choice
     # in the control itself the key stays, and so does the focus, for typing the next name.
     picker: _Picker = st.session_state.get("picker", _Picker(0, ""))
@@ -212,7 +249,7 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> 
         args=(picker.number, options),
     )
     help_text = _("It stays in the comparison as it is now when the sidebar changes.")
-    pin = item_of(choice.model, choice.preset)
+    pin = item_of(choice.model, choice.preset).with_steps(present.steps)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = discovered_models.choose()
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
@@ -291,18 +328,21 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def build(items: Sequence[ModelRef | DiscoveredRef], present: Model) -> tuple[list[Compared], list[Wrong]]:
+def build(items: Sequence[ModelRef | DiscoveredRef], present: Present) -> tuple[list[Compared], list[Wrong]]:
     """The possible models, and the problems of the others."""
     models, wrong = [], []
-    for item, name in zip(items, names_of(items), strict=True):
+    for item, name in zip(items, names_of(items, present.steps), strict=True):
         try:
-            model = discovered_models.build(item) if isinstance(item, DiscoveredRef) else item.model(present)
-        except (ConfigError, InputError) as error:
+            if isinstance(item, DiscoveredRef):
+                models.append(Compared(item, name, discovered_models.build(item)))
+                continue
+            changed = present.changed(item)
+        except InputError as error:
             wrong.append(Wrong(name, error.problem))
         else:
-            follows = item.base == PRESENT and isinstance(item, ModelRef)
             fixed = {field for field, _value in item.changes}
-            models.append(Compared(item, name, model, frozenset(SLIDERS) - fixed if follows else frozenset()))
+            follows = frozenset(SLIDERS) - fixed if item.base == PRESENT else frozenset[str]()
+            models.append(Compared(item, name, changed.model, follows, base=changed.base))
     return models, wrong
 
 

@@ -5,13 +5,16 @@ from typing import Any
 
 import streamlit as st
 
+from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Explanation, FieldChange, PartChange, counted_words
+from bertcalc.explore.model_refs import STEPS
 from bertcalc.text.digits import scaled, size
 from bertcalc.text.live_choices import differ, distance, either, if_negative
 from bertcalc.text.live_numbers import between, fill, grouped, is_live, joined, staying
 from bertcalc.text.problem import InputError
+from pages.ui.change.step_words import brief
 from pages.ui.compare.compare_words import relative, signed, value_text
 from pages.ui.compare.comparison import Comparison, explained
 from pages.ui.shell import live
@@ -141,6 +144,8 @@ def phrase(part: Attribution) -> str:
 def _change(change: FieldChange | PartChange, *, alone: bool) -> str:
     if change.field in SLIDERS and is_live((change.before, change.after)) and not getattr(change, "sharing", 0):
         return counted_words(tuple(map(_, COUNTED_PHRASES[change.field])), change.before, change.after)
+    if change.field == STEPS and isinstance(change, FieldChange):
+        change = change._replace(before=[*map(brief, change.before)], after=[*map(brief, change.after)])
     message, values = change.sentence(alone=alone)
     return fill(_(message), **values)
 
@@ -149,11 +154,15 @@ def _assignments(part: Attribution) -> str:
     """The old and new values of a part's changes; fields are named, components already are in the column before."""
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
     changes = [
-        fill("{before} → {after}", before=value_text(change.before), after=value_text(change.after))
+        fill("{before} → {after}", before=_value_text(change.before), after=_value_text(change.after))
         for change in part.changes
     ]
     lines = [fill("{name}{change}", name=name, change=change) for name, change in zip(names, changes, strict=True)]
     return between("  \n", lines)
+
+
+def _value_text(value: object) -> str:
+    return value_text((written_steps(value) or "–") if isinstance(value, tuple) else value)
 
 
 def _cancelled(part: Attribution) -> str:

@@ -4,6 +4,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from bertcalc.charts.labels import place_in_order
 from bertcalc.controls.chosen_model import ChosenModel
@@ -122,5 +123,6 @@ def _link(compared: Compared, choice: Choice) -> str:
         return f"./{PAGE}?{urlencode({**link_of(item), **kept})}"
     assert isinstance(model, Model)
     preset = choice.preset if item.base == PRESENT else item.base
-    chosen = ChosenModel(preset, model.config, model.architecture, model.add_pooling_layer)
+    steps = written_steps(compared.steps)
+    chosen = ChosenModel(preset, model.config, model.architecture, model.add_pooling_layer, changes=steps)
     return f"./?{urlencode({'preset': preset, **chosen.link(), **kept})}"

@@ -12,8 +12,8 @@ from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.discover.comparable import DiscoveredModel
 from bertcalc.explore.compare import Explanation, differing
 from bertcalc.explore.figure_formulas import LiveCase, live_shapes
-from bertcalc.explore.model_refs import FIELDS, model_of_preset, values_of
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.model_refs import FIELDS, STEPS, model_of_preset, values_of
+from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_size
@@ -23,8 +23,8 @@ from bertcalc.model.steps import Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.digits import figure, multiple, scaled
 from bertcalc.text.live_numbers import fill, grouped
-from pages.ui.compare.compare_words import relative, signed, value_text
-from pages.ui.compare.comparison import FIGURES, Compared, Comparison
+from pages.ui.compare.compare_words import relative, signed, steps_text, value_text
+from pages.ui.compare.comparison import Compared, Comparison
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -74,7 +74,9 @@ def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
         {field: live_size(field, value) if field in shown.follows else value for field, value in row.items()}
         for shown, row in zip(compared, values, strict=True)
     ]
-    return [(f"`{field}`", [value_text(row[field]) if field in row else "–" for row in sides]) for field in fields]
+    rows = [(f"`{field}`", [value_text(row[field]) if field in row else "–" for row in sides]) for field in fields]
+    steps = [steps_text(shown.steps) if shown.steps else "–" for shown in compared]
+    return [*rows, (f"`{STEPS}`", steps)] if len(set(steps)) > 1 else rows
 
 
 def _names_class(compared: Compared) -> bool:
@@ -103,7 +105,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     parts, names = [comparison.components(model) for model in models], comparison.names()
 
     def row(name: str) -> tuple[str, list[str]]:
-        quantity = QUANTITIES[name]
+        quantity = EVERY_QUANTITY[name]
         figures = [comparison.figure_of(model, name) for model in models]
         return _(quantity.meaning), [
             "–" if value is None else unbroken(figure(value, quantity.unit)) for value in figures
@@ -121,7 +123,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
         (f"**{name}**", [fill("**{total}**", total=total) for total in totals]),
         (relation, ["", *("–" if explanation is None else _changed(explanation) for explanation in differences)]),
         *components,
-        *map(row, FIGURES),
+        *map(row, comparison.figures),
     ]
 
 
@@ -176,13 +178,13 @@ def _label(comparison: Comparison, count: int, first: int) -> str:
 def show_scatter(comparison: Comparison) -> None:
     """Draw all presets and the compared models as a scatter plot: parameters against FLOPs or another quantity."""
     measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
-    quantity = QUANTITIES[measure]
+    quantity = EVERY_QUANTITY[measure]
     figures = [
         (model.name, comparison.figure_of(model, "parameters"), comparison.figure_of(model, measure))
         for model in comparison.models
     ]
     compared = [ModelPoint(name, count, other, True) for name, count, other in figures if count and other]
-    titles = title_of(QUANTITIES["parameters"]), title_of(quantity)
+    titles = title_of(EVERY_QUANTITY["parameters"]), title_of(quantity)
     presets = _presets(comparison.batch, measure)
     moves = any(model.follows for model in comparison.models)
     with live.older("scatter") if moves else st.container():  # the names are placed by the server
@@ -207,7 +209,7 @@ def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     points = []
     for name in PRESETS:
         case = Case(model_of_preset(name), *batch)
-        parameters, figure = QUANTITIES["parameters"].of(case), QUANTITIES[measure].known(case)
+        parameters, figure = case.model.num_parameters(), EVERY_QUANTITY[measure].known(case)
         short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
         if figure is not None:
             points.append(ModelPoint(short, parameters, figure, False))

@@ -11,7 +11,6 @@ import streamlit as st
 from bertcalc.charts.nearest_chart import designs_frame, near_budget
 from bertcalc.config import Config, Problem
 from bertcalc.explore.design import (
-    BUDGETED,
     FILE,
     HEAD_SIZES,
     MULTIPLES,
@@ -22,7 +21,7 @@ from bertcalc.explore.design import (
     Result,
     search,
 )
-from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.usual_formats import USUAL_FORMATS
@@ -44,7 +43,7 @@ FEW, LISTED, DRAWN = 5, 8, 60
 
 def _read(name: str, text: str) -> Typed:
     """A typed amount for a kind of budget. Raises InputError."""
-    return typed(text, BUDGETED[KINDS[name]].unit)
+    return typed(text, EVERY_QUANTITY[KINDS[name]].unit)
 
 
 def _check(name: str, text: str) -> Reason | None:

@@ -28,7 +28,8 @@ def causes(reference: KnownCount, explanation: Explanation, count: Counted | Non
     sizes = MiscountSizes.of(config)
     rows = []
     for cause, formula in zip(explanation, formulas, strict=True):
-        in_numbers = formula.latex(config, padded_vocab_size=sizes.padded_by(cause.miscount))
+        padded = {"padded_vocab_size": sizes.padded_by(cause.miscount)}
+        in_numbers = formula.latex(config, **padded | reference.model.change_letter_values())
         written = f"${formula.latex()} = {in_numbers}$"
         rows.append((sentence(miscount_in_words(REASONS[cause.miscount])), written, cause.amount))
     return rows

@@ -88,9 +88,8 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     for part in visible:
         counts = (part.counted, part.added) if part.added else (part.counted,)
         formulas = [count_formula(model, count) for count in counts]
-        letters, numbers = (
-            " + ".join(formula.latex(*config) for formula in formulas) for config in ((), (model.config,))
-        )
+        letters = " + ".join(formula.latex() for formula in formulas)
+        numbers = " + ".join(formula.latex(model.config, **model.change_letter_values()) for formula in formulas)
         names = " + ".join(sentence(part_in_words(count, model)) for count in counts)
         rows.append((names, f"${letters} = {numbers}$", f"{part.right:,}"))
     titles = (_("What is counted"), _("Formula"), _("Parameters"))

@@ -4,10 +4,12 @@ from pathlib import Path
 
 import streamlit as st
 
+from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked
 from bertcalc.diagnosis.other_tools import tools_with
+from bertcalc.diagnosis.stored_sizes import sizes_of_steps
 from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from pages.ui.diagnosis import counts_view, miscounts_view
@@ -16,10 +18,11 @@ from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 
 
-def show_number(model: Model, text: str, *, is_named: bool = False) -> None:
+def show_number(model: Model, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
     """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one.
 
-    If the page has named the number already (``is_named``), only a range is shown.
+    If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with its
+    steps, whose quantization ``model`` does not have.
     """
     asked = number_asked(text)
     if number := read_number(asked, model.config):
@@ -29,6 +32,9 @@ def show_number(model: Model, text: str, *, is_named: bool = False) -> None:
         with st.container(key="number-view"):
             if field_asked(text):
                 _show_other_meanings(model, number, text)
+            elif changed and (sizes := [*sizes_of_steps(changed, number, asked)]):
+                for size in sizes:
+                    st.success(sentence(size), icon=":material/check_circle:")
             else:
                 _show_explanations(model, number, asked)
 

@@ -14,7 +14,8 @@ class PageEntry(NamedTuple):
     """A page: its name in the navigation, its heading, a line on its purpose, and its icon.
 
     ``follows_sliders``: whether the page shows the model of the sidebar. ``is_listed``: whether the navigation lists
-    it; other pages are opened by links.
+    it; other pages are opened by links. ``takes_steps``: whether its figures are those after the steps of the page
+    Change.
     """
 
     title: str
@@ -23,6 +24,7 @@ class PageEntry(NamedTuple):
     icon: str | None = None
     follows_sliders: bool = True
     is_listed: bool = True
+    takes_steps: bool = False
 
 
 # By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
@@ -85,12 +87,14 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("What does a change save?"),
             N_("LoRA, another vocabulary, fewer layers, quantization: what each step does to parameters and bytes."),
             ":material/tune:",
+            takes_steps=True,
         ),
         "compare": PageEntry(
             N_("Compare"),
             N_("Where does the difference come from?"),
             N_("Models side by side, and the difference between any two as a sum over the fields that differ."),
             ":material/compare_arrows:",
+            takes_steps=True,
         ),
         "sweep": PageEntry(
             N_("Sweep"),
@@ -118,6 +122,7 @@ SECTIONS: dict[str, dict[str, PageEntry]] = {
             N_("Enter your number, or your terms one by one, to see which count it is or which mistake leads to it."),
             ":material/troubleshoot:",
             is_listed=False,
+            takes_steps=True,
         ),
         "tools": PageEntry(
             N_("Other tools"),

@@ -10,7 +10,10 @@ from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import grouped, is_live, joined
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
+from pages.ui.shell.present import presenting
 from pages.ui.widgets.numbers import metric_width, text_width
+
+_FEW = 4  # numbers in large type that a window of 1,280 pixels has room for
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
@@ -45,9 +48,11 @@ def show_total(architecture: str, total: int, difference: int, against: str, gro
 
 
 def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
-    """Show several numbers side by side: for each label the number, and the text below it."""
-    with st.container(horizontal=True):
+    """Show several numbers side by side: for each label the number, and the text below it; many in smaller type."""
+    many = len(figures) > _FEW and not presenting()
+    with st.container(horizontal=True, key="many-figures" if many else None):
         for label, (value, below) in figures.items():
             longest = text_width(value) + 2 * is_live(value)  # a drag makes it longer: 294,912 becomes 1,179,648
             width = metric_width(10 * text_width(label), "0" * longest, "0" * text_width(below))
+            width = 3 * width // 4 if many else width  # see style.css
             show_metric(label, value, below, least=0, width=width)

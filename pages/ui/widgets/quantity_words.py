@@ -20,6 +20,8 @@ QUANTITY_NAMES: dict[str, str] = {
     "activations": N_("Activations"),
     "training_memory": N_("Training memory"),
     "inference_memory": N_("Inference memory"),
+    "file": N_("File"),
+    "trainable": N_("Trained"),
 }
 
 

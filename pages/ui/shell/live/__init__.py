@@ -142,7 +142,7 @@ def code(text: str) -> None:
     """Show a live text as a program prints it."""
     place = key()
     with st.container(key=place):
-        st.code(text, language=None)
+        st.code(text, language=None, wrap_lines=True)
     put(place, "code", 0, text)
 
 

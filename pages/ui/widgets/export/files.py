@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from bertcalc.change_steps.step_code import code
 from bertcalc.changes.adapter import PeftChange
 from bertcalc.charts.blocks import png, svg
 from bertcalc.charts.colors import COLORS
@@ -18,6 +17,7 @@ from bertcalc.export.formula_page import interactive_page
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Changes, Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
+from bertcalc.export.step_code import code
 from bertcalc.export.table import Math, Table
 from bertcalc.families import hf_json
 from bertcalc.model.change import Change

@@ -13,6 +13,7 @@ from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
 from bertcalc.changes.vocabulary import ResizeVocabulary
+from bertcalc.export.quantization_code import RUNS_ON_CPU, quantization_lines
 from bertcalc.export.snippet import built
 from bertcalc.model.model import Model
 from bertcalc.model.modules import ModuleList
@@ -29,20 +30,25 @@ _BY_HAND: Mapping[type[ChangeStep], str] = {
 
 
 def code(model: Model, steps: Sequence[ChangeStep]) -> str:
-    """Write the program. It runs on shapes without weights, up to the quantization, which needs real weights.
+    """Write the program. It runs on shapes without weights, unless it quantizes the model.
 
-    It stops in front of a step that no library makes: from there on, everything is a comment.
+    It stops in front of a step that no library makes on a CPU: from there on, everything is a comment.
     """
-    changed, lines, by_hand = ChangedModel(model), built(model).splitlines(), False
+    quantizes = any(isinstance(step, RUNS_ON_CPU) for step in steps)
+    changed, lines, stopped = ChangedModel(model), built(model, with_weights=quantizes).splitlines(), False
+    if quantizes:
+        lines.insert(0, "from pathlib import Path\n")
     for step in steps:
-        if type(step) in _BY_HAND and not by_hand:
-            by_hand = True
-            lines += _asserts(changed.model)
+        quantized = isinstance(step, QuantizationFormat)
+        if not stopped and (quantized or type(step) in _BY_HAND):
+            lines += _asserts(changed)
+        stopped = stopped or type(step) in _BY_HAND or (quantized and not isinstance(step, RUNS_ON_CPU))
         changed = changed.after(step)
-        written = ["", *_lines(changed.model, step)]
-        lines += map(_comment, written) if by_hand else written
-    written = _asserts(changed.model)
-    lines += map(_comment, written) if by_hand else written
+        written = ["", *(quantization_lines(changed) if quantized else _lines(changed.model, step))]
+        lines += map(_comment, written) if stopped else written
+    if not (steps and isinstance(steps[-1], QuantizationFormat)):
+        written = _asserts(changed)
+        lines += map(_comment, written) if stopped else written
     return "\n".join(lines) + "\n"
 
 
@@ -50,12 +56,14 @@ def _comment(line: str) -> str:
     return line if not line or line.startswith("#") else f"# {line}"
 
 
-def _asserts(model: Model) -> list[str]:
-    """The lines that compare the counts with ours."""
+def _asserts(changed: ChangedModel) -> list[str]:
+    """The lines that compare the counts with ours; of packed weights, the library has fewer entries."""
+    model = changed.model
+    every = f"assert sum(tensor.numel() for tensor in model.parameters()) == {model.num_parameters():_}"
     return [
         "",
         "trained = sum(tensor.numel() for tensor in model.parameters() if tensor.requires_grad)",
-        f"assert sum(tensor.numel() for tensor in model.parameters()) == {model.num_parameters():_}",
+        *([] if changed.base else [every]),
         f"assert trained == {model.num_parameters(only_trainable=True):_}",
         'print(f"The counts agree: {trained:,} parameters are trained.")',
     ]
@@ -88,8 +96,6 @@ def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
                 kept = f"layer for number, layer in enumerate(model.{path}) if number not in {list(step.layers)}"
                 yield f"model.{path} = torch.nn.ModuleList([{kept}])"
             yield f"model.config.num_hidden_layers -= {len(step.layers)}"
-        case QuantizationFormat():
-            yield f"# Then quantize: {step.title} ({step.source})."
         case _:
             yield f"# {kind}, {', '.join(texts)}: no library does this. {_BY_HAND[type(step)]}"
             yield "# What follows is for the model after it."
