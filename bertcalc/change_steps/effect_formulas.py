@@ -12,7 +12,7 @@ argument.
 (294912, 1572864)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, cast
 
@@ -20,14 +20,15 @@ from bertcalc.change_steps.argument_stops import sliding_arguments
 from bertcalc.change_steps.effects import FLOAT32, ChangedModel, StepEffect, effect
 from bertcalc.compute.flop_formulas import letters, total_expression
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.config import unchecked
+from bertcalc.config import Config, unchecked
 from bertcalc.live.live_formulas import live_size, live_sizes, with_formula
 from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.memory.plan import Plan
-from bertcalc.model.formula import CHANGE_LETTERS, formula, trained_formula
+from bertcalc.model.change import CHANGE_SIZES, Change
+from bertcalc.model.formula import formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
-from bertcalc.text.live_numbers import Live, live, node_of, staying, substituted, within
+from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of, staying, substituted, within
 
 
 def argument_size(number: int, argument: str) -> str:
@@ -80,12 +81,14 @@ class _LiveSizes:
         self._model = model
         self._present = {**model.letter_values(), **batch._asdict()}
         self._sizes = live_sizes(model.config)
+        self._bounds: tuple[FigureBound, ...] = ()  # within them, Python can change the model so
         config = unchecked(model.config, **self._sizes)
         for number, change in enumerate(model.changes):
             lively = copy(change)
             for argument, value in sliding_arguments(change).items():  # not by ``replace``, which checks and copies it
                 object.__setattr__(lively, argument, live_size(argument_size(number, argument), value))
             self._sizes |= lively.letter_values(config)
+            self._bounds += tuple(_bounds(lively, config))
             config = lively.configured(model, config)
 
     def number(self, number: int, expression: Callable[[], Any]) -> int:
@@ -98,10 +101,19 @@ class _LiveSizes:
 
     def replaced(self, number: int) -> int:
         """A number in which the arguments of the changes are the sizes, instead of their letters."""
-        nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_LETTERS}
-        return cast(int, live(int(number), substituted(node_of(number), nodes)))
+        nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_SIZES}
+        lively = live(int(number), substituted(node_of(number), nodes))
+        return cast(int, within(lively, self._bounds) if self._bounds else lively)
 
     def held(self, number: int) -> int:
         """A number without a formula: it has a value only at the present sizes."""
         moving = (size for size in self._sizes.values() if isinstance(size, Live))
         return cast(int, within(number, tuple(map(staying, moving))))
+
+
+def _bounds(change: Change, config: Config) -> Iterator[FigureBound]:
+    """The limits of a change's numbers that move with the sizes."""
+    for limit in change.limits(config):
+        yield from (
+            FigureBound(room, 0) for room in (limit.value - limit.low, limit.high - limit.value) if is_live(room)
+        )
