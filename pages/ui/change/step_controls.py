@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import Field, fields
 from functools import partial
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
@@ -161,11 +162,11 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
     if hint is bool:
         st.session_state[key] = value
         st.checkbox(part.name, **look)
-    elif get_origin(options[0]) is Literal:
+    elif get_origin(options[0]) is Literal and not _is_number(hint):
         choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
         st.session_state[key] = value or choices[0]
         st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
-    elif hint in (int, int | None):
+    elif _is_number(hint):
         st.session_state[key] = value
         draw: Any = st.number_input  # its overloads know no value that may be None
         draw(
@@ -178,6 +179,12 @@ def _show_argument(steps: Sequence[ChangeStep], number: int, part: Field[Any], m
     else:
         st.session_state[key] = argument_texts(step).get(part.name, "")
         st.text_input(part.name, width=230, **look)
+
+
+def _is_number(hint: Any) -> bool:
+    """Whether an annotation means a whole number, perhaps with None or -1 for something else."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return int in parts and all(part in (int, NoneType, Literal[-1]) for part in parts)
 
 
 def _change_argument(number: int, name: str, key: str) -> None:
@@ -223,9 +230,9 @@ _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
         ("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
         ("llm_int8_skip_modules",),
     ),
-    "gguf": (("type",),),
+    "gguf": (("type", "pure"),),
     "gptq": (("bits", "group_size"),),
-    "awq": (("bits", "group_size"),),
+    "awq": (("group_size",),),
     "torchao_int8": ((),),
     "torchao_intx": (("weight_dtype", "granularity"),),
     "torch_dynamic": ((),),
