@@ -94,21 +94,24 @@ class _LiveSizes:
     def number(self, number: int, expression: Callable[[], Any]) -> int:
         """A number with its formula; without one, it is held."""
         lively = self.replaced(with_formula(number, expression(), self._present))
-        if not isinstance(lively, Live):
-            return self.held(number)
         named = any(change.by_layer for change in self._model.changes)  # other numbers of layers have other formulas
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:
-        """A number in which the arguments of the changes are the sizes, instead of their letters."""
+        """A number in which the arguments of the changes are the sizes, instead of their letters, within their limits.
+
+        Without a formula, it is held.
+        """
         nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_SIZES}
         lively = live(int(number), substituted(node_of(number), nodes))
+        if not isinstance(lively, Live):
+            return self.held(number)
         return cast(int, within(lively, self._bounds) if self._bounds else lively)
 
     def held(self, number: int) -> int:
         """A number without a formula: it has a value only at the present sizes."""
         moving = (size for size in self._sizes.values() if isinstance(size, Live))
-        return cast(int, within(number, tuple(map(staying, moving))))
+        return cast(int, within(number, (*map(staying, moving), *self._bounds)))
 
 
 def _bounds(change: Change, config: Config) -> Iterator[FigureBound]:
