@@ -50,8 +50,8 @@ def converted(model: Module) -> list[GgufTensor]:
     Raises InputError if llama.cpp does not convert the model.
 
     >>> from bertcalc.model.model import build
-    >>> converted(build("roberta-base"))[1]
-    GgufTensor(name='position_embd.weight', source='roberta.embeddings.position_embeddings.weight', shape=(512, 768))
+    >>> converted(build("roberta-base"))[4]
+    GgufTensor(name='position_embd.weight', source='embeddings.position_embeddings.weight', shape=(512, 768))
     """
     architecture_of(model)
     assert isinstance(model, Model)
