@@ -7,18 +7,9 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
-from bertcalc.model.change import Change
+from bertcalc.model.change import CHANGE_SIZES, Change
 from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
-
-# Lowest and highest stop, by the name of the argument's letter. Typed values may lie outside.
-_RANGES: dict[str, tuple[int, int]] = {
-    "lora_rank": (1, 256),
-    "num_virtual_tokens": (1, 256),
-    "padded_vocab_size": (1_000, 131_072),
-    "narrowed_intermediate_size": (16, 8_192),
-    "factorized_embedding_size": (8, 2_048),
-}
 
 
 def sliding_arguments(change: Change) -> dict[str, int]:
@@ -39,9 +30,9 @@ def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
     >>> argument_stops(Lora(r=8), "r", load("bert-base-uncased"))[28:36]
     [29, 30, 31, 32, 34, 36, 38, 40]
     """
-    low, high = _RANGES[change.letters[argument]]
+    size = CHANGE_SIZES[change.letters[argument]]
     changed, config = model.changed(changes=(*model.changes, change)), model.final_config
-    values = {getattr(change, argument), *_round_numbers(low, high)}
+    values = {getattr(change, argument), *_round_numbers(size.low, size.high)}
     return [value for value in sorted(values) if _is_possible(_with(change, argument, value), changed, config)]
 
 

@@ -12,7 +12,7 @@ argument.
 (294912, 1572864)
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from typing import Any, cast
 
@@ -20,14 +20,15 @@ from bertcalc.change_steps.argument_stops import sliding_arguments
 from bertcalc.change_steps.effects import FLOAT32, ChangedModel, StepEffect, effect
 from bertcalc.compute.flop_formulas import letters, total_expression
 from bertcalc.compute.flops import PYTORCH
-from bertcalc.config import unchecked
+from bertcalc.config import Config, unchecked
 from bertcalc.live.live_formulas import live_size, live_sizes, with_formula
 from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.memory.plan import Plan
-from bertcalc.model.formula import CHANGE_LETTERS, formula, trained_formula
+from bertcalc.model.change import CHANGE_SIZES, Change
+from bertcalc.model.formula import formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
-from bertcalc.text.live_numbers import Live, live, node_of, staying, substituted, within
+from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of, staying, substituted, within
 
 
 def argument_size(number: int, argument: str) -> str:
@@ -80,31 +81,48 @@ class LiveSizes:
         self._model = model
         self._present = {**model.letter_values(), **(batch._asdict() if batch else {})}
         self._sizes = live_sizes(model.config)
+        self._bounds: tuple[FigureBound, ...] = ()  # within them, Python can change the model so
         config = unchecked(model.config, **self._sizes)
         for number, change in enumerate(model.changes):
             lively = copy(change)
             for argument, value in sliding_arguments(change).items():  # not by ``replace``, which checks and copies it
                 object.__setattr__(lively, argument, live_size(argument_size(number, argument), value))
             self._sizes |= lively.letter_values(config)
+            self._bounds += tuple(_bounds(lively, config))
             config = lively.configured(model, config)
 
     def number(self, number: int, expression: Callable[[], Any]) -> int:
         """A number with its formula; without one, it is held."""
         formula = expression()
         if formula == number:  # the same at all sizes
-            return number
+            return self._bounded(number)
         lively = self.replaced(with_formula(number, formula, self._present))
-        if not isinstance(lively, Live):
-            return self.held(number)
         named = any(change.by_layer for change in self._model.changes)  # other numbers of layers have other formulas
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:
-        """A number in which the arguments of the changes are the sizes, instead of their letters."""
-        nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_LETTERS}
-        return cast(int, live(int(number), substituted(node_of(number), nodes)))
+        """A number in which the arguments of the changes are the sizes, instead of their letters, within their limits.
+
+        Without a formula, it is held.
+        """
+        nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_SIZES}
+        lively = live(int(number), substituted(node_of(number), nodes))
+        if not isinstance(lively, Live):
+            return self.held(number)
+        return self._bounded(cast(int, lively))
+
+    def _bounded(self, number: int) -> int:
+        return cast(int, within(number, self._bounds)) if self._bounds else number
 
     def held(self, number: int) -> int:
         """A number without a formula: it has a value only at the present sizes."""
         moving = (size for size in self._sizes.values() if isinstance(size, Live))
-        return cast(int, within(number, tuple(map(staying, moving))))
+        return cast(int, within(number, (*map(staying, moving), *self._bounds)))
+
+
+def _bounds(change: Change, config: Config) -> Iterator[FigureBound]:
+    """The limits of a change's numbers that move with the sizes."""
+    for limit in change.limits(config):
+        yield from (
+            FigureBound(room, 0) for room in (limit.value - limit.low, limit.high - limit.value) if is_live(room)
+        )

@@ -9,6 +9,7 @@ from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.compute.flops import forward_flops
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
+from bertcalc.model.change import check_order
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
@@ -18,7 +19,6 @@ from bertcalc.storage.quantized_model import AdaptedModel, QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 
-_TWICE = N_("A model is quantized once: leave out one of the two steps.")
 _NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to train something.")
 _FROZEN = N_("Nothing is trained: the layers of a model in {format} pass no gradient.")
 _NO_INFERENCE = N_("The peak of inference is not simulated for weights in {format}.")
@@ -37,7 +37,7 @@ class ChangedModel:
         """The model after one more step. Raises InputError if the step is not possible."""
         if isinstance(step, QuantizationFormat):
             if self.base:
-                raise wrong(_TWICE, "changes")
+                check_order((self.base.format, step))
             return replace(self, base=quantized(self.model, step))
         after = replace(self, model=self.model.changed(changes=(*self.model.changes, step)))
         after.adapted  # noqa: B018  # raises InputError

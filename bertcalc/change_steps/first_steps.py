@@ -1,6 +1,7 @@
 """The step of each kind that readers are offered: its arguments fit the model."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep
@@ -16,16 +17,20 @@ from bertcalc.changes.targets import HEADS, TASK_TYPES
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Norm
+from bertcalc.storage.adapter_file import without_adapter
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.storage.documented_formats import AwqConfig
 from bertcalc.storage.gguf_format import Gguf
 from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.text.problem import InputError
 
 
 def first_step(kind: str, model: Model) -> ChangeStep:
     """A step of a kind in ``KINDS``, with half of the model's layers, heads or width, or with its own modules.
 
     Adapters target what peft does by default, or the same projections under the names of the model, and train the head
-    of the model's task. bitsandbytes leaves that head as it is, because quantized weights are not trained.
+    of the model's task. bitsandbytes leaves that head as it is, because quantized weights are not trained. GGUF is a
+    mix where llama.cpp converts the model.
 
     >>> from bertcalc import load
     >>> first_step("layers", load("bert-base-uncased"))
@@ -68,8 +73,10 @@ def first_step(kind: str, model: Model) -> ChangeStep:
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None
             return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", llm_int8_skip_modules=skip)
+        case "awq":  # groups have to divide the columns
+            return AwqConfig() if _stores(AwqConfig(), model) else AwqConfig(group_size=-1)
         case "gguf":
-            return Gguf("Q4_K")
+            return Gguf("Q4_K_M", pure=not _stores(Gguf("Q4_K_M"), model))
     return KINDS[kind]()
 
 
@@ -79,15 +86,16 @@ def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
     >>> [type(step).__name__ for step in added([Lora(r=8)], DropLayers([0]))]
     ['DropLayers', 'Lora']
     """
-    after = [place for place, other in enumerate(steps) if _turn(other) > _turn(step)]
+    after = [place for place, other in enumerate(steps) if other.turn > step.turn]
     place = after[0] if after else len(steps)
     return [*steps[:place], step, *steps[place:]]
 
 
-def _turn(step: ChangeStep) -> int:
-    if isinstance(step, QuantizationFormat):
-        return 1
-    return 0 if step.resizes else 2
+def _stores(form: QuantizationFormat, model: Model) -> bool:
+    """Whether a format can store a model, which is quantized before it has an adapter."""
+    with suppress(InputError):
+        return bool(form.pieces(without_adapter(model), "F32"))
+    return False
 
 
 def _half(size: int) -> int:

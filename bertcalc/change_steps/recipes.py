@@ -49,5 +49,5 @@ RECIPES = (
     ),
     ChangeRecipe(N_("Half of the layers, as DistilBERT"), "layers"),
     ChangeRecipe(N_("int8 for a CPU"), "torch_dynamic"),
-    ChangeRecipe(N_("A 4-bit GGUF file"), "gguf,type=Q4_0"),
+    ChangeRecipe(N_("A 4-bit GGUF file"), "gguf"),
 )

@@ -69,7 +69,7 @@ class PeftChange(Change):
         return any(isinstance(inside, Attention) for module in saved for _path, inside, _copies in module.modules())
 
     @property
-    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+    def by_layer(self) -> bool:
         return any(map(named_by_layer, (self.target_modules, self.exclude_modules, self.modules_to_save)))
 
     def targets(self, names: Names) -> Targets:

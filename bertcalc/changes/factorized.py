@@ -1,19 +1,19 @@
 """Factorized embeddings (Lan et al. 2020, arXiv:1909.11942, section 3.1): narrow rows, projected to the hidden size."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from bertcalc.changes.resizing import Resizing
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.config import Config, unchecked
+from bertcalc.model.change import Limit
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module, Place, Tensor
 from bertcalc.model.trace import Step, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
-_TWICE = N_("The embeddings are factorized twice: leave one of them out.")
 _PRODUCT = N_(
     "The head of {architecture} multiplies by the word table itself, whose rows would be narrower than its vectors: "
     "set legacy to True, or choose another class."
@@ -35,14 +35,16 @@ class FactorizeEmbeddings(Resizing):
     """
 
     title = N_("Factorized embeddings")
+    once = True
     letters: ClassVar[Mapping[str, str]] = {"embedding_size": "factorized_embedding_size"}
 
     embedding_size: int
 
+    def limits(self, config: Config) -> Iterator[Limit]:
+        yield Limit("embedding_size", self.embedding_size, 1, config.hidden_size - 1)
+
     def configured(self, model: Model, config: Config) -> Config:
-        self.check("embedding_size", self.embedding_size, 1, config.hidden_size - 1)
-        if sum(isinstance(change, FactorizeEmbeddings) for change in model.changes) > 1:
-            raise InputError(Problem.of(_TWICE, "embedding_size", None))
+        self.check(config)
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
     def unsimulated(self, model: Model) -> bool:

@@ -1,11 +1,12 @@
 """A narrower feed-forward in all layers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from bertcalc.changes.resizing import Resizing
 from bertcalc.config import Config, unchecked
+from bertcalc.model.change import Limit
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 
@@ -24,6 +25,9 @@ class NarrowFeedForward(Resizing):
 
     intermediate_size: int
 
+    def limits(self, config: Config) -> Iterator[Limit]:
+        yield Limit("intermediate_size", self.intermediate_size, 1, config.intermediate_size)
+
     def configured(self, model: Model, config: Config) -> Config:
-        self.check("intermediate_size", self.intermediate_size, 1, config.intermediate_size)
+        self.check(config)
         return unchecked(config, intermediate_size=self.intermediate_size)

@@ -1,13 +1,13 @@
 """Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers before 5."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from bertcalc.changes.resizing import Resizing, in_order, smallest
+from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.changes.rewriting import Rewriting, copied
 from bertcalc.config import Config
-from bertcalc.model.change import Twin
+from bertcalc.model.change import Limit, Twin
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, ModuleList, split_layer
 from bertcalc.model.trace import Step, Trace
@@ -20,7 +20,6 @@ _DISTANCES = N_(
     "transformers prunes the heads of {family}, but the pruned model cannot run: its table of distances keeps a column "
     "for each head."
 )
-_TWICE = N_("Heads are pruned twice: put all of them into one step.")
 _ALL = N_("All {count} heads of a layer would be pruned: at least one has to stay.")
 
 
@@ -37,6 +36,7 @@ class PruneHeads(Resizing):
     """
 
     title = N_("Prune heads")
+    once = True
 
     heads: Mapping[Single, Collection[Single]] | int = field(hash=False)
 
@@ -47,27 +47,26 @@ class PruneHeads(Resizing):
             object.__setattr__(self, "heads", by_layer)
 
     @property
-    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+    def by_layer(self) -> bool:
         return isinstance(self.heads, Mapping)
 
     def configured(self, model: Model, config: Config) -> Config:
         if model.family.prunes != "yes":  # its _prune_heads raises an error, or there is none
             message = _NO_METHOD if model.family.prunes == "no" else _DISTANCES
             raise InputError(Problem.of(message, "heads", None, family=model.family.name))
-        if sum(isinstance(change, PruneHeads) for change in model.changes) > 1:
-            raise InputError(Problem.of(_TWICE, "heads", None))
-        heads = config.num_attention_heads
+        self.check(config)
+        return config
+
+    def limits(self, config: Config) -> Iterator[Limit]:
+        most = config.num_attention_heads - 1
         if not isinstance(self.heads, Mapping):
-            self.check("heads", self.heads, 0, heads - 1)
-            return config
+            yield Limit("heads", self.heads, 0, most)
+            return
         layers = 1 if config.has("num_hidden_groups") else config.num_hidden_layers
         for layer, pruned in self.heads.items():
-            self.check("layer", layer, 0, layers - 1)
-            for head in pruned:
-                self.check("heads", head, 0, heads - 1)
-            if len(pruned) == smallest(heads):
-                raise InputError(Problem.of(_ALL, "heads", pruned, count=smallest(heads)))
-        return config
+            yield Limit("layer", layer, 0, layers - 1)
+            yield from (Limit("heads", head, 0, most) for head in pruned)
+            yield Limit("heads", len(pruned), 0, most, _ALL)
 
     def without_layers(self, dropped: Collection[int]) -> Self:
         if not isinstance(self.heads, Mapping):

@@ -1,15 +1,15 @@
 """Fewer layers: some are dropped by their numbers."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from bertcalc.changes.resizing import Resizing, in_order, smallest
+from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.config import Config, unchecked
+from bertcalc.model.change import Limit
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single
-from bertcalc.text.problem import InputError, Problem
 
 _ALL = N_("All {count} layers would be dropped: at least one has to stay.")
 
@@ -36,16 +36,17 @@ class DropLayers(Resizing):
         object.__setattr__(self, "layers", in_order(self.layers))
 
     @property
-    def dropped(self) -> Collection[int]:  # type: ignore[override]  # computed here
+    def dropped(self) -> Collection[int]:
         return self.layers
 
-    def configured(self, model: Model, config: Config) -> Config:
+    def limits(self, config: Config) -> Iterator[Limit]:
         layers = config.num_hidden_layers
-        for number in self.layers:
-            self.check("layers", number, 0, layers - 1)
-        if len(self.layers) == smallest(layers):
-            raise InputError(Problem.of(_ALL, "layers", self.layers, count=smallest(layers)))
-        return unchecked(config, num_hidden_layers=layers - len(self.layers))
+        yield from (Limit("layers", number, 0, layers - 1) for number in self.layers)
+        yield Limit("layers", len(self.layers), 0, layers - 1, _ALL)
+
+    def configured(self, model: Model, config: Config) -> Config:
+        self.check(config)
+        return unchecked(config, num_hidden_layers=config.num_hidden_layers - len(self.layers))
 
     def prepare(self, trace: Trace) -> None:
         trace.drops.append(self.layers)

@@ -60,20 +60,20 @@ class Lora(PeftChange):
     alpha_pattern: Mapping[str, int] = field(default_factory=dict, hash=False)
 
     @property
-    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+    def by_layer(self) -> bool:
         in_ranks = any(map(named_by_layer, self.rank_pattern))
         return super().by_layer or self.layers_to_transform is not None or in_ranks
 
     @property
-    def trains_as_it_runs(self) -> bool:  # type: ignore[override]  # computed here
+    def trains_as_it_runs(self) -> bool:
         return not (self.use_dora and self.lora_dropout)  # with dropout, DoRA computes the base product once more
 
     @property
-    def under_autocast(self) -> bool:  # type: ignore[override]  # computed here
+    def under_autocast(self) -> bool:
         return not self.use_dora
 
     @property
-    def beside_packed(self) -> bool:  # type: ignore[override]  # computed here
+    def beside_packed(self) -> bool:
         return not self.use_dora
 
     def adapt(self, rewriting: Rewriting) -> None:

@@ -3,23 +3,28 @@
 from collections.abc import Collection
 from typing import Any
 
-from bertcalc.config import check_whole_number
+from bertcalc.config import Config, check_whole_number
 from bertcalc.config.fields import is_int
-from bertcalc.model.change import Change
-from bertcalc.text.problem import InputError
+from bertcalc.model.change import SIZES, Change
+from bertcalc.text.problem import InputError, Problem
 
 
 class Resizing(Change):
     """The base of the changes of the model's own sizes. They come before all adapters."""
 
-    resizes = True
+    turn = SIZES
+    once = False
 
-    def check(self, field: str, value: Any, low: int, high: Any) -> None:
+    def check(self, config: Config) -> None:
         """Raise InputError for a number out of its limits, in any row of a column. Symbols are not checked."""
-        highest = smallest(high)
-        symbolic = hasattr(value, "free_symbols") or not is_int(highest)
-        if not symbolic and (problem := check_whole_number(field, value, low, highest, like=highest)):
-            raise InputError(problem)
+        for field, value, low, high, message in self.limits(config):
+            highest = smallest(high)
+            if hasattr(value, "free_symbols") or not is_int(highest):
+                continue
+            if message and value > highest:
+                raise InputError(Problem.of(message, field, getattr(self, field), count=highest + 1))
+            if problem := check_whole_number(field, value, low, highest, like=highest):
+                raise InputError(problem)
 
 
 def smallest(size: Any) -> Any:

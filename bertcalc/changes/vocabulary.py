@@ -1,6 +1,6 @@
 """Another vocabulary: the word table and the decoder, as transformers' ``resize_token_embeddings`` resizes them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -9,6 +9,7 @@ from bertcalc.changes.resizing import Resizing
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import DIMENSIONS, is_int
+from bertcalc.model.change import Limit
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module
 from bertcalc.model.trace import Step
@@ -49,6 +50,10 @@ class ResizeVocabulary(Resizing):
             return tokens
         return rounded_up(tokens, self.pad_to_multiple_of) * self.pad_to_multiple_of
 
+    def limits(self, config: Config) -> Iterator[Limit]:
+        numbers = {"new_num_tokens": self.new_num_tokens, "pad_to_multiple_of": self.pad_to_multiple_of}
+        yield from (Limit(field, number, 1, _HIGHEST) for field, number in numbers.items() if number is not None)
+
     def configured(self, model: Model, config: Config) -> Config:
         if model.cls.task == "masked-lm" and not getattr(config, "legacy", True):
             raise InputError(Problem.of(_BROKEN, "legacy", False, architecture=model.architecture))
@@ -57,10 +62,7 @@ class ResizeVocabulary(Resizing):
             "embedding_size"
         ):
             raise InputError(Problem.of(_FACTORIZED, "changes", None))
-        if self.new_num_tokens is not None:
-            self.check("new_num_tokens", self.new_num_tokens, 1, _HIGHEST)
-        if self.pad_to_multiple_of is not None:
-            self.check("pad_to_multiple_of", self.pad_to_multiple_of, 1, _HIGHEST)
+        self.check(config)
         return unchecked(config, vocab_size=self.tokens(config))
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:

@@ -2,9 +2,9 @@
 
 >>> from bertcalc.model.model import build
 >>> from bertcalc.text.amounts import typed
->>> meanings = stored_sizes(build("bert-base-uncased"), typed("63,375,712 bytes"), "63,375,712 bytes")
+>>> meanings = stored_sizes(build("bert-base-uncased"), typed("69,080,320 bytes"), "69,080,320 bytes")
 >>> print(next(meanings))
-63,375,712 bytes is the size of a file of BertModel: GGUF Q4_0.
+69,080,320 bytes is the size of a file of BertModel: GGUF Q4_0.
 """
 
 from collections.abc import Iterator

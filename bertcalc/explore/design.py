@@ -17,7 +17,7 @@ nearly linear in the number of layers: the nearest candidates are counted once m
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from math import lcm, prod
 from typing import Any, NamedTuple, TypeVar
 
@@ -55,7 +55,7 @@ class Budget(NamedTuple):
     >>> from bertcalc.model.model import Model
     >>> result = search(Case(Model(BertConfig())), Budget("file", 100_000_000, Gguf("Q4_0")), Constraints(), 1)
     >>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs]
-    [(896, 15, 99690560)]
+    [(832, 15, 99449440)]
     """
 
     quantity: str  # a key of EVERY_QUANTITY
@@ -271,6 +271,8 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
     def count(width: int, intermediate: int, layers: int) -> int:
         return budget.value(case_of(width, intermediate, layers))
 
+    if budget.format and not budget.format.alike_layers:
+        return lambda width, intermediate: cache(partial(count, width, intermediate))
     if quantity == FILE:
         return lambda width, intermediate: _nearly_linear(partial(count, width, intermediate))
 

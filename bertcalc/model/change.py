@@ -1,49 +1,123 @@
 """A change of a model, such as an adapter: it rewrites what the family's program declared."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from bertcalc.config import Config
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
+from bertcalc.text.problem import wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
+SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then what is trained
+_TWICE = N_("{change} is there twice: leave one of them out.")
+_ONE = N_("{first} and {second} exclude each other: leave one of them out.")
+_LATE = N_(
+    "{change} has to come before {other}: first what resizes the model, then the quantization, then what is trained."
+)
 SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
+
+
+class ChangeSize(NamedTuple):
+    """A size that changes have: its letter in formulas, the lowest and highest stop of its slider, and its meaning.
+
+    Typed values may lie outside of the stops.
+    """
+
+    letter: str
+    low: int
+    high: int
+    meaning: str
+
+
+CHANGE_SIZES = {
+    "padded_vocab_size": ChangeSize("V'", 1_000, 131_072, N_("tokens after the change")),
+    "lora_rank": ChangeSize("r", 1, 256, N_("rank")),
+    "num_virtual_tokens": ChangeSize("p", 1, 256, N_("virtual tokens")),
+    "narrowed_intermediate_size": ChangeSize("I'", 16, 8_192, N_("feed-forward size after the change")),
+    "factorized_embedding_size": ChangeSize("E'", 8, 2_048, N_("size of the factorized embeddings")),
+}
+
+
+def check_order(steps: Sequence[Any]) -> None:
+    """Raise InputError for steps, which are changes and quantization formats, in an order that is not possible."""
+    for at, step in enumerate(steps):
+        for before in steps[:at]:
+            if before.turn > step.turn:
+                raise wrong(_LATE, "changes", None, change=step.title, other=before.title)
+            if type(before) is type(step) and step.once:
+                raise wrong(_TWICE, "changes", None, change=step.title)
+            if before.turn == step.turn > SIZES:
+                raise wrong(_ONE, "changes", None, first=before.title, second=step.title)
+
+
+class Limit(NamedTuple):
+    """The limits of a number that a change has in ``field``; ``message`` is the sentence for one that is too high."""
+
+    field: str
+    value: Any
+    low: int
+    high: Any
+    message: str = ""
 
 
 class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
-    ``title``: its name for readers.
-    ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
-    ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
-    ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
-    FLOPs and memory can be read from them. ``trains_as_it_runs``: whether the forward pass of a training step has the
-    same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
-    ``under_autocast``: whether its memory under AMP is simulated. ``packs``: the dtype of products with packed weights,
-    whose bytes are no polynomial of the sizes; "" if none are packed.
-    ``beside_packed``: whether its memory beside packed weights is simulated. ``letters``: the arguments that have a
-    letter in formulas, with the name of its size.
+    ``title``: its name for readers. ``turn``: its place in the order of steps. ``once``: whether it can be there only
+    once. ``in_steps``: whether the steps of the model have it, so that FLOPs and memory can be read from them.
+    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it. ``letters``: the arguments
+    that have a letter in formulas, with the name of its size in ``CHANGE_SIZES``.
     """
 
     title = ""
-    by_layer = False
-    resizes = False
-    dropped: Collection[int] = ()
+    turn = TRAINS
+    once = True
     in_steps = True
-    trains_as_it_runs = True
     in_16_bits = True
-    under_autocast = True
     letters: ClassVar[Mapping[str, str]] = {}
-    packs = ""
-    beside_packed = True
+
+    @property
+    def resizes(self) -> bool:
+        """Whether it gives the model's own modules other sizes."""
+        return self.turn < TRAINS
+
+    @property
+    def by_layer(self) -> bool:
+        """Whether it depends on the numbers of layers, so that a formula cannot have a letter for their number."""
+        return False
+
+    @property
+    def dropped(self) -> Collection[int]:
+        """The numbers of the layers that it drops."""
+        return ()
+
+    @property
+    def trains_as_it_runs(self) -> bool:
+        """Whether the forward pass of a training step has the same products as any other."""
+        return True
+
+    @property
+    def under_autocast(self) -> bool:
+        """Whether its memory under AMP is simulated."""
+        return True
+
+    @property
+    def packs(self) -> str:
+        """The dtype of products with packed weights, whose bytes are no polynomial of the sizes, or ""."""
+        return ""
+
+    @property
+    def beside_packed(self) -> bool:
+        """Whether its memory beside packed weights is simulated."""
+        return True
 
     def __new__(cls, *_values: object, **named: object) -> Self:
         check_names(cls, named)
@@ -63,6 +137,10 @@ class Change:
         Raises InputError if the model cannot be changed so.
         """
         return config
+
+    def limits(self, config: Config) -> Iterable[Limit]:
+        """The numbers with limits that follow from ``config``: within them, the model can be changed so."""
+        return ()
 
     def unsimulated(self, model: Model) -> bool:
         """Whether the peak memory of a model with the change is not simulated."""

@@ -16,7 +16,7 @@ import sympy
 from bertcalc.config import Config, MixedError, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model import formula_printers as printers
-from bertcalc.model.change import SEVERAL_DEPTHS
+from bertcalc.model.change import CHANGE_SIZES, SEVERAL_DEPTHS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
@@ -36,19 +36,12 @@ CALL_LETTERS: dict[str, str] = {
     "encoder_sequence_length": "X",
     "num_choices": "N",
 }
-# The letters of the sizes that changes have: see ``Change.letters``.
-CHANGE_LETTERS: dict[str, str] = {
-    "padded_vocab_size": "V'",
-    "lora_rank": "r",
-    "num_virtual_tokens": "p",
-    "narrowed_intermediate_size": "I'",
-    "factorized_embedding_size": "E'",
-}
-_MORE_LETTERS = {"masked_positions": "M", **CHANGE_LETTERS}
+_MORE_LETTERS = {"masked_positions": "M", **{name: size.letter for name, size in CHANGE_SIZES.items()}}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
 LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
 _ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
 FIELD_OF = {letter: field for field, letter in (LETTER_OF | _MORE_LETTERS).items()}
+LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E' is before E
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -307,15 +300,12 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
     """
-    dotted = re.sub(r"(?<=[\w²')])( (?=\d)| ?(?=[A-Zpr(]))", " · ", text)
+    dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
     letters = set(re.findall(LETTER, text))
     return fill(
         re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
         **{FIELD_OF[letter]: values[FIELD_OF[letter]] for letter in letters},
     )
-
-
-LETTER = "[A-Z]'?|[pr]"  # in the text of a formula
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:

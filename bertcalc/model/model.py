@@ -1,20 +1,19 @@
 """A model: a configuration, a class, and the module tree that the family's program declares."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
 from typing import Any, Self
 
 from bertcalc.config import Config, ConfigError, MixedError
-from bertcalc.model.change import Change
+from bertcalc.model.change import Change, check_order
 from bertcalc.model.family import Class, Family
 from bertcalc.model.modules import Attention, Module
 from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family_of, preset_named
 from bertcalc.model.trace import Sizes, Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked, unknown
-from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.problem import InputError, Problem
 
 NO_PRESET = (
     N_("There is no preset {name}: did you mean {nearest}?"),
@@ -100,7 +99,7 @@ class Model(Module):
         self.add_pooling_layer = add_pooling_layer or not kind.pooler_is_optional
         if changes:
             self.changes = changes
-            _check_order(changes)
+            check_order(changes)
         try:
             if problem := kind.unbuilt(config):
                 raise ConfigError(problem)
@@ -266,21 +265,6 @@ class Model(Module):
         cls.head(t, config, hidden)
         if family.head_first:
             root.children[family.prefix] = root.children.pop(family.prefix)
-
-
-_TWO_ADAPTERS = N_("A model has one adapter: leave out {first} or {second}.")
-_SAME = N_("{adapter} is there twice: leave one of them out.")
-_LATE = N_("{change} has to come before {adapter}, which is for a model of its final size.")
-
-
-def _check_order(changes: Sequence[Change]) -> None:
-    """Raise InputError for a second adapter, or a change of the model's own sizes after an adapter."""
-    for before, change in pairwise(changes):
-        if not (change.resizes or before.resizes):
-            values = {"adapter": before.title, "first": before.title, "second": change.title}
-            raise wrong(_SAME if before.title == change.title else _TWO_ADAPTERS, "changes", None, **values)
-        if change.resizes and not before.resizes:
-            raise wrong(_LATE, "changes", None, change=change.title, adapter=before.title)
 
 
 def _frozen(root: Module, steps: list[Step]) -> list[Step]:

@@ -12,17 +12,22 @@ from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.text import N_
+from bertcalc.text.problem import wrong
 
 _INT32 = 32
+_NOT_PACKED = N_(
+    "AutoAWQ cannot pack {name}: groups of {group} have to divide its {columns} columns, and 8 its {rows} rows."
+)
 _DOCUMENTED = N_("By the documentation of the format: there is nothing to measure it with.")
 
 
-@dataclass(frozen=True)
 class _Packed(QuantizationFormat):
-    bits: Literal[2, 4, 8] = 4
-    group_size: int = 128
+    """The base of both. ``group_size`` -1 is all of a column."""
 
+    bits: int
+    group_size: int
     caveat = _DOCUMENTED
+    takes_adapters = True
 
     @property
     def nominal_bits(self) -> int:
@@ -40,6 +45,13 @@ class _Packed(QuantizationFormat):
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
         raise NotImplementedError
 
+    def _columns(self, columns: int) -> int:
+        """The columns of a group."""
+        return columns if self.group_size == -1 else self.group_size
+
+    def _groups(self, columns: int) -> int:
+        return -(-columns // self._columns(columns))
+
     def _packed(self, count: int) -> int:
         """How many int32 hold that many weights."""
         return -(-count * self.bits // _INT32)
@@ -55,12 +67,14 @@ class GPTQConfig(_Packed):
     [(384, 768), (24, 96), (24, 768), (3072,)]
     """
 
+    bits: Literal[2, 3, 4, 8] = 4
+    group_size: int | Literal[-1] = 128
+
     title = "GPTQ"
-    takes_adapters = True
-    source = "AutoGPTQ 0.7.1: auto_gptq/nn_modules/qlinear/qlinear_cuda.py (QuantLinear)"
+    source = "GPTQModel: gptqmodel/nn_modules/qlinear/__init__.py (GPTQQuantLinear), as transformers 5 takes it"
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
-        name, qweight, groups = join(path, "weight"), join(path, "qweight"), -(-columns // self.group_size)
+        name, qweight, groups = join(path, "weight"), join(path, "qweight"), self._groups(columns)
         return [
             StoredPiece.of(qweight, "I32", (self._packed(columns), rows), name, "weights", rows * columns),
             StoredPiece.of(join(path, "qzeros"), "I32", (groups, self._packed(rows)), name, "zero points"),
@@ -76,14 +90,18 @@ class AwqConfig(_Packed):
     ``zero_point`` changes no size: the zero points are stored in any case.
     """
 
+    bits: Literal[4] = 4
+    group_size: int | Literal[-1] = 128
     zero_point: bool = True
 
     title = "AWQ"
-    takes_adapters = True
     source = "AutoAWQ 0.2.9: awq/modules/linear/gemm.py (WQLinear_GEMM)"
 
     def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
-        name, qweight, groups = join(path, "weight"), join(path, "qweight"), -(-columns // self.group_size)
+        if columns % self._columns(columns) or rows % (_INT32 // self.bits):
+            values = {"name": path, "rows": rows, "columns": columns, "group": self.group_size}
+            raise wrong(_NOT_PACKED, "group_size", self.group_size, **values)
+        name, qweight, groups = join(path, "weight"), join(path, "qweight"), self._groups(columns)
         return [
             StoredPiece.of(qweight, "I32", (columns, self._packed(rows)), name, "weights", rows * columns),
             StoredPiece.of(join(path, "qzeros"), "I32", (groups, self._packed(rows)), name, "zero points"),

@@ -1,21 +1,47 @@
 """GGUF, the format of llama.cpp: blocks of weights along a row, each with its scales."""
 
 import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
-from bertcalc.model.modules import Conv1D, Embedding, Module, Shape
+from bertcalc.config import Config
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Conv1D, Embedding, Module
+from bertcalc.storage.gguf_conversion import GgufTensor, architecture_of, converted
 from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.stored_tensors import state_dict
+from bertcalc.text import N_
+from bertcalc.text.problem import wrong
 
-TypeName = Literal["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "IQ4_NL", "IQ4_XS"]
+TypeName = Literal[
+    "Q4_0",
+    "Q4_1",
+    "Q5_0",
+    "Q5_1",
+    "Q8_0",
+    "Q2_K",
+    "Q3_K_S",
+    "Q3_K_M",
+    "Q3_K_L",
+    "Q4_K_S",
+    "Q4_K_M",
+    "Q5_K_S",
+    "Q5_K_M",
+    "Q6_K",
+    "IQ4_NL",
+    "IQ4_XS",
+]
 _ALIGNMENT = 32
 _UINT32, _UINT64 = 4, 8
-# What llama.cpp never quantizes: it adds these tables to other tensors in float32.
-_KEPT_ROLES = ("position", "token type")
+_K_BLOCK = 256
+# What llama.cpp never quantizes, by the role in a model and by the name in a file: it adds these tables in float32.
+_KEPT_ROLES, _KEPT_PARTS = ("position", "token type"), ("position_embd", "token_types")
+_NO_TYPE = N_("llama-quantize stops at {name}: its rows of {columns} weights are not a multiple of {block}.")
 
 
 class BlockType(NamedTuple):
@@ -24,7 +50,7 @@ class BlockType(NamedTuple):
     name: str
     block: int
     bytes: int
-    scales: int
+    scales: int = 0
     fallback: str = ""
 
     @property
@@ -32,87 +58,161 @@ class BlockType(NamedTuple):
         return 8 * self.bytes / self.block
 
 
-_TYPES = tomllib.loads(Path(__file__).with_name("gguf_types.toml").read_text(encoding="utf-8"))["types"]
-BLOCK_TYPES: dict[str, BlockType] = {name: BlockType(name, **entry) for name, entry in _TYPES.items()}
+_RULES = tomllib.loads(Path(__file__).with_name("gguf_types.toml").read_text(encoding="utf-8"))
+BLOCK_TYPES: dict[str, BlockType] = {name: BlockType(name, **entry) for name, entry in _RULES["types"].items()}
 
 
 @dataclass(frozen=True)
 class Gguf(QuantizationFormat):
-    """A GGUF file whose matrices have one block type, as llama-quantize writes it with --pure.
+    """A GGUF file as llama.cpp makes it of a model: convert_hf_to_gguf.py, and llama-quantize with a type.
 
-    Vectors and tables of positions and segments stay in float32. If a block does not divide a row, llama-quantize
-    takes the type's fallback, and float16 if that does not fit either. ``metadata_bytes`` are those of further keys,
-    above all of the vocabulary, which is in the file as well. Tensors are counted under their names in transformers;
-    the converter's are shorter, by about 20 bytes each.
+    Most types are mixes: Q4_K_M has Q6_K for the word table, and for attn_v and ffn_down in half of the layers. Vectors
+    and tables of positions and segments stay in float32, and a head with a single row in float16. If a block does not
+    divide a row, llama-quantize takes the type's fallback, and float16 if that does not fit either. The pooler and the
+    head of a language model are left out, as llama.cpp has no use for them. The rules are those since March 2026; in
+    files of early 2024, such as those of nomic-embed-text-v1.5, the word table has the type of the other matrices.
+
+    With ``pure``, all matrices have one type, as with llama-quantize's --pure, and models that llama.cpp does not
+    convert are counted as well: with all tensors, under their names in transformers. ``metadata_bytes`` are those of
+    further keys, above all of the vocabulary, which is in the file as well.
 
     >>> from bertcalc.model.model import build
-    >>> pieces = Gguf("Q4_K").pieces(build("bert-base-uncased"), "F32")
-    >>> sorted({piece.tensor.dtype for piece in pieces}), BLOCK_TYPES["Q4_K"].bits_per_weight
-    (['F32', 'U8'], 4.5)
+    >>> pieces = Gguf("Q4_K_M").pieces(build("bert-base-uncased"), "F32")
+    >>> [piece.tensor.num_bytes() for piece in pieces if piece.source.endswith("layer.0.attention.self.value.weight")]
+    [442368, 41472]
     """
 
     type: TypeName = "Q8_0"
     metadata_bytes: int = 0
+    pure: bool = False
 
-    source = "gguf 0.19.0: constants.py, gguf_writer.py; llama.cpp: src/llama-quant.cpp"
+    source = "llama.cpp: src/llama-quant.cpp, conversion/bert.py; gguf 0.19.0: constants.py, gguf_writer.py"
     file_format = "gguf"
     dtypes = ("float32",)
+    caveat = N_("Without the tokens of the vocabulary, which are in the file as well: 0.7 MB for the 30,522 of BERT.")
 
     @property
     def title(self) -> str:  # type: ignore[override]
-        return f"GGUF {self.type}"
+        return f"GGUF {self.type}{' --pure' if self.pure else ''}"
 
     @property
     def nominal_bits(self) -> int:
         return int(self.type.removeprefix("I")[1])
 
+    @property
+    def alike_layers(self) -> bool:
+        rules = (rule for rule in _RULES["mixes"][self.type].values() if isinstance(rule, Mapping))
+        return self.pure or not any(rule.keys() - {"all", "grouped"} for rule in rules)
+
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        return with_unchanged(model, "F32", {name: self._blocks(name, shape) for name, shape in self._matrices(model)})
+        return [piece for tensor, block_type in _stored(self, model) for piece in _pieces(tensor, block_type)]
 
     def file_bytes(self, model: Module, dtype: str) -> int:
         """The size of the file: a header, keys, the place of each tensor, and the data, each aligned to 32 bytes."""
-        sizes: dict[str, int] = {}
-        for piece in self.pieces(model, dtype):
-            sizes[piece.source] = sizes.get(piece.source, 0) + piece.tensor.num_bytes()
-        shapes = {entry.owner: entry.shape for entry in state_dict(model)}
+        stored = _stored(self, model)
         header = 2 * _UINT32 + 2 * _UINT64 + self._keys(model) + self.metadata_bytes
-        header += sum(_info(name, shapes[name]) for name in sizes)
-        return _aligned(header) + sum(map(_aligned, sizes.values()))
+        header += sum(_info(tensor) for tensor, _block_type in stored)
+        return _aligned(header) + sum(_aligned(_blocks(*each) * each[1].bytes) for each in stored)
 
     def _keys(self, model: Module) -> int:
         """The keys that every file has: the architecture, the version of the quantization and the type of the file."""
-        architecture = getattr(getattr(model, "family", None), "name", "")
+        family = getattr(getattr(model, "family", None), "name", "")
+        architecture = family if self.pure else architecture_of(model)
         keys = ("general.architecture", "general.quantization_version", "general.file_type")
         names = sum(_UINT64 + len(key) + _UINT32 for key in keys)
         return names + _UINT64 + len(architecture) + 2 * _UINT32
 
-    def _matrices(self, model: Module) -> list[tuple[str, Shape]]:
-        """The tensors that are quantized, with rows last."""
-        matrices: dict[str, Shape] = {}
-        for entry in state_dict(model):
-            kept = isinstance(entry.module, Embedding) and entry.module.place.role in _KEPT_ROLES
-            if len(entry.shape) > 1 and entry.name.endswith("weight") and not kept:
-                shape = entry.shape[::-1] if isinstance(entry.module, Conv1D) else entry.shape
-                matrices.setdefault(entry.owner, shape)
-        return list(matrices.items())
 
-    def _blocks(self, name: str, shape: Shape) -> list[StoredPiece]:
-        block_type = BLOCK_TYPES[self.type]
-        if shape[-1] % block_type.block:
-            block_type = BLOCK_TYPES.get(block_type.fallback, block_type)
-        if shape[-1] % block_type.block:
-            return [StoredPiece.of(name, "F16", shape, name, "weights")]
-        weights = prod(shape)
-        blocks, rest = weights // block_type.block, block_type.bytes - block_type.scales
-        return [
-            StoredPiece.of(name, "U8", (blocks, rest), name, "weights", weights),
-            StoredPiece.of(f"{name}.scales", "U8", (blocks, block_type.scales), name, "scales"),
-        ]
+@lru_cache(maxsize=4)
+def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
+    """The tensors of the file, each with its type."""
+    mix = _RULES["mixes"][form.type]
+    if form.pure:
+        targets = [(tensor, _kept(tensor, is_kept) or mix["type"]) for tensor, is_kept in _all_tensors(model)]
+    else:
+        tensors, config = converted(model), cast(Model, model).final_config
+        targets = [(tensor, _mixed(tensor, mix, config)) for tensor in tensors]
+    return [(tensor, _fitting(tensor, BLOCK_TYPES[target])) for tensor, target in targets]
 
 
-def _info(name: str, shape: Shape) -> int:
+def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
+    """The type that llama-quantize chooses for a tensor, before it looks at the rows."""
+    part, most = tensor.part, str(mix["type"])
+    if kept := _kept(tensor, part in _KEPT_PARTS):
+        return kept
+    if part == "token_embd":
+        return "Q8_0" if most == "Q8_0" or tensor.shape[-1] % _K_BLOCK else "Q6_K"
+    rule = mix.get("attn_v" if part == "attn_qkv" else part, {})
+    return next((name for where, name in rule.items() if _holds(where, tensor.layer, config)), most)
+
+
+def _holds(where: str, layer: int, config: Config) -> bool:
+    """Whether a part of a rule is about a layer."""
+    layers: int = config.num_hidden_layers
+    match where:
+        case "first_2":
+            return layer < 2
+        case "first_4":
+            return layer < 4
+        case "first_8th":
+            return layer < layers // 8
+        case "first_16th":
+            return layer < layers // 16
+        case "more":
+            return layer < layers // 8 or layer >= 7 * layers // 8 or (layer - layers // 8) % 3 == 2
+        case "grouped":
+            heads: int = config.num_attention_heads
+            return heads // (getattr(config, "num_key_value_heads", None) or heads) >= 4
+    return True
+
+
+def _all_tensors(model: Module) -> Iterator[tuple[GgufTensor, bool]]:
+    """Every tensor under its name in transformers, with rows last, and whether llama.cpp never quantizes it."""
+    for entry in state_dict(model):
+        if not entry.is_alias:
+            shape = entry.shape[::-1] if isinstance(entry.module, Conv1D) else entry.shape
+            is_table = isinstance(entry.module, Embedding) and entry.module.place.role in _KEPT_ROLES
+            yield GgufTensor(entry.name, entry.name, shape), is_table or not entry.name.endswith("weight")
+
+
+def _kept(tensor: GgufTensor, is_kept: bool) -> str:
+    """The type of a tensor that is not quantized: a matrix with a single row is as in the file in float16 before it."""
+    if len(tensor.shape) < 2 or is_kept:
+        return "F32"
+    return "F16" if tensor.shape[0] == 1 else ""
+
+
+def _fitting(tensor: GgufTensor, block_type: BlockType) -> BlockType:
+    """The type, or what llama-quantize takes instead. Raises InputError where it stops."""
+    columns = tensor.shape[-1] if tensor.shape else 1
+    if columns % block_type.block == 0:
+        return block_type
+    if not block_type.fallback:
+        raise wrong(_NO_TYPE, "type", None, name=tensor.name, columns=columns, block=block_type.block)
+    fallback = BLOCK_TYPES[block_type.fallback]
+    return fallback if columns % fallback.block == 0 else BLOCK_TYPES["F16"]
+
+
+def _blocks(tensor: GgufTensor, block_type: BlockType) -> int:
+    return prod(tensor.shape) // block_type.block
+
+
+def _pieces(tensor: GgufTensor, block_type: BlockType) -> list[StoredPiece]:
+    name, weights = tensor.source, prod(tensor.shape)
+    if block_type.name == "F32":
+        return [StoredPiece.of(name, "F32", tensor.shape, name, "unchanged")]
+    if block_type.name == "F16":
+        return [StoredPiece.of(name, "F16", tensor.shape, name, "weights")]
+    blocks = _blocks(tensor, block_type)
+    return [
+        StoredPiece.of(name, "U8", (blocks, block_type.bytes - block_type.scales), name, "weights", weights),
+        StoredPiece.of(f"{name}.scales", "U8", (blocks, block_type.scales), name, "scales"),
+    ]
+
+
+def _info(tensor: GgufTensor) -> int:
     """The bytes of the name, the sides, the type and the place of a tensor."""
-    return _UINT64 + len(name.encode()) + _UINT32 + _UINT64 * len(shape) + _UINT32 + _UINT64
+    return _UINT64 + len(tensor.name.encode()) + _UINT32 + _UINT64 * len(tensor.shape) + _UINT32 + _UINT64
 
 
 def _aligned(size: int) -> int:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bertcalc.changes.rewriting import Rewriting
-from bertcalc.model.change import Change
+from bertcalc.model.change import PACKS, Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step
@@ -28,15 +28,15 @@ class PackWeights(Change):
 
     format: QuantizationFormat
     dtype: Dtype = "float32"
-    resizes = True  # before all adapters
+    turn = PACKS
     title = N_("Quantize")
 
     @property
-    def packs(self) -> str:  # type: ignore[override]  # computed here
+    def packs(self) -> str:
         return self.format.product_dtype
 
     @property
-    def by_layer(self) -> bool:  # type: ignore[override]  # computed here
+    def by_layer(self) -> bool:
         return self.format.by_layer
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:

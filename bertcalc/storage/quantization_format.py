@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
+from bertcalc.model.change import PACKS
 from bertcalc.model.modules import Module, PackedWeight
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.safetensors_file import safetensors_bytes
@@ -28,6 +29,8 @@ class QuantizationFormat:
     file_format: ClassVar[FileFormat] = "safetensors"
     dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of what is not quantized
     takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
+    turn: ClassVar[int] = PACKS  # see ``Change``
+    once: ClassVar[bool] = True
     caveat: ClassVar[str] = ""  # what readers must know of the sizes, unless tests compare them with real files
 
     def __new__(cls, *_values: object, **named: object) -> Self:
@@ -56,6 +59,11 @@ class QuantizationFormat:
     def product_dtype(self) -> Dtype:
         """The dtype in which layers multiply when an adapter is trained."""
         raise NotImplementedError
+
+    @property
+    def alike_layers(self) -> bool:
+        """Whether all layers but the first take as many bytes."""
+        return True
 
     @property
     def by_layer(self) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 
 from bertcalc.changes.adapter import ADAPTER_NAME, COPY
 from bertcalc.memory.peak import training_peak_bytes
-from bertcalc.model.change import Change
+from bertcalc.model.change import Change, check_order
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.storage.adapter_file import adapter_file_bytes
@@ -47,7 +47,6 @@ _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} b
 _CLOSE = Fraction(99, 100)  # of the ratio of the bits
 _UNPACKED = N_("{why} Each {nominal}-bit weight is stored in a whole byte, so that nothing is saved over int8.")
 _PART = N_("Adapters are added to a whole model, not to a part of it.")
-_LATE = N_("{change} has to come before the quantization, which needs a model of its final size.")
 _NO_GRADIENT = N_(
     "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
 )
@@ -176,8 +175,7 @@ class AdaptedModel:
         assert isinstance(self.base.model, Model)
         form = self.base.format
         for change in self.model.changes[len(self.base.model.changes) :]:
-            if change.resizes:
-                raise wrong(_LATE, "changes", None, change=change.title)
+            check_order((form, change))
             if not form.takes_adapters:
                 raise wrong(_NO_GRADIENT, "changes", None, change=change.title, format=form.title)
             if module := next(self._trained_and_quantized(), ""):

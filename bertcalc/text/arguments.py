@@ -533,10 +533,13 @@ def _as_they_come(name: str, values: Iterable[Any], check: Check | None) -> Iter
 def _either(hints: Sequence[Any]) -> Check:
     checks = {hint: check_of(hint) for hint in hints if hint is not type(None)}
     optional = len(checks) < len(hints)
+    special = [number for hint in checks if get_origin(hint) is Literal for number in get_args(hint)]
 
     def check(name: str, value: Any) -> Any:
         if value is None and optional:
             return None
+        if type(value) is int and value in special:
+            return value
         kinds = []
         for hint, check_kind in checks.items():
             if hint is int and len(checks) > 1 and isinstance(value, (str, Mapping, list, tuple, set, frozenset)):

@@ -94,3 +94,20 @@ def test_the_rank_stays_while_another_slider_is_moved_before_the_server_answers(
     page.wait_for_url("**num_hidden_layers=13*")
     settled(page)
     expect_figures(page, adapted(9, 13))
+
+
+def test_sizes_at_which_a_step_is_impossible_have_no_figures(look: Look) -> None:
+    """A feed-forward cannot get wider: Python refuses it, and while a hand holds the slider, its figures are older."""
+    page = look("change?changes=heads,heads=8;feed_forward,intermediate_size=2048")
+    expect(slider(page, "A narrower feed-forward: intermediate_size")).to_be_visible()
+    settled(page)
+    expect(page.get_by_text("The number of heads does not change the count.")).to_have_count(0)
+    before = metrics(page)
+    parameters = page.get_by_test_id("stMetricValue").first
+    with held(page, "I, intermediate_size", 0.1) as units:
+        assert units < 2048
+        assert metrics(page) == before
+        expect(parameters).to_have_class(re.compile("without-value"))
+        expect(page.locator(".without-value")).not_to_have_count(0)
+    expect(page.get_by_test_id("stAlert").get_by_text("2 · A narrower feed-forward")).to_be_visible()
+    expect(page.locator(".without-value")).to_have_count(0)

@@ -1,17 +1,21 @@
 """The live figures of changed models at other sizes and arguments: those of the model that has them."""
 
 from dataclasses import replace
+from typing import Any, cast
 
+import pytest
 from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
-from bertcalc import InputError
-from bertcalc.change_steps.effect_formulas import argument_sizes, live_effect
+from bertcalc import DropLayers, FactorizeEmbeddings, InputError, NarrowFeedForward, PruneHeads, load
+from bertcalc.change_steps.argument_stops import sliding_arguments
+from bertcalc.change_steps.effect_formulas import argument_size, argument_sizes, live_effect
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.controls.stops import SLIDERS, alike, moved, stops
 from bertcalc.families import CLASSES
 from bertcalc.memory.plan import Plan
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.text.live_numbers import OutsideError, evaluated, node_of
@@ -25,10 +29,9 @@ Drawn = tuple[Model, list[ChangeStep], Model, list[ChangeStep]]
 FIGURES = ("parameters", "trained", "memory_bytes", "file_bytes", "flops", "peak")
 
 
-def figures_at(live: StepEffect, model: Model) -> dict[str, int | None]:
-    """The figures at the sizes of another model; None for what has no value there."""
+def figures_at(live: StepEffect, sizes: dict[str, Any]) -> dict[str, int | None]:
+    """The figures at other sizes; None for what has no value there."""
     values: dict[str, int | None] = {}
-    sizes = {**model.config.shared(), **argument_sizes(model), **BATCH._asdict()}
     for figure in FIGURES:
         try:
             values[figure] = evaluated(node_of(getattr(live, figure)), sizes)
@@ -59,19 +62,49 @@ def steps_and_others(draw: st.DrawFn) -> Drawn:
 @examples(30)
 @given(steps_and_others())
 def test_live_figures_are_those_of_the_model_that_has_the_sizes(drawn: Drawn) -> None:
+    """Where a step is not possible, they have no value: a browser marks them as older."""
     model, steps, other, others = drawn
     before, impossible = changed_models(model, steps)
-    after, _wrong = changed_models(other, others)
-    assume(not impossible and len(before) == len(after))
-    for changed, changed_other in zip(before, after, strict=True):
+    after, _refused = changed_models(other, others)
+    assume(not impossible)
+    sizes = {**other.config.shared(), **BATCH._asdict()}
+    for number, change in enumerate(cast(list[Change], others)):
+        sizes |= {argument_size(number, argument): value for argument, value in sliding_arguments(change).items()}
+    for at, changed in enumerate(before):
         try:
-            now, there = effect(changed, BATCH, PLAN), effect(changed_other, BATCH, PLAN)
+            now = effect(changed, BATCH, PLAN)
+            there = effect(after[at], BATCH, PLAN) if at < len(after) else None
         except InputError:
             continue
         lively = live_effect(changed, BATCH, PLAN)
         assert lively == now
-        for figure, value in figures_at(lively, changed_other.model).items():
-            expected = getattr(there, figure)
-            if None not in (getattr(now, figure), expected):
+        for figure, value in figures_at(lively, sizes).items():
+            if getattr(now, figure) is None:
+                continue
+            if there is None:
+                assert value is None, figure
+                event(f"{figure} impossible")
+            elif (expected := getattr(there, figure)) is not None:
                 assert value in (expected, None), figure
                 event(f"{figure} {'older' if value is None else 'live'}")
+
+
+@pytest.mark.parametrize(
+    ("steps", "field", "possible"),
+    [
+        ([PruneHeads(8)], "num_attention_heads", 16),
+        ([PruneHeads({0: [0, 7]})], "num_attention_heads", 16),
+        ([DropLayers([5, 7])], "num_hidden_layers", 24),
+        ([NarrowFeedForward(2048)], "intermediate_size", 4096),
+        ([FactorizeEmbeddings(512)], "hidden_size", 1536),
+        ([NarrowFeedForward(2048), NarrowFeedForward(1024)], "0 intermediate_size", 3072),
+    ],
+)
+def test_an_impossible_step_has_no_live_figure(steps: list[ChangeStep], field: str, possible: int) -> None:
+    bert = load("bert-base-uncased")
+    [*_before, changed], _problem = changed_models(bert, steps)
+    live = live_effect(changed, BATCH, PLAN)
+    sizes = {**bert.config.shared(), **BATCH._asdict(), **argument_sizes(changed.model)}
+    there = figures_at(live, sizes | {field: possible})
+    assert there["parameters"]
+    assert set(figures_at(live, sizes | {field: possible // 4 if " " not in field else 1000}).values()) == {None}

@@ -13,6 +13,7 @@ from bertcalc import (
     Gguf,
     Lora,
     PromptTuning,
+    PruneHeads,
     ResizeVocabulary,
     TorchQuantizeDynamic,
 )
@@ -96,13 +97,14 @@ def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
     ("first", "second", "sentence"),
     [
         (Lora(), Gguf(), "put the quantization in front of the adapter"),
-        (NF4, Gguf(), "A model is quantized once"),
-        (NF4, ResizeVocabulary(20_000), "Another vocabulary has to come before the quantization"),
+        (NF4, Gguf(), "exclude each other: leave one of them out"),
+        (NF4, ResizeVocabulary(20_000), "Another vocabulary has to come before bitsandbytes"),
         (Gguf(), Lora(), "The layers of a model in GGUF Q8_0 pass no gradient"),
         (Gguf(), BitFit(), "leave BitFit out"),
         (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave Prompt tuning out"),
-        (Lora(), IA3(), "A model has one adapter: leave out LoRA or IA3."),
+        (Lora(), IA3(), "LoRA and IA3 exclude each other: leave one of them out."),
         (Lora(), Lora(), "LoRA is there twice: leave one of them out."),
+        (PruneHeads(1), PruneHeads(1), "Prune heads is there twice: leave one of them out."),
     ],
 )
 def test_an_impossible_step_is_refused_and_those_before_it_stay(

@@ -30,7 +30,8 @@ def test_a_first_step_is_possible(kind: str, architecture: str) -> None:
     assert kind in TITLES
     assert read_steps(written([step])) == (step,)
     models, problem = changed_models(model, [step])
-    assert bool(problem) == (kind == "heads" and model.family.name in NO_HEADS)
+    narrow = kind == "awq" and architecture.startswith("EuroBert")  # AutoAWQ packs 8 rows, and its keys have 12
+    assert bool(problem) == (narrow or (kind == "heads" and model.family.name in NO_HEADS))
     if not problem:
         assert models[-1] != models[0]
 

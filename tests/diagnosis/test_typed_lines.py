@@ -50,7 +50,12 @@ def test_a_line_is_judged_by_the_real_tensors(row: dict[str, str]) -> None:
     [
         *("Softmax: 768", "dropout = 2*768", "GELU: 3072", "residual connections = 12*768", "rotary angles = 768"),
         *("rel norm = 2*768", "cross-attention = 2,362,368", "embedding projection = 768*768 + 768", "gate = 768*3072"),
-        *("rel_embeddings = 393216", "task type embeddings = 1536", "position keys = 590592", "position queries: 590592"),
+        *(
+            "rel_embeddings = 393216",
+            "task type embeddings = 1536",
+            "position keys = 590592",
+            "position queries: 590592",
+        ),
     ],
 )
 def test_what_bert_does_not_have_is_not_taken_for_another_part(text: str) -> None:

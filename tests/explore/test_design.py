@@ -154,7 +154,7 @@ def test_the_nearest_to_thirty_million_are_real_models() -> None:
     assert 28_763_648 in [one.value for one in found.designs]
 
 
-@pytest.mark.parametrize("name", [None, "nf4", "onnx-int8", "torch-int8", "Q4_0", "Q4_K"])
+@pytest.mark.parametrize("name", [None, "nf4", "onnx-int8", "torch-int8", "Q4_0", "Q4_K_M"])
 @pytest.mark.parametrize("config", [BertConfig(), ModernBertConfig()], ids=type)
 def test_files_are_counted_to_the_byte(config: Config, name: str | None) -> None:
     case, allowed = Case(Model(config)), Constraints(layers_from=1, layers_to=12, hidden_to=512, ratios=RATIOS["8/3"])

@@ -150,14 +150,23 @@ def floats_and_bytes(path: str) -> list[list[Any]]:
 
 
 def gguf(case: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A file with the tensors in ``options``: each has a name, sides as in NumPy, and a type."""
-    import numpy
-    from gguf import GGMLQuantizationType, GGUFWriter, quants
+    """A file with the tensors in ``options``: each has a name, sides as in NumPy, and a type.
 
-    writer = GGUFWriter(folder / "model.gguf", case["options"]["architecture"])
+    With a number of layers, the names are those of transformers, which gguf maps to its own for the architecture.
+    """
+    import numpy
+    from gguf import MODEL_ARCH_NAMES, GGMLQuantizationType, GGUFWriter, get_tensor_name_map, quants
+
+    architecture, layers = case["options"]["architecture"], case["options"].get("layers")
+    writer = GGUFWriter(folder / "model.gguf", architecture)
     writer.add_quantization_version(2)
     writer.add_file_type(7)
+    names = []
     for name, sides, kind in case["options"]["tensors"]:
+        if layers:
+            [known] = [kind for kind, text in MODEL_ARCH_NAMES.items() if text == architecture]
+            name = get_tensor_name_map(known, layers).get_name(name, try_suffixes=(".weight", ".bias"))
+        names.append(name)
         type_of = GGMLQuantizationType[kind]
         data = quants.quant_shape_to_byte_shape(sides, type_of) if kind not in ("F32", "F16") else sides
         dtype = {"F32": numpy.float32, "F16": numpy.float16}.get(kind, numpy.uint8)
@@ -166,7 +175,7 @@ def gguf(case: dict[str, Any], folder: Path) -> dict[str, Any]:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return {"file": size_of(folder / "model.gguf")}
+    return {"file": size_of(folder / "model.gguf"), "names": names}
 
 
 def size_of(path: Path) -> int:

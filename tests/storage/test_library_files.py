@@ -7,7 +7,8 @@ import pytest
 
 import bertcalc
 from bertcalc.storage.bitsandbytes_format import OFFSET_MARGIN
-from bertcalc.storage.gguf_format import BLOCK_TYPES
+from bertcalc.storage.gguf_conversion import _RULES, architecture_of, converted
+from bertcalc.storage.gguf_format import BLOCK_TYPES, _stored
 from bertcalc.storage.onnx_file import Exporter, graph_bytes, initializers
 from bertcalc.storage.stored_tensors import Dtype
 from tests.storage.ask_libraries import library_files
@@ -154,16 +155,20 @@ def counted(tensors: list[Any]) -> Counter[Any]:
     return Counter((dtype, tuple(sides)) for dtype, sides in tensors)
 
 
-def test_gguf() -> None:
-    models = [small(name).replace(hidden_size=256) for name in ("BertForMaskedLM", "RobertaModel")]
-    asked = [(model, name) for model in models for name in BLOCK_TYPES]
+PURE = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q2_K", "Q3_K_S", "Q4_K_S", "Q5_K_S", "Q6_K", "IQ4_NL", "IQ4_XS")
+
+
+def test_gguf_of_one_type() -> None:
+    models = [small(name).replace(hidden_size=256) for name in ("BertForMaskedLM", "RobertaModel", "AlbertModel")]
+    asked = [(model, name) for model in models for name in PURE]
     found = library_files([{"writer": "gguf", "options": tensors_of(*case)} for case in asked])
     for (model, name), real in zip(asked, found, strict=True):
-        assert model.quantized(bertcalc.Gguf(name)).file_bytes == real["file"], name  # type: ignore[arg-type]
+        assert model.quantized(bertcalc.Gguf(name, pure=True)).file_bytes == real["file"], name  # type: ignore[arg-type]
 
 
 def tensors_of(model: bertcalc.Model, kind: str) -> dict[str, Any]:
     """The tensors that llama-quantize would write: a block divides 256, but not intermediate_size 96."""
+    kind = kind.removesuffix("_S")
     fallback = {"Q4_K": "Q5_0", "Q5_K": "Q5_1", "Q6_K": "Q8_0"}.get(kind, "IQ4_NL")
     tensors = []
     for name, sides in model.named_parameters():
@@ -173,8 +178,23 @@ def tensors_of(model: bertcalc.Model, kind: str) -> dict[str, Any]:
     return {"architecture": model.family.name, "tensors": tensors}
 
 
-@pytest.mark.parametrize("name", BLOCK_TYPES)
-def test_a_block_holds_its_scales(name: str) -> None:
-    block = BLOCK_TYPES[name]
-    bits = 8 * (block.bytes - block.scales) / block.block
-    assert bits == int(name.removeprefix("I")[1])
+def test_gguf_as_llama_cpp_converts_it() -> None:
+    models = [small(name).replace(hidden_size=256, num_labels=3) for name in _RULES["architectures"]]
+    forms = (bertcalc.Gguf("Q4_K_M"), bertcalc.Gguf("Q2_K"))
+    asked = [(model, form) for model in models for form in forms]
+    found = library_files([{"writer": "gguf", "options": converted_tensors(*case)} for case in asked])
+    for (model, form), real in zip(asked, found, strict=True):
+        assert [tensor.name for tensor in converted(model)] == real["names"]
+        assert model.quantized(form).file_bytes == real["file"], (model.architecture, form)
+
+
+def converted_tensors(model: bertcalc.Model, form: bertcalc.Gguf) -> dict[str, Any]:
+    """The tensors with the names that conversion/bert.py gives to gguf; which type each has is judged by real files."""
+    tensors = []
+    for tensor, block_type in _stored(form, model):
+        name = model.bare(tensor.source)
+        if name.startswith("classifier.") and name.count(".") == 1 and "Roberta" not in model.architecture:
+            name = name.replace("classifier", "classifier.out_proj")
+        tensors.append((name, tensor.shape, block_type.name))
+    layers = model.config.num_hidden_layers
+    return {"architecture": architecture_of(model), "layers": layers, "tensors": tensors}

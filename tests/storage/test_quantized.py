@@ -81,11 +81,8 @@ def test_effective_bits() -> None:
     double = MASKED_LM.quantized(bertcalc.BitsAndBytesConfig(**NF4, bnb_4bit_use_double_quant=True))
     assert plain.bits_per_weight == pytest.approx(4.5, abs=0.001)
     assert double.bits_per_weight == pytest.approx(4.127, abs=0.01)
-    assert [MASKED_LM.quantized(bertcalc.Gguf(name)).bits_per_weight for name in ("Q4_0", "Q8_0", "Q4_K")] == [
-        4.5,
-        8.5,
-        4.5,
-    ]
+    pure = [bertcalc.Gguf(name, pure=True) for name in ("Q4_0", "Q8_0", "Q4_K_M")]
+    assert [MASKED_LM.quantized(form).bits_per_weight for form in pure] == [4.5, 8.5, 4.5]
     assert BLOCK_TYPES["Q6_K"].bits_per_weight == 6.5625
 
 
@@ -97,6 +94,10 @@ def test_documented_layouts() -> None:
         assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + scales + zeros + more
         assert "By the documentation" in form.caveat
         assert all("layer" in piece.source for piece in form.pieces(BERT, "F16") if piece.kind != "unchanged")
+    three = bertcalc.GPTQConfig(bits=3, group_size=-1)  # one group in a column
+    pieces = [piece for piece in three.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
+    by_hand = 768 * 3072 * 3 // 8 + 768 * 3 // 8 + 2 * 768 + 4 * 3072
+    assert sum(piece.tensor.num_bytes() for piece in pieces) == by_hand
     int4 = bertcalc.Int4WeightOnlyConfig()
     pieces = [piece for piece in int4.pieces(BERT, "BF16") if piece.source.endswith(".0.output.dense.weight")]
     assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + 2 * scales
@@ -110,7 +111,7 @@ FORMATS: list[QuantizationFormat] = [
     bertcalc.BitsAndBytesConfig(**NF4),
     bertcalc.Int8WeightOnlyConfig(),
     bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(32)),
-    bertcalc.Gguf("Q4_0"),
+    bertcalc.Gguf("Q4_0", pure=True),
     bertcalc.GPTQConfig(group_size=32),
     bertcalc.AwqConfig(group_size=32),
     bertcalc.Int4WeightOnlyConfig(group_size=32),
@@ -180,11 +181,18 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: bertcalc.Gguf("Q9_0"), "type"),  # type: ignore[arg-type]
         (lambda: bertcalc.IntxWeightOnlyConfig("int9"), "weight_dtype"),  # type: ignore[arg-type]
         (lambda: BERT.quantized(bertcalc.IntxWeightOnlyConfig("int4", bertcalc.PerGroup(100))).pieces, "100"),
+        (lambda: bertcalc.AwqConfig(bits=8), "it must be 4"),  # type: ignore[arg-type]
+        (lambda: bertcalc.GPTQConfig(bits=5), "bits"),  # type: ignore[arg-type]
+        (lambda: bertcalc.GPTQConfig(group_size=0), "group_size"),
+        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "groups of 100 have to divide"),
+        (lambda: ALBERT.quantized(bertcalc.Gguf("Q4_K_M")).pieces, "does not convert AlbertForSequenceClassification"),
+        (lambda: MASKED_LM.adapted(bertcalc.FactorizeEmbeddings(64)).quantized(bertcalc.Gguf()), "word_embeddings.0"),
+        (lambda: small("BertModel").replace(hidden_size=48).quantized(bertcalc.Gguf("Q4_K_M")), "48 weights"),
         (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
         (lambda: BERT.adapted(bertcalc.Lora()).quantized(DYNAMIC), "put the quantization in front of the adapter"),
         (lambda: BERT.quantized(DYNAMIC).adapted(bertcalc.Lora()), "pass no gradient"),
         (lambda: INT8.adapted(bertcalc.BitFit()), "BitFit trains classifier, which is quantized"),
-        (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers has to come before the quantization"),
+        (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers has to come before bitsandbytes"),
         (lambda: INT8.adapted("lora"), "adapter must be"),  # type: ignore[arg-type]
         (lambda: bertcalc.quantized(BERT.get_submodule("bert"), DYNAMIC).adapted(bertcalc.Lora()), "a whole model"),
         (lambda: BERT.quantized("int8"), "a format, such as"),  # type: ignore[arg-type]

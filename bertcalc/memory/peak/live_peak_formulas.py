@@ -35,14 +35,15 @@ from bertcalc.memory.peak.peak_formulas import (
 )
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Area
-from bertcalc.model.formula import CHANGE_LETTERS, symbolic_model
+from bertcalc.model.change import CHANGE_SIZES
+from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, staying, within
 
 # The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
 _MOVED = (field for field in SLIDERS if field != "hidden_size")
-_FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_LETTERS)
+_FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_SIZES)
 
 
 class LivePeak(NamedTuple):
@@ -171,7 +172,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[F
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
     sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
     sizes.append(live(config.attention_head_size, _head_size()))
-    sizes += [live_size(name, size) for name, size in model.letter_values().items() if name in CHANGE_LETTERS]
+    sizes += [live_size(name, size) for name, size in model.letter_values().items() if name in CHANGE_SIZES]
     others = [field for field in SIZES if field not in SLIDERS]
     return (
         *(FigureBound(size, 1, 1) if size == 1 else FigureBound(size, 2) for size in sizes),

@@ -28,10 +28,10 @@ from bertcalc.memory.peak import changes_of
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import largest
 from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase, alive
+from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import (
     ALL_SYMBOLS,
     CALL_SYMBOLS,
-    CHANGE_LETTERS,
     COUNT_SYMBOLS,
     SYMBOLS,
     Formula,
@@ -61,10 +61,10 @@ _SYMBOLS: dict[str, Any] = {
     "batch_size": CALL_SYMBOLS["batch_size"],
     "sequence_length": CALL_SYMBOLS["sequence_length"],
     "layer_periods": _PERIODS,
-    **{name: ALL_SYMBOLS[name] for name in CHANGE_LETTERS},
+    **{name: ALL_SYMBOLS[name] for name in CHANGE_SIZES},
 }
 _NAMES = tuple(_SYMBOLS)
-_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_LETTERS)  # not fields
+_DERIVED = ("batch_size", "sequence_length", "attention_head_size", "layer_periods", *CHANGE_SIZES)  # not fields
 
 _SHARED = "num_key_value_heads"  # of some families; None if there are as many as heads
 
@@ -414,7 +414,7 @@ def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
     numbers["layer_periods"] = config.num_hidden_layers // config.layer_period
     if model.changes:
-        numbers |= {name: size for name, size in model.letter_values().items() if name in CHANGE_LETTERS}
+        numbers |= {name: size for name, size in model.letter_values().items() if name in CHANGE_SIZES}
     return [numbers[name] if name in numbers else getattr(config, name, 1) for name in _NAMES]
 
 

@@ -13,6 +13,7 @@ from bertcalc.changes.adapter import PeftChange, copies
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.export.step_code import code
+from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import Formula, formula, trained_formula
 from bertcalc.model.model import Model
 from bertcalc.text import N_
@@ -69,14 +70,6 @@ FIGURE: Select[str] = Select(
     row=True,
     label_visibility="collapsed",
 )
-# The letters of a formula that are no field of the configuration.
-_LETTERS = {
-    "lora_rank": N_("rank"),
-    "num_virtual_tokens": N_("virtual tokens"),
-    "padded_vocab_size": N_("tokens after the change"),
-    "narrowed_intermediate_size": N_("feed-forward size after the change"),
-    "factorized_embedding_size": N_("size of the factorized embeddings"),
-}
 _HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels of all bars together; of each, at most and at least
 
 
@@ -227,5 +220,5 @@ def _legend(model: Model, formulas: Iterable[Formula]) -> str:
     letters = {
         field: letter for counted in formulas for field, letter in counted.letters.items() if field not in SLIDERS
     }
-    words = {field: _(_LETTERS[field]) if field in _LETTERS else own_name(field) for field in letters}
+    words = {field: _(CHANGE_SIZES[field].meaning) if field in CHANGE_SIZES else own_name(field) for field in letters}
     return " · ".join(f"${letter}$ = {values[field]:,}: {words[field]}" for field, letter in letters.items())

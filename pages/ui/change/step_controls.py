@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import Field, fields
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 import streamlit as st
 
@@ -19,6 +20,7 @@ from bertcalc.text.problem import InputError
 from pages.ui.change import live_steps
 from pages.ui.change.step_words import GROUPS, HELP, TITLES, refusal, summary, title
 from pages.ui.session import present_model
+from pages.ui.session.shown_values import key_showing, take_choice
 from pages.ui.shell.controls import Text
 from pages.ui.shell.i18n import _, with_colon
 
@@ -49,13 +51,13 @@ def put(steps: Sequence[ChangeStep]) -> None:
 
 def show_text() -> None:
     """Draw the field with the steps as text."""
-    st.session_state[CHANGES.name] = present_model.track().present.changes
+    key = key_showing(CHANGES.name, present_model.track().present.changes)
     steps = _("Steps separated by semicolons: lora,r=16;bitfit")
-    st.text_input(CHANGES.title, key=CHANGES.name, max_chars=CHANGES.longest, on_change=_take_text, help=steps)
+    taken: dict[str, Any] = {"on_change": take_choice, "args": (CHANGES.name, key, _take_text)}
+    st.text_input(CHANGES.title, key=key, max_chars=CHANGES.longest, help=steps, **taken)
 
 
-def _take_text() -> None:
-    text: str = st.session_state[CHANGES.name]
+def _take_text(text: str) -> None:
     present_model.change({CHANGES.name: text.strip()[: CHANGES.longest]})
 
 
@@ -140,6 +142,7 @@ class _Refused(NamedTuple):
 
     number: int
     name: str
+    value: Any
     problem: Problem
 
 
@@ -173,23 +176,26 @@ def _show_argument(
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
-    key = f"argument {number} {kind_of(step)} {part.name}"
+    control = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
-    stays = refused is not None and refused[:2] == (number, part.name)
-    changed = partial(_change_argument, number, part.name, key)
-    look: dict[str, Any] = {"key": key, "on_change": changed, "help": _(HELP[part.name])}
     options = [option for option in get_args(hint) if get_origin(option) is Literal] or [hint]
+    choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
+    if refused and refused[:2] == (number, part.name):
+        value = refused.value
+    elif get_origin(options[0]) is Literal and not _is_number(hint):
+        value = value or choices[0]
+    elif hint is not bool and not _is_number(hint):
+        value = argument_texts(step).get(part.name, "")
+    key = key_showing(control, value)
+    take = partial(_change_argument, number, part.name)
+    look: dict[str, Any] = {"key": key, "on_change": take_choice, "args": (control, key, take)}
+    look["help"] = _(HELP[part.name])
     if hint is bool:
-        st.session_state[key] = value
         st.checkbox(part.name, **look)
-    elif get_origin(options[0]) is Literal:
-        choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
-        st.session_state[key] = value or choices[0]
+    elif get_origin(options[0]) is Literal and not _is_number(hint):
         st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
-    elif hint in (int, int | None):
-        if not stays:
-            st.session_state[key] = value
+    elif _is_number(hint):
         draw: Any = st.number_input  # its overloads know no value that may be None
         draw(
             part.name,
@@ -199,18 +205,21 @@ def _show_argument(
             **look,
         )
     else:
-        if not stays:
-            st.session_state[key] = argument_texts(step).get(part.name, "")
         st.text_input(part.name, width=230, **look)
 
 
-def _change_argument(number: int, name: str, key: str) -> None:
-    value: Any = st.session_state[key]
+def _is_number(hint: Any) -> bool:
+    """Whether an annotation means a whole number, perhaps with None or -1 for something else."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return int in parts and all(part in (int, NoneType, Literal[-1]) for part in parts)
+
+
+def _change_argument(number: int, name: str, value: Any) -> None:
     text = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value).strip()
-    _put_argument(number, name, text)
+    _put_argument(number, name, text, value)
 
 
-def _put_argument(number: int, name: str, text: str) -> None:
+def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
     """In a callback: give a step another argument, or remember the problem with it.
 
     The steps are read here, because another slider can have moved since they were drawn.
@@ -221,7 +230,7 @@ def _put_argument(number: int, name: str, text: str) -> None:
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:
-        st.session_state["refused argument"] = _Refused(number, name, error.problem)
+        st.session_state["refused argument"] = _Refused(number, name, value, error.problem)
         return
     put([*steps[:number], step, *steps[number + 1 :]])
 
@@ -247,9 +256,9 @@ _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
         ("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
         ("llm_int8_skip_modules",),
     ),
-    "gguf": (("type",),),
+    "gguf": (("type", "pure"),),
     "gptq": (("bits", "group_size"),),
-    "awq": (("bits", "group_size"),),
+    "awq": (("group_size",),),
     "torchao_int8": ((),),
     "torchao_intx": (("weight_dtype", "granularity"),),
     "torch_dynamic": ((),),

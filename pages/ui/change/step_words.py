@@ -72,9 +72,13 @@ HELP: Mapping[str, str] = {
     "load_in_4bit": N_("Half a byte for each weight, and a float32 scale for each block of 64."),
     "bnb_4bit_quant_type": N_("The 16 values of a weight: NF4 has more of them near 0, where most weights are."),
     "bnb_4bit_use_double_quant": N_("The scales are quantized, too."),
-    "type": N_("How a block of weights is stored: Q4_0 takes 18 bytes for 32 weights."),
+    "type": N_(
+        "llama-quantize's name of the types in the file. Most are mixes: Q4_K_M has 4.5 bits a weight, and 6.6 in the "
+        "word table, and in the values and the second feed-forward matrix of half of the layers."
+    ),
+    "pure": N_("All matrices have one type, as with --pure of llama-quantize; also for models that it does not read."),
     "bits": N_("The bits of each weight."),
-    "group_size": N_("How many weights share a scale."),
+    "group_size": N_("How many weights of a column share a scale; -1: all of them."),
     "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
         "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "

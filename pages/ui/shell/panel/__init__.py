@@ -112,7 +112,8 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 
 def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
-    not_counted = field == "num_attention_heads" and not version_of(steps.present.config).distances
+    # Steps of the Change page, such as fewer heads, make it count.
+    not_counted = field == "num_attention_heads" and not (version_of(present.config).distances or present.changes)
     typed = steps.attempt.get(field)
     label, name = _(WORDS[field]), present.config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
