@@ -14,7 +14,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from tests.adapters import Adapter
 from tests.oracle import Case
-from tests.pages.apptest import open_app, slide
+from tests.pages.apptest import open_app, showing, slide
 
 CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
 QLORA = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=classifier+;lora,task_type=SEQ_CLS"
@@ -49,7 +49,7 @@ def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset:
     assert (after.preset, after.config) == (before.preset, before.config) or after.preset == recipe.preset
     task = class_of(recipe.architecture or before.architecture).task
     assert class_of(after.architecture).task == task
-    assert app.text_input(key="changes").value == recipe.steps_for(after.model())
+    assert showing(app.text_input, "changes").value == recipe.steps_for(after.model())
     assert len(app.table[0].value.columns) == 3 + recipe.steps.count(";")
     app.session_state["track"].undo()
     app.run()
@@ -68,15 +68,15 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     for kind in ("vocabulary", "lora"):
         app.button(key=f"add {kind}").click().run()
     assert (
-        app.text_input(key="changes").value
+        showing(app.text_input, "changes").value
         == "vocabulary,new_num_tokens=15261;lora,target_modules=query+value,task_type=SEQ_CLS"
     )
     slide(app, "1 r", "32")
     assert app.metric[1].value == f"{4 * 32 * 768 * 12 + 1_538:,}"
     app.button(key="up 1").click().run()
-    assert str(app.text_input(key="changes").value).startswith("lora,r=32")
+    assert str(showing(app.text_input, "changes").value).startswith("lora,r=32")
     app.button(key="remove 0").click().run()
-    assert app.text_input(key="changes").value == "vocabulary,new_num_tokens=15261"
+    assert showing(app.text_input, "changes").value == "vocabulary,new_num_tokens=15261"
 
 
 def test_a_step_that_has_to_come_earlier_is_added_earlier() -> None:
@@ -84,7 +84,7 @@ def test_a_step_that_has_to_come_earlier_is_added_earlier() -> None:
     for kind in ("lora", "bitsandbytes", "layers"):
         app.button(key=f"add {kind}").click().run()
         assert not app.error
-    steps = str(app.text_input(key="changes").value).split(";")
+    steps = str(showing(app.text_input, "changes").value).split(";")
     assert [step.partition(",")[0] for step in steps] == ["layers", "bitsandbytes", "lora"]
 
 
@@ -92,12 +92,12 @@ def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> 
     app = open_app("change.py", changes="lora,target_modules=query+value")
     slide(app, "0 r", "0")
     assert app.error[0].value == "r 0 is not possible: it must be a whole number from 1 to 65,536."
-    assert app.text_input(key="changes").value == "lora,target_modules=query+value"
-    app.text_input(key="argument 0 lora target_modules").set_value("(").run()
-    assert app.text_input(key="argument 0 lora target_modules").value == "("
+    assert showing(app.text_input, "changes").value == "lora,target_modules=query+value"
+    showing(app.text_input, "argument 0 lora target_modules").set_value("(").run()
+    assert showing(app.text_input, "argument 0 lora target_modules").value == "("
     assert "target_modules" in app.error[0].value
-    assert app.text_input(key="changes").value == "lora,target_modules=query+value"
-    app.text_input(key="argument 0 lora target_modules").set_value("qurey+").run()
+    assert showing(app.text_input, "changes").value == "lora,target_modules=query+value"
+    showing(app.text_input, "argument 0 lora target_modules").set_value("qurey+").run()
     assert len(app.error) == 2  # at the top, and at the step
     for error in app.error:
         assert "No module of BertModel is one of the target_modules qurey" in error.value
@@ -120,9 +120,9 @@ def test_a_wrong_link_says_why_and_keeps_the_good_steps(part: str, reason: str) 
     app = open_app("change.py", changes=f"vocabulary,new_num_tokens=20000;{part}")
     assert reason in app.error[0].value.replace("`", "")
     assert app.metric[0].value == f"{109_482_240 - (30_522 - 20_000) * 768:,}"
-    assert app.text_input(key="changes").value == f"vocabulary,new_num_tokens=20000;{part}"
+    assert showing(app.text_input, "changes").value == f"vocabulary,new_num_tokens=20000;{part}"
     slide(app, "0 new_num_tokens", "30000")
-    assert f"{app.text_input(key='changes').value}".startswith("vocabulary,new_num_tokens=30000")
+    assert f"{showing(app.text_input, 'changes').value}".startswith("vocabulary,new_num_tokens=30000")
 
 
 def test_the_text_that_is_shown_can_be_pasted_into_an_address() -> None:
@@ -130,7 +130,7 @@ def test_the_text_that_is_shown_can_be_pasted_into_an_address() -> None:
     app = open_app("change.py", changes=steps.replace("+", " "))
     assert not app.error
     assert app.metric[1].value == f"{4 * 4 * 768 * 11:,}"
-    assert app.text_input(key="argument 0 layers layers").value == "3+"
+    assert showing(app.text_input, "argument 0 layers layers").value == "3+"
 
 
 def test_undo_redo_and_reset_know_the_steps() -> None:
@@ -153,7 +153,7 @@ def test_errors_name_arguments_as_the_library_does() -> None:
     assert app.error[0].value.startswith("1 · Prune heads: heads 12 is not possible")
     app.button(key="remove all").click().run()
     app.button(key="add layers").click().run()
-    app.text_input(key="argument 0 layers layers").set_value("5").run()
+    showing(app.text_input, "argument 0 layers layers").set_value("5").run()
     assert not app.error
     assert app.metric[0].value == f"{109_482_240 - 7_087_872:,}"
 
@@ -188,9 +188,9 @@ def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: st
     choices = [control for control in app.selectbox if str(control.key).startswith("argument 0 ")]
     for key, options in [(f"{control.key}", control.options) for control in choices]:
         for option in options:
-            app.selectbox(key=key).select(option).run()
+            showing(app.selectbox, key).select(option).run()
             assert not app.exception
-    assert all(type(step) is KINDS[kind] for step in read_steps(str(app.text_input(key="changes").value)))
+    assert all(type(step) is KINDS[kind] for step in read_steps(str(showing(app.text_input, "changes").value)))
 
 
 @pytest.mark.parametrize(

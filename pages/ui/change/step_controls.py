@@ -82,7 +82,7 @@ def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impo
 
     ``models`` are those before the first step and after each one that is possible; the next one is ``impossible``.
     """
-    refused: _Refused | None = st.session_state.pop("refused argument", None)
+    refused: _RefusedArgument | None = st.session_state.pop("refused argument", None)
     for number, step in enumerate(steps):
         with st.container(border=True, key=f"step-{number}", gap="xxsmall"):
             with st.container(horizontal=True, vertical_alignment="center"):
@@ -137,7 +137,7 @@ def _move_buttons(steps: Sequence[ChangeStep], number: int) -> None:
     st.button(remove, key=f"remove {number}", on_click=put, args=(rest,), help=_("Remove the step"), type="tertiary")
 
 
-class _Refused(NamedTuple):
+class _RefusedArgument(NamedTuple):
     """An argument of a step whose value is not possible: it stays in its field, and the step has the one before."""
 
     number: int
@@ -147,7 +147,7 @@ class _Refused(NamedTuple):
 
 
 def _show_arguments(
-    steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel], refused: _Refused | None
+    steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel], refused: _RefusedArgument | None
 ) -> None:
     """Draw the controls of a step: those that most people need, and a menu of the others."""
     step = steps[number]
@@ -170,7 +170,7 @@ def _show_argument(
     number: int,
     part: Field[Any],
     models: Sequence[ChangedModel],
-    refused: _Refused | None,
+    refused: _RefusedArgument | None,
 ) -> None:
     """Draw the control of an argument, under the name that the library gives it."""
     step = steps[number]
@@ -230,7 +230,7 @@ def _put_argument(number: int, name: str, text: str, value: Any = None) -> None:
     try:
         step = with_argument(steps[number], name, text)
     except InputError as error:
-        st.session_state["refused argument"] = _Refused(number, name, value, error.problem)
+        st.session_state["refused argument"] = _RefusedArgument(number, name, value, error.problem)
         return
     put([*steps[:number], step, *steps[number + 1 :]])
 

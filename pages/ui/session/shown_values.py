@@ -15,7 +15,7 @@ from pages.ui.session import kept
 _CONTROLS = "controls that show values"
 
 
-class _Shown(NamedTuple):
+class _ShownValue(NamedTuple):
     """How often the model has changed a control's value, the value that the control shows, and the one before."""
 
     changes: int
@@ -25,10 +25,10 @@ class _Shown(NamedTuple):
 
 def key_showing(name: str, value: Any) -> str:
     """Set a control to a value before it is drawn, and return its key; the first one is the control's name."""
-    controls: dict[str, _Shown] = st.session_state.setdefault(_CONTROLS, {})
-    shown = controls.get(name) or _Shown(_kept_changes(name), value)
+    controls: dict[str, _ShownValue] = st.session_state.setdefault(_CONTROLS, {})
+    shown = controls.get(name) or _ShownValue(_kept_changes(name), value)
     if shown.value != value:
-        shown = _Shown(shown.changes + 1, value, shown.value)
+        shown = _ShownValue(shown.changes + 1, value, shown.value)
         kept.put(_CONTROLS, _kept() | {name: shown.changes})
     controls[name] = shown
     key = _key(name, shown)
@@ -39,7 +39,7 @@ def key_showing(name: str, value: Any) -> str:
 def take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
     """The callback of a control: take the reader's choice, unless it is the value before the model's change."""
     value, controls = st.session_state[key], st.session_state[_CONTROLS]
-    shown: _Shown = controls[name]
+    shown: _ShownValue = controls[name]
     if key == _key(name, shown):
         controls[name] = shown._replace(value=value)  # it keeps its key if the model takes the value
     elif value == shown.before:
@@ -47,7 +47,7 @@ def take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
     take(value)
 
 
-def _key(name: str, shown: _Shown) -> str:
+def _key(name: str, shown: _ShownValue) -> str:
     return f"{name} {shown.changes}" if shown.changes else name
 
 

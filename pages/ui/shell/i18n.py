@@ -20,13 +20,13 @@ LANGUAGES = tuple(_NAMES)
 LOCALE = Path(__file__).parents[1] / "locale"
 
 
-class _Run(threading.local):
+class _ThreadTranslator(threading.local):
     """The translator of the run in a thread. Hundreds of texts ask for it, and the session's state is slow."""
 
     translate: Translate | None = None
 
 
-_RUN = _Run()
+_RUN = _ThreadTranslator()
 
 
 def choose_language() -> None:

@@ -35,13 +35,13 @@ class _Page:
         self.sizes: dict[str, int] = {}
 
 
-class _Run(threading.local):
+class _ThreadPage(threading.local):
     """The page that a thread draws. Hundreds of numbers ask for it, and the session's state is slow."""
 
     page: _Page | None = None
 
 
-_RUN = _Run()
+_RUN = _ThreadPage()
 
 
 def begin(*, moves: bool = True) -> None:
