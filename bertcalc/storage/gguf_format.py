@@ -89,7 +89,10 @@ class Gguf(QuantizationFormat):
     source = "llama.cpp: src/llama-quant.cpp, conversion/bert.py; gguf 0.19.0: constants.py, gguf_writer.py"
     file_format = "gguf"
     dtypes = ("float32",)
-    caveat = N_("Without the tokens of the vocabulary, which are in the file as well: 0.7 MB for the 30,522 of BERT.")
+    caveat = N_(
+        "Without the tokens of the vocabulary, which are in the file as well: 0.7 MB for the 30,522 of BERT. Unless "
+        "pure, also without the pooler and the head of a language model, which llama.cpp leaves out."
+    )
 
     @property
     def title(self) -> str:  # type: ignore[override]
