@@ -29,8 +29,8 @@ class Change:
     same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
     ``under_autocast``: whether its memory under AMP is simulated. ``packs``: the dtype of products with packed weights,
     whose bytes are no polynomial of the sizes; "" if none are packed.
-    ``beside_packed``: whether its memory beside packed weights is simulated. ``letters``: the arguments that have a
-    letter in formulas, with the name of its size.
+    ``packed_in_16_bits``: whether it can be trained beside packed weights in a 16-bit model. ``letters``: the arguments
+    that have a letter in formulas, with the name of its size.
     """
 
     title = ""
@@ -43,7 +43,7 @@ class Change:
     under_autocast = True
     letters: ClassVar[Mapping[str, str]] = {}
     packs = ""
-    beside_packed = True
+    packed_in_16_bits = True
 
     def __new__(cls, *_values: object, **named: object) -> Self:
         check_names(cls, named)

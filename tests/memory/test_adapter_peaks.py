@@ -73,6 +73,11 @@ def test_an_attention_is_trained_as_a_whole(saved: str, plan: Plan) -> None:
     check(Case(SMALL, "BertForSequenceClassification"), Call(3, 9), plan, adapter)
 
 
+def test_dora_lets_the_output_of_the_layer_go_before_it_casts_its_own() -> None:
+    adapter = Adapter(Lora, {"target_modules": ["query", "word_embeddings"], "use_dora": True})
+    check(Case(SMALL, "BertModel"), Call(3, 9), Plan("bf16"), adapter)
+
+
 @pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])
 @pytest.mark.parametrize(
     "change",
