@@ -8,7 +8,7 @@ from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
 from bertcalc.model.change import ADAPTER, Change
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Attention, Module, Place, Shape
+from bertcalc.model.modules import Module, Place, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.live_numbers import between, fill
@@ -62,11 +62,6 @@ class PeftChange(Change):
             raise InputError(Problem.of(_NOT_CAUSAL, "task_type", "CAUSAL_LM", architecture=model.architecture))
         self.adapt(rewriting)
         save_modules(rewriting, (*(self.modules_to_save or ()), *HEADS.get(self.task_type, ())))
-
-    def unsimulated(self, model: Model) -> bool:
-        """Whether an attention is trained as a whole: its variables are not those of the original."""
-        saved = (module for path, module, _copies in model.modules() if path.endswith(COPY))
-        return any(isinstance(inside, Attention) for module in saved for _path, inside, _copies in module.modules())
 
     @property
     def by_layer(self) -> bool:

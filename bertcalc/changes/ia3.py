@@ -37,6 +37,8 @@ class IA3(PeftChange):
     title = "IA3"
     peft_config, peft_type = "IA3Config", "IA3"
 
+    packed_in_16_bits = False  # its outputs are float32, and products take no 16-bit factor beside them
+
     target_modules: Names | None = None
     feedforward_modules: Names | None = None
     task_type: TaskType | None = None

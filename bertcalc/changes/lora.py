@@ -72,10 +72,6 @@ class Lora(PeftChange):
     def under_autocast(self) -> bool:
         return not self.use_dora
 
-    @property
-    def beside_packed(self) -> bool:
-        return not self.use_dora
-
     def adapt(self, rewriting: Rewriting) -> None:
         names = resolved(rewriting, "target_modules", self.target_modules, LORA_TARGETS, self.task_type)
         if self.use_dora and self.lora_bias:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.changes.rewriting import Rewriting, Spot
-from bertcalc.model.family import LANGUAGE_MODEL, Task
+from bertcalc.model.family import Task, output_embeddings
 from bertcalc.model.modules import Conv1D, Linear, Module, split_layer
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -158,9 +158,7 @@ def _example(rewriting: Rewriting, kinds: Kinds) -> str:
 def _linear(rewriting: Rewriting, task_type: TaskType | None) -> list[str]:
     """The names of all linear modules but the decoder of a language model, or else the classifier's."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D))]
-    heads = [spot for spot in spots if spot.module.place.block == LANGUAGE_MODEL]
-    # DeBERTa's decoder is no module: transformers gives the layer in front of it as the output embeddings.
-    outputs = [spot for spot in heads if spot.module.place.role == "decoder"] or heads
+    outputs = output_embeddings(spot.module for spot in spots)
     if not outputs and task_type == "SEQ_CLS":
-        outputs = [spot for spot in spots if spot.path in ("score", "classifier")]
-    return [name for spot in spots if spot not in outputs for name in rewriting.full_names(spot)]
+        outputs = [spot.module for spot in spots if spot.path in ("score", "classifier")]
+    return [name for spot in spots if spot.module not in outputs for name in rewriting.full_names(spot)]

@@ -73,8 +73,9 @@ class Change:
 
     ``title``: its name for readers. ``turn``: its place in the order of steps. ``once``: whether it can be there only
     once. ``in_steps``: whether the steps of the model have it, so that FLOPs and memory can be read from them.
-    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it. ``letters``: the arguments
-    that have a letter in formulas, with the name of its size in ``CHANGE_SIZES``.
+    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it, and ``packed_in_16_bits``:
+    beside packed weights in it. ``letters``: the arguments that have a letter in formulas, with the name of its size in
+    ``CHANGE_SIZES``.
     """
 
     title = ""
@@ -82,6 +83,7 @@ class Change:
     once = True
     in_steps = True
     in_16_bits = True
+    packed_in_16_bits = True
     letters: ClassVar[Mapping[str, str]] = {}
 
     @property
@@ -113,11 +115,6 @@ class Change:
     def packs(self) -> str:
         """The dtype of products with packed weights, whose bytes are no polynomial of the sizes, or ""."""
         return ""
-
-    @property
-    def beside_packed(self) -> bool:
-        """Whether its memory beside packed weights is simulated."""
-        return True
 
     def __new__(cls, *_values: object, **named: object) -> Self:
         check_names(cls, named)

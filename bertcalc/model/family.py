@@ -1,11 +1,12 @@
 """The definition of a family: a configuration, a program for the body, classes with a program for each head."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, ConfigError, all_or_none
+from bertcalc.model.modules import Module
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -26,6 +27,16 @@ Task = Literal[
 ]
 
 LANGUAGE_MODEL = "language model"  # the block of a head that scores every token of the vocabulary
+
+
+def output_embeddings(linear: Iterable[Module]) -> list[Module]:
+    """Those of the linear modules that transformers gives as the output embeddings of a language model.
+
+    DeBERTa's decoder is no module: transformers gives the layer in front of it.
+    """
+    heads = [module for module in linear if module.place.block == LANGUAGE_MODEL]
+    return [module for module in heads if module.place.role == "decoder"] or heads
+
 
 TARGETS = ("labels", "next_sentence_label", "sentence_order_label", "start_positions", "end_positions", "mc_labels")
 

@@ -59,7 +59,7 @@ class Tensor(NamedTuple):
         return self.copies * prod(self.shape)
 
 
-class PackedWeight(NamedTuple):
+class Packed4Bits(NamedTuple):
     """How a layer's weight is stored in 4 bits: it is unpacked for each product.
 
     ``num_bytes`` are those of the stored tensors, ``shape`` is (out_features, in_features), and ``item`` is the bytes
@@ -70,6 +70,22 @@ class PackedWeight(NamedTuple):
     shape: Shape
     item: int
     scales: int = 0
+
+
+class Packed8Bits(NamedTuple):
+    """How a layer's weight is stored in int8: it is multiplied by inputs in int8, which are quantized in float16.
+
+    ``in_float16``: whether the tensors of 16 bits are float16 without autocast. ``finds_outliers``: whether inputs are
+    searched for large values, whose columns are not quantized.
+    """
+
+    num_bytes: tuple[int, ...]
+    shape: Shape
+    in_float16: bool
+    finds_outliers: bool
+
+
+PackedWeight = Packed4Bits | Packed8Bits
 
 
 class PrintedLine(NamedTuple):

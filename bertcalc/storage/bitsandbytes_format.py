@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 from bertcalc.changes.targets import named_by_layer
 from bertcalc.memory.optimizers import ITEM_BYTES
-from bertcalc.model.modules import Module, PackedWeight, join
+from bertcalc.model.modules import Module, Packed4Bits, Packed8Bits, PackedWeight, join
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
 from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
-from bertcalc.storage.stored_tensors import LONG_NAMES, Dtype
+from bertcalc.storage.stored_tensors import CODES, LONG_NAMES, Dtype
 from bertcalc.text import N_
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import wrong
@@ -21,6 +21,15 @@ _NESTED_BLOCK = 256  # scales for each scale of scales
 _TYPICAL_OFFSET = 0.03935550190508366
 OFFSET_MARGIN = 4  # by which that length differs
 
+_HELD = N_(
+    "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "
+    "memory than float32 weights."
+)
+_OUTLIERS = N_(
+    "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "
+    "memory than float32 weights. Outliers are not in the peak: each column with a value from llm_int8_threshold on "
+    "adds 8 bytes to a layer, and keeps a copy of itself."
+)
 _NEITHER = N_("Set load_in_8bit or load_in_4bit to True, and only one of them.")
 
 
@@ -28,7 +37,8 @@ _NEITHER = N_("Set load_in_8bit or load_in_4bit to True, and only one of them.")
 class BitsAndBytesConfig(QuantizationFormat):
     """transformers' ``BitsAndBytesConfig``: int8 (LLM.int8(), Dettmers et al. 2022) or 4 bits (QLoRA, 2023).
 
-    int8 has a float32 scale for each row. 4 bits have a float32 scale for each 64 weights and a table of the 16 values;
+    int8 has a float32 scale for each row. Inputs that reach ``llm_int8_threshold`` are outliers, whose columns are not
+    quantized; 0 means none. 4 bits have a float32 scale for each 64 weights and a table of the 16 values;
     with ``bnb_4bit_use_double_quant`` these scales take one byte, and each 256 of them have a float32 scale.
     ``bnb_4bit_compute_dtype`` is the type of the products, to which 4-bit layers cast their inputs and biases.
     ``llm_int8_skip_modules`` are left as they are; by default tied tensors and the output embeddings.
@@ -44,6 +54,7 @@ class BitsAndBytesConfig(QuantizationFormat):
 
     load_in_8bit: bool = False
     load_in_4bit: bool = False
+    llm_int8_threshold: float = 6.0
     llm_int8_skip_modules: tuple[str, ...] | None = None
     bnb_4bit_quant_type: Literal["fp4", "nf4"] = "fp4"
     bnb_4bit_use_double_quant: bool = False
@@ -66,12 +77,17 @@ class BitsAndBytesConfig(QuantizationFormat):
         return f"bitsandbytes {self.bnb_4bit_quant_type.upper()}{double}"
 
     @property
+    def caveat(self) -> str:  # type: ignore[override]
+        held = _OUTLIERS if self.llm_int8_threshold else _HELD
+        return held if self.load_in_8bit else ""
+
+    @property
     def nominal_bits(self) -> int:
         return 8 if self.load_in_8bit else 4
 
     @property
-    def product_dtype(self) -> Dtype:
-        return self.bnb_4bit_compute_dtype
+    def product_dtype(self) -> str:
+        return "int8" if self.load_in_8bit else self.bnb_4bit_compute_dtype
 
     @property
     def by_layer(self) -> bool:
@@ -83,15 +99,16 @@ class BitsAndBytesConfig(QuantizationFormat):
         return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
 
     def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
-        if self.load_in_8bit:
-            return super().packed(model, dtype)
         return {path: self._packed(matrix(module), dtype) for path, module in self._layers(model)}
 
     def _packed(self, shape: tuple[int, int], dtype: str) -> PackedWeight:
-        held = {piece.tensor.name: piece.tensor for piece in self._four_bits("", shape, dtype) if piece.in_memory}
-        scales = held[".absmax"].numbers() if self.bnb_4bit_use_double_quant else 0
+        make = self._int8 if self.load_in_8bit else self._four_bits
+        held = {piece.tensor.name: piece.tensor for piece in make("", shape, dtype) if piece.in_memory}
         num_bytes = tuple(tensor.num_bytes() for tensor in held.values())
-        return PackedWeight(num_bytes, shape, ITEM_BYTES[self.bnb_4bit_compute_dtype], scales)
+        if self.load_in_8bit:
+            return Packed8Bits(num_bytes, shape, dtype == CODES["float16"], self.llm_int8_threshold > 0)
+        scales = held[".absmax"].numbers() if self.bnb_4bit_use_double_quant else 0
+        return Packed4Bits(num_bytes, shape, ITEM_BYTES[self.bnb_4bit_compute_dtype], scales)
 
     def _layers(self, model: Module) -> list[tuple[str, Module]]:
         return converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))

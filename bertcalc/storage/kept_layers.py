@@ -3,9 +3,8 @@
 import re
 from collections.abc import Collection, Iterable
 
+from bertcalc.model.family import output_embeddings
 from bertcalc.model.modules import Conv1D, Linear, Module, join
-
-_DECODER = "decoder"  # the role of the output embeddings
 
 
 def linear_layers(model: Module, *, conv1d: bool = False) -> list[tuple[str, Module]]:
@@ -29,7 +28,9 @@ def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str
         for last, owner in module.tied.items()
         for name in (join(path, last), owner)
     }
-    outputs = {path for path, module in linear_layers(model) if module.place.role == _DECODER}
+    layers = linear_layers(model)
+    decoders = output_embeddings(module for _path, module in layers)
+    outputs = {path for path, module in layers if module in decoders}
     return {name.removesuffix(".weight") for name in tied | {*names[-1:]} | outputs}
 
 

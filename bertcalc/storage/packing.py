@@ -23,7 +23,7 @@ class PackWeights(Change):
     >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
     >>> nf4 = PackWeights(BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4"))
     >>> build("bert-base-uncased").changed(changes=(nf4,)).get_submodule("encoder.layer.*.output.dense").packed
-    PackedWeight(num_bytes=(1179648, 147456, 64), shape=(768, 3072), item=4, scales=0)
+    Packed4Bits(num_bytes=(1179648, 147456, 64), shape=(768, 3072), item=4, scales=0)
     """
 
     format: QuantizationFormat

@@ -15,7 +15,8 @@ from bertcalc.text.problem import wrong
 from bertcalc.text.records import call
 
 _NOT_SIMULATED = N_(
-    "The peak of a training step is not simulated for weights in {format}, only for the 4-bit types of bitsandbytes."
+    "The peak of a training step is not simulated for weights in {format}, only for int8 and the 4-bit types "
+    "of bitsandbytes."
 )
 FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
 
@@ -56,7 +57,7 @@ class QuantizationFormat:
         return False
 
     @property
-    def product_dtype(self) -> Dtype:
+    def product_dtype(self) -> str:
         """The dtype in which layers multiply when an adapter is trained."""
         raise NotImplementedError
 

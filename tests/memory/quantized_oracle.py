@@ -15,14 +15,17 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import bitsandbytes
 import torch
+
+sys.path.append(str(Path(__file__).parents[2]))
+from tests.memory.functions_of_cuda import OF_CUDA  # isort: skip  # before anything else imports bitsandbytes
+
+import bitsandbytes
 import transformers
 from bitsandbytes.backends.default.ops import _gemm_4bit_default_impl
 from transformers.integrations import replace_with_bnb_linear
 from transformers.quantizers.auto import AutoHfQuantizer
 
-sys.path.append(str(Path(__file__).parents[2]))
 from bertcalc.memory.optimizers import PRECISIONS
 from tests.memory import autocast, live, test_peak
 
@@ -31,21 +34,40 @@ torch.set_num_threads(1)
 gc.freeze()
 
 
+def without_outliers(given: torch.Tensor, threshold: float = 0.0) -> Any:
+    """The quantization of inputs in which no value reaches the threshold."""
+    with patch("torch.Tensor.__bool__", lambda _tensor: False):
+        return OF_CUDA["int8_vectorwise_quant"](given, threshold)
+
+
+def int8_product(given: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+    with patch("torch.matmul", lowered) if autocast.entered else nullcontext():
+        product: torch.Tensor = OF_CUDA["int8_linear_matmul"](given, weight)
+    return product
+
+
 def gemm_4bit(*given: Any, **options: Any) -> torch.Tensor:
     """The kernel that unpacks the weight. Autocast reaches into it, but not below a dispatch mode."""
     with patch("torch.nn.functional.linear", lowered) if autocast.entered else nullcontext():
         return _gemm_4bit_default_impl(*given, **options)
 
 
-def lowered(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
+def lowered(x: torch.Tensor, weight: torch.Tensor, *biases: torch.Tensor | None) -> torch.Tensor:
     dtype = autocast.entered[-1]
-    bias = None if bias is None else bias.to(dtype)
-    weight = weight.to(dtype)
-    return linear(x.to(dtype), weight, bias)
+    low_biases = [None if bias is None else bias.to(dtype) for bias in biases]
+    low_weight = weight.to(dtype)
+    return (linear if biases else matmul)(x.to(dtype), low_weight, *low_biases)
 
 
-linear = torch.nn.functional.linear
-live.WITH_TEMPORARIES[torch.ops.bitsandbytes.gemm_4bit.default] = gemm_4bit
+linear, matmul = torch.nn.functional.linear, torch.matmul
+INT8 = ("mixed_scaled_mm", "scaled_mm", "mm_dequant", "vectorwise_dequant")
+for name, function in {
+    **{f"int8_{name}": OF_CUDA[f"int8_{name}"] for name in INT8},
+    "int8_vectorwise_quant": without_outliers,
+    "int8_linear_matmul": int8_product,
+    "gemm_4bit": gemm_4bit,
+}.items():
+    live.WITH_TEMPORARIES[getattr(torch.ops.bitsandbytes, name).default] = function
 
 
 def autocast_reaches_into_the_kernel() -> bool:
@@ -55,16 +77,33 @@ def autocast_reaches_into_the_kernel() -> bool:
         return bitsandbytes.matmul_4bit(torch.ones(2, 64), packed, state).dtype is torch.bfloat16
 
 
-def quantized(real: Any, options: dict[str, Any], *, under_autocast: bool) -> Any:
+def cast_bias(module: Any, given: tuple[torch.Tensor]) -> None:
+    """Cast the bias in place, as Linear8bitLt.forward does; autocast's stand-in for CUDA has two tensors in one."""
+    bias, (x,) = module.bias, given
+    if isinstance(bias, autocast.Autocasted) and bias.dtype != x.dtype:
+        bias.meta = bias.meta.to(x.dtype)
+        bias.data = autocast.Autocasted(bias.meta)
+
+
+def quantized(real: Any, options: dict[str, Any], *, dtype: Any, under_autocast: bool) -> Any:
     """A model on the meta device whose layers transformers' quantizer replaced; bitsandbytes packs the weights."""
     config = transformers.BitsAndBytesConfig(**options)
     quantizer: Any = AutoHfQuantizer.from_config(config, pre_quantized=False)
     kept = quantizer.get_modules_to_not_convert(real, config.llm_int8_skip_modules, real._keep_in_fp32_modules)
+    if dtype:
+        real.to(getattr(torch, dtype))
     dtype = real.dtype
     replace_with_bnb_linear(real, kept, config)
-    real.is_loaded_in_4bit = True
+    real.is_loaded_in_4bit, real.is_loaded_in_8bit = config.load_in_4bit, config.load_in_8bit
     held: list[torch.Tensor] = []
     for module in real.modules():
+        if isinstance(module, bitsandbytes.nn.Linear8bitLt):
+            module.weight.data = module.weight.data.to(dtype)
+            module.weight._quantize("meta")
+            held.append(module.weight.SCB)
+            if module.bias is not None:
+                module.bias.data = module.bias.data.to(dtype)
+                module.register_forward_pre_hook(cast_bias)
         if isinstance(module, bitsandbytes.nn.Linear4bit):
             module.weight.data = module.weight.data.to(dtype)
             module.weight._quantize("meta")
@@ -80,10 +119,15 @@ def quantized(real: Any, options: dict[str, Any], *, under_autocast: bool) -> An
     return real
 
 
-def answer(case: Any, call: Any, plan: Any, adapter: Any, options: dict[str, Any]) -> list[int] | str:
-    change = partial(quantized, options=options, under_autocast=PRECISIONS[plan.precision].autocast is not None)
+def answer(case: Any, call: Any, plan: Any, adapter: Any, options: dict[str, Any], dtype: str = "") -> list[int] | str:
+    """The tops of a step of the real model: in ``dtype``, which no precision has, or in that of the plan."""
+    change = partial(
+        quantized, dtype=dtype, options=options, under_autocast=PRECISIONS[plan.precision].autocast is not None
+    )
     try:
-        moments = test_peak.real_moments(case, call, plan, adapter, change)
+        # DoRA copies a layer for a moment before the training, which fails on the meta device.
+        with patch("peft.tuners.lora.dora.deepcopy", lambda layer: layer):
+            moments = test_peak.real_moments(case, call, plan, adapter, change)
     except (RuntimeError, ValueError) as error:
         return str(error)
     return live.tops(moment.live for moment in moments)

@@ -26,6 +26,7 @@ from tests.oracle import Case
 from tests.strategies import SIMULATED, passes
 
 EIGHT_BITS = Plan(optimizer="adamw-8bit")
+SMALL = BertConfig(vocab_size=60, hidden_size=24, num_hidden_layers=2, intermediate_size=40)
 
 
 def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
@@ -33,7 +34,7 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
     autocast = PRECISIONS[plan.precision].autocast
     fits = adapter.ours().under_autocast if autocast else adapter.ours().in_16_bits or plan.precision == "fp32"
     model = case.ours().changed(changes=(adapter.ours(),))
-    if "mixed" in plan.precision or not fits or adapter.ours().unsimulated(model):
+    if "mixed" in plan.precision or not fits:
         with pytest.raises(NotSimulatedError, match="not simulated"):
             simulated(plan._replace(recompute="none"), case, call, adapter=adapter)
         return
@@ -62,8 +63,19 @@ def test_any_plan_with_an_adapter(run: tuple[Case, Call], plan: Plan, hooked: bo
 def test_ia3_keeps_its_float32_input_beside_the_16_bit_product() -> None:
     """In a recomputed layer, no gradient keeps it: it is a variable of the forward method."""
     adapter = Adapter(IA3, {"target_modules": ["output.dense"], "feedforward_modules": ["output.dense"]})
-    case = Case(BertConfig(vocab_size=60, hidden_size=24, num_hidden_layers=2, intermediate_size=40), "BertModel")
-    check(case, Call(3, 9), Plan("bf16", recompute="full"), adapter)
+    check(Case(SMALL, "BertModel"), Call(3, 9), Plan("bf16", recompute="full"), adapter)
+
+
+@pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True)])
+@pytest.mark.parametrize("saved", ["attention", "attention.self", "layer.1"])
+def test_an_attention_is_trained_as_a_whole(saved: str, plan: Plan) -> None:
+    adapter = Adapter(Lora, {"target_modules": ["intermediate.dense"], "modules_to_save": [saved]})
+    check(Case(SMALL, "BertForSequenceClassification"), Call(3, 9), plan, adapter)
+
+
+def test_dora_lets_the_output_of_the_layer_go_before_it_casts_its_own() -> None:
+    adapter = Adapter(Lora, {"target_modules": ["query", "word_embeddings"], "use_dora": True})
+    check(Case(SMALL, "BertModel"), Call(3, 9), Plan("bf16"), adapter)
 
 
 @pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])

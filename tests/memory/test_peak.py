@@ -165,12 +165,13 @@ def real_moments(
     frozen = plan.freezing.names(case.ours())
     for name, parameter in real.named_parameters():
         parameter.requires_grad_(name not in frozen)
-    real = change(real)
-    adapted = adapter.added(real) if adapter else real
     AttentionInterface.register("tests", partial(core, plan))
     AttentionMaskInterface.register("tests", sdpa_mask if plan.attention == "fused" else eager_mask)
     written_here = plan.attention == "fused" or plan.recompute == "selective"
+    # Before the adapter: a copy of an attention, which is trained as a whole, has a configuration of its own.
     real.set_attn_implementation("tests" if written_here and real._supports_attention_backend else "eager")
+    real = change(real)
+    adapted = adapter.added(real) if adapter else real
     if plan.recompute == "full":
         real.activation_checkpointing_enable({"use_reentrant": False, "preserve_rng_state": False})
         real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too

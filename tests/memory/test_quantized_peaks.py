@@ -1,4 +1,4 @@
-"""The simulated peaks of adapters on 4-bit weights against those of peft and bitsandbytes, storage by storage."""
+"""The simulated peaks of adapters on quantized weights against those of peft and bitsandbytes, storage by storage."""
 
 import atexit
 import base64
@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig
+from bertcalc import IA3, BertConfig, DebertaConfig, GPT2Config, Int8WeightOnlyConfig
 from bertcalc.changes.lora import Lora
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call
-from bertcalc.memory.optimizers import PRECISIONS, Precision
+from bertcalc.memory.optimizers import PRECISIONS, Dtype, Precision
 from bertcalc.memory.peak import changes_in, changes_of, curve, peak
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Plan, Recompute
@@ -38,6 +38,10 @@ from tests.oracle import Case, possible
 from tests.storage.ask_libraries import judges_python
 from tests.strategies import SIMULATED, has_distances, passes
 
+SKIPPED: dict[Any, Any] = {"llm_int8_skip_modules": st.sampled_from((["classifier"], ["classifier", "score", "0"]))}
+EIGHT_BITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
+    {"load_in_8bit": st.just(True), "llm_int8_threshold": st.sampled_from((0.0, 6.0))}, optional=SKIPPED
+)
 FOUR_BITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "load_in_4bit": st.just(True),
@@ -45,7 +49,7 @@ FOUR_BITS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
         "bnb_4bit_use_double_quant": st.booleans(),
         "bnb_4bit_compute_dtype": st.sampled_from(("float32", "bfloat16", "float16")),
     },
-    optional={"llm_int8_skip_modules": st.sampled_from((["classifier"], ["classifier", "score", "0"]))},
+    optional=SKIPPED,
 )
 
 
@@ -68,8 +72,10 @@ def real_tops(*run: Any) -> list[int] | str:
     return found
 
 
-def our_tops(case: Case, call: Call, plan: Plan, adapter: Adapter, options: dict[str, Any]) -> list[int]:
-    dtype = PRECISIONS[plan.precision].dtype
+def our_tops(
+    case: Case, call: Call, plan: Plan, adapter: Adapter, options: dict[str, Any], dtype: Dtype | None = None
+) -> list[int]:
+    dtype = dtype or PRECISIONS[plan.precision].dtype
     packed = QuantizedModel(case.ours(), BitsAndBytesConfig(**options), dtype).adapted(adapter.ours()).packed(dtype)
     sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
     return tops(moment.live for moment in curve(changes_in(packed, plan, sizes)))
@@ -94,9 +100,9 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter, options: dict[st
     assert ours == real
 
 
-@examples(10)
-@given(passes(SIMULATED), plans(), st.booleans(), FOUR_BITS, st.data())
-def test_an_adapter_on_4_bit_weights_holds_what_pefts_holds(
+@examples(12)
+@given(passes(SIMULATED), plans(), st.booleans(), EIGHT_BITS | FOUR_BITS, st.data())
+def test_an_adapter_on_quantized_weights_holds_what_pefts_holds(
     run: tuple[Case, Call], plan: Plan, hooked: bool, options: dict[str, Any], data: st.DataObject
 ) -> None:
     case, _call = run
@@ -131,6 +137,56 @@ def test_qlora(precision: Precision, compute_dtype: str, double_quant: bool, rec
     assert our_tops(*run) == real_tops(*run)
 
 
+@pytest.mark.parametrize("recompute", ["none", "full"])
+@pytest.mark.parametrize(
+    ("precision", "dtype"),
+    [("fp32", "float32"), ("bf16", "bfloat16"), ("bf16", "float16"), ("amp-bf16", "float32"), ("amp-fp16", "float32")],
+)
+@pytest.mark.parametrize("threshold", [0.0, 6.0])
+def test_lora_on_int8(precision: Precision, dtype: Dtype, threshold: float, recompute: Recompute) -> None:
+    """cuBLAS does not multiply int8 matrices with the 50 columns of the feed-forward."""
+    options = {"load_in_8bit": True, "llm_int8_threshold": threshold, "llm_int8_skip_modules": ["classifier"]}
+    plan = Plan(precision, recompute=recompute, input_require_grads=recompute == "full")
+    run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), plan, QUERIES, options, dtype
+    assert our_tops(*run) == real_tops(*run)
+
+
+NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "llm_int8_skip_modules": ["classifier"]}
+INT8: dict[str, Any] = {"load_in_8bit": True, "llm_int8_skip_modules": ["classifier"]}
+
+
+@pytest.mark.parametrize("options", [NF4 | {"bnb_4bit_use_double_quant": True}, INT8])
+@pytest.mark.parametrize("lora_dropout", [0.0, 0.1])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_dora(precision: Precision, lora_dropout: float, options: dict[str, Any]) -> None:
+    adapter = Adapter(Lora, QUERIES.arguments | {"use_dora": True, "lora_dropout": lora_dropout})
+    run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(precision), adapter, options
+    assert our_tops(*run) == real_tops(*run)
+
+
+def test_gpt2_casts_its_softmax_to_the_type_of_the_values_which_autocast_leaves_in_float32() -> None:
+    adapter = Adapter(Lora, {"target_modules": ["c_proj"]})
+    case = Case(GPT2Config(vocab_size=50, n_embd=32, n_layer=2, n_head=2), "GPT2Model")
+    for options in (NF4 | {"bnb_4bit_compute_dtype": "float16"}, INT8):
+        check(case, Call(3, 7), Plan("amp-fp16"), adapter, options)
+
+
+def test_the_layer_in_front_of_debertas_decoder_is_not_quantized() -> None:
+    config = DebertaConfig(vocab_size=50, hidden_size=32, num_attention_heads=2, num_hidden_layers=2, legacy=False)
+    config = replace(config, tie_word_embeddings=False)
+    adapter = Adapter(Lora, {"target_modules": ["value_proj", "in_proj"]})
+    check(Case(config, "DebertaForMaskedLM"), Call(3, 7), Plan(), adapter, {"load_in_8bit": True})
+
+
+def test_ia3_fails_on_quantized_weights_of_a_16_bit_model() -> None:
+    adapter = Adapter(IA3, {"target_modules": ["value"], "feedforward_modules": []})
+    for options in (NF4, INT8):
+        run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan("bf16"), adapter, options
+        assert "expected scalar type" in real_tops(*run)
+        with pytest.raises(InputError, match="not simulated in this precision"):
+            our_tops(*run)
+
+
 def test_peft_fails_to_train_what_is_quantized() -> None:
     """The classifier is quantized unless it is named: its last parameter is a bias."""
     run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(), QUERIES
@@ -139,11 +195,17 @@ def test_peft_fails_to_train_what_is_quantized() -> None:
         our_tops(*run, {"load_in_4bit": True})
 
 
-def test_formulas_of_the_batch_give_the_simulated_peak() -> None:
+@pytest.mark.parametrize(
+    "form",
+    [
+        BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True),
+        BitsAndBytesConfig(load_in_8bit=True),
+    ],
+)
+def test_formulas_of_the_batch_give_the_simulated_peak(form: QuantizationFormat) -> None:
     """The simulation is judged above; bytes of weights are numbers, because blocks are rounded up."""
-    nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True)
     config = replace(SMALL, num_hidden_layers=9, hidden_size=34)
-    model = Model(config, changes=(PackWeights(nf4), Lora(target_modules=["query"])))
+    model = Model(config, changes=(PackWeights(form), Lora(target_modules=["query"])))
     for plan in (Plan(), Plan(optimizer="adamw-8bit", recompute="full", input_require_grads=True)):
         simulated_bytes = peak(changes_of(model, plan, 4, 16)).live
         assert peak_bytes(model, plan, 4, 16) == simulated_bytes
@@ -154,8 +216,7 @@ def test_formulas_of_the_batch_give_the_simulated_peak() -> None:
 @pytest.mark.parametrize(
     ("form", "plan", "adapter", "sentence"),
     [
-        (BitsAndBytesConfig(load_in_8bit=True), Plan(), Lora(), "only for the 4-bit types of bitsandbytes"),
-        (BitsAndBytesConfig(load_in_4bit=True), Plan(), Lora(use_dora=True), "on quantized weights is not simulated"),
+        (Int8WeightOnlyConfig(), Plan(), Lora(), "only for int8 and the 4-bit types of bitsandbytes"),
         (
             BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_compute_dtype="float16"),
             Plan("amp-bf16"),

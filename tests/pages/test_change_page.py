@@ -18,6 +18,7 @@ from tests.pages.apptest import open_app, showing, slide
 
 CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
 QLORA = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=classifier+;lora,task_type=SEQ_CLS"
+INT8 = QLORA.replace("load_in_4bit", "load_in_8bit")
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"
 
 
@@ -194,7 +195,7 @@ def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: st
 
 
 @pytest.mark.parametrize(
-    "changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit", QLORA]
+    "changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit", QLORA, INT8]
 )
 def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     link = {"device_memory": "RTX-4060-8GB", "sequence_length": "256", "training_dtype": "amp-bf16"}
@@ -209,6 +210,13 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     assert app.success[0].value.startswith("**Fits:** 1 × 256 tokens")
     many = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, batch_size="99", **link)
     assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
+
+
+@pytest.mark.parametrize(("threshold", "outliers"), [("6.0", True), ("0.0", False)])
+def test_int8_says_what_its_layers_hold(threshold: str, outliers: bool) -> None:
+    app = open_app("change.py", changes=f"bitsandbytes,load_in_8bit=true,llm_int8_threshold={threshold};lora,r=4")
+    (caption,) = (caption.value for caption in app.caption if "hold their inputs" in caption.value)
+    assert ("Outliers" in caption) == outliers
 
 
 @pytest.mark.parametrize("page", ["", "memory.py", "sweep.py"])

@@ -10,18 +10,21 @@ from math import prod
 from bertcalc.memory.family_steps import dora_step
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
 from bertcalc.memory.simulator.tape import FLOAT32, SimulatedTensor
+from bertcalc.model.modules import Packed4Bits
+from bertcalc.model.steps import Step
 
 
 def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """lora.Linear.forward and lora.Conv1d.forward."""
     tape = run.tape
     if run.packed(parts["base_layer"]):
-        return _lora_4bit(run, parts, x)
+        return _lora_of_packed(run, parts, x)
     result = run.call(parts["base_layer"], x)
     item = result.item
     x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
     if dora_step.MAGNITUDE in parts:
-        return tape.to(dora_step.linear(run, parts, x, result), item)
+        result = dora_step.linear(run, parts, x, result)
+        return tape.to(result, item)
     dropout = parts.get("lora_dropout.default")
     result = tape.add(
         result,
@@ -35,13 +38,16 @@ def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     return tape.to(result, item)
 
 
-def _lora_4bit(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """lora.bnb.Linear4bit.forward, which casts nothing under autocast."""
+def _lora_of_packed(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+    """lora.bnb.Linear4bit.forward and Linear8bitLt.forward, which cast nothing under autocast."""
     tape, dropout = run.tape, parts.get("lora_dropout.default")
-    result = tape.clone(run.call(parts["base_layer"], x))
+    result = _of_packed(run, parts["base_layer"], run.call(parts["base_layer"], x))
     item = result.item
     if not tape.autocast:
         x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
+    if dora_step.MAGNITUDE in parts:
+        result = dora_step.linear(run, parts, x, result)
+        return tape.to(result, item)
     output = tape.scale(
         run.call(
             parts["lora_B.default"],
@@ -53,6 +59,11 @@ def _lora_4bit(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     return tape.add(result, output)
 
 
+def _of_packed(run: Pass, base: Step, result: SimulatedTensor) -> SimulatedTensor:
+    """What peft takes of the output of a layer with packed weights: of 4 bits a copy."""
+    return run.tape.clone(result) if isinstance(run.packed(base), Packed4Bits) else result
+
+
 def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTensor:
     """lora.Embedding.forward."""
     tape = run.tape
@@ -62,7 +73,8 @@ def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTe
     table = tape.transpose(run.tensor(parts["lora_embedding_A"], "default"), 0, 1)
     wide = tape.transpose(run.tensor(parts["lora_embedding_B"], "default"), 0, 1)
     if dora_step.MAGNITUDE in parts:
-        return tape.to(dora_step.table(run, parts, (ids, table, wide), result), item)
+        result = dora_step.table(run, parts, (ids, table, wide), result)
+        return tape.to(result, item)
     after = tape.index(table, [ids])
     tape.memory.where = parts["lora_embedding_B"].name
     output = tape.scale(tape.product(after, wide))
@@ -73,7 +85,7 @@ def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTe
 
 
 def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """ia3.Linear.forward and ia3.bnb.Linear4bit.forward."""
+    """ia3.Linear.forward, and that of ia3.bnb.Linear4bit and Linear8bitLt."""
     tape, base = run.tape, parts["base_layer"]
     (scaled,) = (part for part in parts.values() if part.operation == "multiply")
     tape.memory.where = scaled.name
@@ -85,7 +97,7 @@ def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
         result = run.call(base, tape.multiply(x, scaling) if in_front else x)
         tape.memory.where = scaled.name
         result = result if in_front else tape.multiply(result, scaling)
-        return tape.clone(result)
+        return _of_packed(run, base, result)
     if in_front:
         item = x.item
         x = tape.to(x, vector.item)

@@ -22,8 +22,8 @@ def _beside(run: Pass, parts: Steps, x: SimulatedTensor, base_result: SimulatedT
     tape, base, where = run.tape, parts["base_layer"], parts[MAGNITUDE].name
     lora_weight = tape.to(_lora_weight(run, parts), x.item)
     tape.memory.where = where
-    weight = tape.to(run.tensor(base, "weight"), x.item)
-    is_transposed = isinstance(base.module, Conv1D)
+    weight = tape.to(run.unpacked(base), x.item)
+    is_transposed = isinstance(base.module, Conv1D) and not run.packed(base)
     weight_norm = _norm(run, weight, lora_weight, is_transposed=is_transposed)
     scale = tape.quotient(run.tensor(parts[MAGNITUDE], "weight"), weight_norm)
     scale = tape.view(scale, (1, *scale.shape))

@@ -3,7 +3,7 @@
 from math import prod
 
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
-from bertcalc.memory.simulator.tape import BOOL, HALF, INT32, INT64, SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, INT32, INT64, SimulatedTensor
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -51,7 +51,10 @@ def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:
     """Softmax, cast to the dtype of the values: with autocast it is computed in float32."""
     (x,) = run.taken(step)
-    item = HALF if run.tape.autocast else x.item
+    (values,) = (
+        part.takes[1].name for part in run.steps if part.within == step.within and part.place.role == "context"
+    )
+    item = run.values[values].item
     run.values[step.takes[0].name] = x = run.tape.softmax(x)  # the same variable
     return run.tape.to(x, item)
 

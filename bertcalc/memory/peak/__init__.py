@@ -34,7 +34,6 @@ IN_16_BITS = N_(
     "With {change}, the memory of {architecture} is not simulated in this precision: choose another precision."
 )
 MASTERS = N_("Beside an adapter, master weights are not simulated: choose a precision without them.")
-BESIDE_PACKED = N_("The memory of {architecture} with {change} on quantized weights is not simulated yet.")
 TWO_TYPES = N_(
     "Products in {dtype} are not simulated in this precision: choose the same 16-bit type for both, or float32."
 )
@@ -285,15 +284,14 @@ def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem
     values: dict[str, Any] = {"architecture": model.cls.name}
     packs = next((change.packs for change in model.changes if change.packs), "")
     for change in model.changes:
-        if packs and not change.beside_packed:
-            return Problem.of(BESIDE_PACKED, "changes", None, **values, change=change.title)
         if precision in ("mixed-16", "mixed-18"):
             return Problem.of(MASTERS, "precision", precision, **values)
         autocast = precision in ("amp-bf16", "amp-fp16")
-        possible = change.under_autocast if autocast else change.in_16_bits or precision in ("fp32", "float32")
+        in_16_bits = change.in_16_bits and (change.packed_in_16_bits or not packs)
+        possible = change.under_autocast if autocast else in_16_bits or precision in ("fp32", "float32")
         if not possible:
             return Problem.of(IN_16_BITS, "precision", precision, **values, change=change.title)
-    if packs not in ("", "float32") and precision in PRECISIONS:
+    if packs in ("bfloat16", "float16") and precision in PRECISIONS:
         rule = PRECISIONS[precision]
         if {rule.autocast, rule.dtype} - {None, "float32", packs}:
             return Problem.of(TWO_TYPES, "precision", precision, **values, dtype=packs)

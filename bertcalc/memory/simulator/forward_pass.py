@@ -10,7 +10,7 @@ from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
-from bertcalc.memory.simulator.packed_memory import linear_4bit
+from bertcalc.memory.simulator.packed_memory import packed_linear, unpacked_weight
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
 from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
@@ -101,7 +101,7 @@ class Pass:
         self._packed = {
             f"{path}.weight": module.packed for path, module, _copies in model.modules(folded=False) if module.packed
         }
-        self._stored: list[SimulatedTensor] = []  # of packed weights
+        self._unnamed: list[SimulatedTensor] = []  # packed weights, and all buffers
         self.buffers: dict[str, SimulatedTensor] = {}
         self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
         self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
@@ -116,17 +116,14 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-        runs = [part for step in self.steps if step.operation != "unused" for part in (step, *step.parts)]
-        used = {tensor.name for part in runs for tensor in part.tensors}
+                self._unnamed.append(self.buffers[name])  # a copy of a module has buffers of the same names
         for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             self.memory.where = name
             if packed := self._packed.get(name):
-                self._stored += [tape.new((count,), 1, "weights") for count in packed.num_bytes]
+                self._unnamed += [tape.new((count,), 1, "weights") for count in packed.num_bytes]
                 continue
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
-            if name in used and (packed := self._packed.get(f"{name.removesuffix('bias')}weight")):
-                item = packed.item  # Linear4bit.forward casts its bias in place
             self.parameters[name] = tape.leaf(name, shape, item, trained=name not in frozen)
             if xielu:
                 self.buffers[name] = tape.new((), 2, "buffers and batch")  # xielu has a buffer for each of the two
@@ -366,7 +363,7 @@ class Pass:
                 return simulate_activation(tape, module, x, learned)
         bias = self.learned(step, "bias")
         if packed := self.packed(step):
-            return linear_4bit(tape, x, bias, packed, self.width)
+            return packed_linear(tape, x, bias, packed, self.width)
         weight = self.tensor(step, "weight")
         if isinstance(module, Convolution):
             return tape.convolution(x, weight, bias)
@@ -384,6 +381,11 @@ class Pass:
         tensor = self.learned(step, last)
         assert tensor
         return tensor
+
+    def unpacked(self, step: Step) -> SimulatedTensor:
+        """The weight of a step, unpacked if it is quantized."""
+        packed = self.packed(step)
+        return unpacked_weight(self.tape, packed, self.width) if packed else self.tensor(step, "weight")
 
     def packed(self, step: Step) -> PackedWeight | None:
         """How the weight of a step is stored, if it is quantized."""

@@ -1,44 +1,73 @@
-"""Layers with packed weights on simulated tensors, as bitsandbytes 0.50 computes them (nn/modules.py, autograd).
+"""Layers with packed weights on simulated tensors, as bitsandbytes 0.50 computes them on CUDA.
 
-Each function has the operations and variables of the original, in the same order.
+Each function has the operations and variables of the original (nn/modules.py, autograd, backends), in the same order.
 """
 
-from bertcalc.memory.simulator.tape import FLOAT32, Gradients, SimulatedTensor, Tape
-from bertcalc.model.modules import PackedWeight
+from collections.abc import Callable
+from math import prod
+
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, Gradients, SimulatedTensor, Tape, contiguous_strides
+from bertcalc.model.modules import Packed4Bits, Packed8Bits, PackedWeight, Shape
+
+_INT8, _INT32 = 1, 4  # bytes of an element
+_COLUMNS = 4  # cuBLAS multiplies int8 matrices whose columns are a multiple of this
 
 
-def linear_4bit(
+def packed_linear(
     tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: PackedWeight, item: int
 ) -> SimulatedTensor:
-    """Linear4bit.forward; ``item`` is the bytes of an element of the weight before it was packed.
+    """The output of a layer; ``item`` is the bytes of an element of the weight before it was packed."""
+    if isinstance(weight, Packed8Bits):
+        return _linear_8bit(tape, x, bias, weight)
+    return _linear_4bit(tape, x, bias, weight, item)
+
+
+def _linear_4bit(
+    tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits, item: int
+) -> SimulatedTensor:
+    """Linear4bit.forward.
 
     For a few tokens, bitsandbytes may choose a CUDA kernel that does not unpack the weight in the forward pass.
     """
     before = x.item
     x = tape.to(x, weight.item)
-    return tape.to(_product(tape, x, bias, weight, item), before)
+    _cast_bias(tape, bias, x)
+
+    def forward(x: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
+        return _product_4bit(tape, x, bias, weight)
+
+    def of_input(grad: SimulatedTensor) -> SimulatedTensor:
+        unpacked = tape.to(unpacked_weight(tape, weight, item), grad.item)
+        return tape.made((*grad.shape[:-1], weight.shape[1]), grad.item, unpacked)
+
+    return tape.to(_function(tape, x, bias, forward, of_input), before)
 
 
-def _product(
-    tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: PackedWeight, item: int
+def _cast_bias(tape: Tape, bias: SimulatedTensor | None, x: SimulatedTensor) -> None:
+    """The bias of a layer gets the type of its input, and keeps it."""
+    if bias and bias.item != x.item:
+        tape.cast_in_place(bias, x.item)
+
+
+def _function(
+    tape: Tape,
+    x: SimulatedTensor,
+    bias: SimulatedTensor | None,
+    forward: Callable[[SimulatedTensor, SimulatedTensor | None], SimulatedTensor],
+    of_input: Callable[[SimulatedTensor], SimulatedTensor],
 ) -> SimulatedTensor:
-    """MatMul4Bit: the input is not saved, and the weight is unpacked in each pass."""
-    of_x, columns = x.node is not None, weight.shape[1]
+    """A torch.autograd.Function of an input and a bias: its forward method, and the gradient of the input."""
+    of_x = x.node is not None
     bias_item = bias.item if bias and bias.node else 0  # the rule must not hold the bias
     inputs = (x, bias) if bias else (x,)
 
     def rule(grad: SimulatedTensor) -> Gradients:
         grad_bias = tape.new(grad.shape[1:], bias_item) if bias_item else None
-        grad_x = None
-        if of_x:
-            unpacked = tape.to(_unpacked(tape, weight, item), grad.item)
-            grad_x = tape.new((*grad.shape[:-1], columns), grad.item)
-            del unpacked
-        return (grad_x, grad_bias)[:count]
+        return (of_input(grad) if of_x else None, grad_bias)[:count]
 
     count, grad = len(inputs), tape.grad
     tape.grad = False
-    y = _forward(tape, x.detached(), bias.detached() if bias else None, weight)
+    y = forward(x.detached(), bias.detached() if bias else None)
     tape.grad = grad
     y = tape.record(inputs, y, (), rule)
     if y.node:
@@ -46,7 +75,8 @@ def _product(
     return y
 
 
-def _forward(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: PackedWeight) -> SimulatedTensor:
+def _product_4bit(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits) -> SimulatedTensor:
+    """The forward method of MatMul4Bit: the input is not saved, and the weight is unpacked."""
     scales = tape.made((weight.scales,), FLOAT32, tape.new((weight.scales,))) if weight.scales else None
     unpacked = tape.new(weight.shape, weight.item)
     y = tape.linear(x, unpacked, bias)
@@ -54,9 +84,80 @@ def _forward(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weigh
     return SimulatedTensor(y.storage, y.shape, y.strides, y.item)
 
 
-def _unpacked(tape: Tape, weight: PackedWeight, item: int) -> SimulatedTensor:
-    """dequantize_4bit."""
+def unpacked_weight(tape: Tape, weight: PackedWeight, item: int) -> SimulatedTensor:
+    """dequantize_4bit or int8_vectorwise_dequant; ``item`` as for ``packed_linear``."""
+    if isinstance(weight, Packed8Bits):
+        return tape.made(weight.shape, FLOAT32, tape.new(weight.shape))
     scales = tape.new((weight.scales,)) if weight.scales else None
     unpacked = tape.new(weight.shape, item)
     del scales
     return unpacked
+
+
+def _linear_8bit(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed8Bits) -> SimulatedTensor:
+    """Linear8bitLt.forward.
+
+    The gradient of the input needs only the weight, but MatMul8bitLt holds the input as long as the graph is alive.
+    """
+    _cast_bias(tape, bias, x)
+    rows, columns = weight.shape
+    shape, item = x.shape, x.item
+    flat = tape.reshape(x.detached(), (prod(shape[:-1]), columns))
+
+    def forward(_x: SimulatedTensor, _bias: SimulatedTensor | None) -> SimulatedTensor:
+        y = _product_8bit(tape, flat, weight)
+        return SimulatedTensor(y.storage, (*shape[:-1], rows), contiguous_strides((*shape[:-1], rows)), item)
+
+    def of_input(grad: SimulatedTensor) -> SimulatedTensor:
+        grad = tape.contiguous(grad) if len(shape) > 2 else grad
+        unpacked = tape.new(weight.shape, item)
+        tape.new((rows, 1), FLOAT32)  # the scales
+        return tape.view(tape.made((prod(shape[:-1]), columns), item, unpacked, grad), shape)
+
+    of_x = x.node is not None
+    y = _function(tape, x, bias, forward, of_input)
+    if of_x and y.node:
+        tape.hold(y, (flat,))
+    return y
+
+
+def _product_8bit(tape: Tape, x: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
+    """The forward method of MatMul8bitLt, for rows of inputs without outliers."""
+    packed, scales = _quantized(tape, x, weight)
+    product = _multiplied(tape, (x.shape[0], weight.shape[0]), packed, weight)
+    y = tape.new(product.shape, HALF)
+    if not (x.item == HALF and _is_float16(tape, weight)):
+        y = tape.made(y.shape, x.item, y)
+    del packed, scales, product
+    return y
+
+
+def _quantized(tape: Tape, x: SimulatedTensor, weight: Packed8Bits) -> tuple[SimulatedTensor, SimulatedTensor]:
+    """int8_vectorwise_quant: the rows in int8, and a scale for each."""
+    if not (x.item == HALF and _is_float16(tape, weight)):
+        x = tape.new(x.shape, HALF)
+    scales, packed = tape.new(x.shape[:1], FLOAT32), tape.new(x.shape, _INT8)
+    if weight.finds_outliers:
+        outliers = tape.made(x.shape, BOOL, tape.new(x.shape, HALF))
+        tape.new((), BOOL)  # whether there are any
+        if x.shape[0] != 1:
+            tape.new((), _INT8)  # the 0 in place of their columns
+        del outliers
+    return packed, scales
+
+
+def _is_float16(tape: Tape, weight: Packed8Bits) -> bool:
+    """Whether tensors of 16 bits are float16, rather than bfloat16."""
+    return tape.autocast.dtype == "float16" if tape.autocast else weight.in_float16
+
+
+def _multiplied(tape: Tape, shape: Shape, packed: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
+    """int8_linear_matmul: int32, by way of float32 if cuBLAS cannot multiply the matrices."""
+    product = tape.new(shape, _INT32)
+    if weight.shape[1] % _COLUMNS:
+        x, wide = tape.new(packed.shape, FLOAT32), tape.new(weight.shape, FLOAT32)
+        result = tape.product(x, tape.transpose(wide, 0, 1))
+        del x, wide
+        whole = tape.new(shape, _INT32)
+        del result, whole
+    return product

@@ -92,7 +92,7 @@ class Node:
     """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient."""
 
     __slots__ = (
-        *("__weakref__", "edges", "grad", "kept", "number", "outputs"),
+        *("__weakref__", "edges", "grad", "held", "kept", "number", "outputs"),
         *("region", "rule", "shapes", "where", "written_in_python"),
     )
 
@@ -102,6 +102,7 @@ class Node:
         self.edges: list[tuple[Node, int] | None] = []
         self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
         self.kept: tuple[SimulatedTensor, ...] = ()
+        self.held: tuple[SimulatedTensor, ...] = ()  # as attributes of its ctx, as long as the graph is alive
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # of a leaf
@@ -273,6 +274,12 @@ class Tape:
                 tensor.storage.move("kept activations")
         return tuple(tensor.detached() for tensor in tensors)
 
+    def hold(self, made: SimulatedTensor, tensors: Sequence[SimulatedTensor]) -> None:
+        """Let the operation that made a tensor hold others as attributes: no checkpoint recomputes them, and no
+        backward pass releases them."""
+        assert made.node
+        made.node.held = self._kept(tensors)
+
     def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
         """Give the next node of a region its saved tensors; after the last one, stop the recomputation."""
         if node := region.nodes[region.filled]():
@@ -392,6 +399,13 @@ class Tape:
     def to(self, x: SimulatedTensor, item: int) -> SimulatedTensor:
         """A cast to elements of ``item`` bytes; ``_run`` casts the gradient back."""
         return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
+
+    def cast_in_place(self, x: SimulatedTensor, item: int) -> None:
+        """x.data = x.data.to(...)"""
+        cast = self.new(x.shape, item, x.storage.area).storage
+        x.storage.holders -= 1
+        cast.holders += 1
+        x.storage, x.item = cast, item
 
     def lower(self, *tensors: SimulatedTensor) -> Iterator[SimulatedTensor]:
         """The arguments of a product, with autocast in its 16 bits; C++ casts the last argument first."""
@@ -771,18 +785,22 @@ class Tape:
             node = heappop(ready)[1]
             self.memory.where = node.where
             gradients = self._run(node, buffers.pop(node))
+            added: list[SimulatedTensor] = []  # to others: PyTorch holds these until all are passed on
             for edge in node.edges:
                 gradient = gradients.pop(0)
                 if edge:
                     after, output = edge
                     if gradient is not None:
                         buffer = buffers.setdefault(after, [None] * after.outputs)
+                        if buffer[output] is not None:
+                            added.append(gradient)
                         buffer[output] = self._accumulated(buffer[output], gradient)
                         del buffer
                     waiting[after] -= 1
                     if not waiting[after] and after in buffers:
                         heappush(ready, (-after.number, after))
                 del gradient  # PyTorch's engine has no such variable
+            del added
         self.grad = grad
 
     def _run(self, node: Node, grads: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:

@@ -254,7 +254,7 @@ _SHOWN: dict[str, tuple[tuple[str, ...], ...]] = {
     "embeddings": (("embedding_size",),),
     "bitsandbytes": (
         ("load_in_8bit", "load_in_4bit", "bnb_4bit_quant_type", "bnb_4bit_use_double_quant"),
-        ("llm_int8_skip_modules",),
+        ("llm_int8_skip_modules", "llm_int8_threshold"),
     ),
     "gguf": (("type", "pure"),),
     "gptq": (("bits", "group_size"),),

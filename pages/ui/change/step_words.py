@@ -84,6 +84,7 @@ HELP: Mapping[str, str] = {
         "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "
         "it out of the quantization."
     ),
+    "llm_int8_threshold": N_("Inputs that reach this value are outliers: int8 leaves their columns out. 0 means none."),
     "granularity": N_("How many weights share a scale, such as 32. Empty: those of a row."),
 }
 

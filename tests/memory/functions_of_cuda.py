@@ -1,0 +1,34 @@
+"""What bitsandbytes runs on CUDA in Python, by operation; the library in C that it calls there does nothing here."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+from unittest.mock import MagicMock, patch
+
+import torch
+
+OF_CUDA: dict[str, Callable[..., Any]] = {}
+_register = torch.library.register_kernel
+
+
+def _noted(operation: str, device: str) -> Callable[[Any], Any]:
+    """torch.library.register_kernel, which also notes the function: CUDA's comes after that of all devices."""
+
+    def register(function: Any) -> Any:
+        if device in ("default", "cuda"):
+            OF_CUDA[operation.removeprefix("bitsandbytes::")] = function
+        return _register(operation, device)(function)
+
+    return register
+
+
+_LIBRARY = MagicMock()
+_LIBRARY.cigemmlt_32.return_value = 0  # no error
+with patch("torch.library.register_kernel", _noted):
+    import_module("bitsandbytes")
+    with (
+        patch("bitsandbytes.cextension.lib", _LIBRARY),
+        patch("bitsandbytes.functional.CUBLAS_Context", MagicMock()),
+        patch("torch._C._cuda_getCurrentRawStream", MagicMock(), create=True),
+    ):
+        import_module("bitsandbytes.backends.cuda.ops")
