@@ -9,12 +9,14 @@ from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
+from bertcalc.text.problem import Problem
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
+WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
 SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
 
 
@@ -24,9 +26,8 @@ class Change:
     ``title``: its name for readers.
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
     ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
-    ``dropped``: the numbers of the layers that it drops. ``in_steps``: whether the steps of the model have it, so that
-    FLOPs and memory can be read from them. ``trains_as_it_runs``: whether the forward pass of a training step has the
-    same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
+    ``dropped``: the numbers of the layers that it drops. ``virtual_tokens``: how many it puts in front of each
+    sequence. ``trains_as_it_runs``: whether the forward pass of a training step has the same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
     ``under_autocast``: whether its memory under AMP is simulated. ``packs``: the dtype of products with packed weights,
     whose bytes are no polynomial of the sizes; "" if none are packed.
     ``beside_packed``: whether its memory beside packed weights is simulated. ``letters``: the arguments that have a
@@ -37,7 +38,7 @@ class Change:
     by_layer = False
     resizes = False
     dropped: Collection[int] = ()
-    in_steps = True
+    virtual_tokens = 0
     trains_as_it_runs = True
     in_16_bits = True
     under_autocast = True
@@ -63,6 +64,10 @@ class Change:
         Raises InputError if the model cannot be changed so.
         """
         return config
+
+    def untrained(self, model: Model) -> Problem | None:
+        """The problem if the model with the change runs, but cannot be trained; otherwise None."""
+        return None
 
     def unsimulated(self, model: Model) -> bool:
         """Whether the peak memory of a model with the change is not simulated."""

@@ -26,6 +26,9 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
+PADDED_PROMPTS = N_(
+    "The memory of {architecture} with virtual tokens in front of padded sequences is not simulated yet."
+)
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
@@ -253,6 +256,8 @@ def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
     for change in model.changes:
         if change.unsimulated(model):
             raise NotSimulatedError(Problem.of(CHANGED, "changes", None, **values, change=change.title))
+    if sizes.padded and model.virtual_tokens:
+        raise NotSimulatedError(Problem("architecture", cls.name, PADDED_PROMPTS, values))
     if training and sizes.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and (problem := by_labels(model)):

@@ -84,7 +84,7 @@ class Pass:
         self._windowed = _windowed(self.steps)
         self._whole = _whole(self.steps, overrides)
         self._window_mask = model.config.window is not None and (
-            padded or model.config.masks_window(sizes.sequence_length)
+            padded or model.config.masks_window(sizes.sequence_length + model.virtual_tokens)
         )
         self.given_mask = padded or (
             model.cls.task == "multiple-choice"
@@ -149,7 +149,7 @@ class Pass:
     def sides(self) -> tuple[int, int]:
         """The number of sequences that go through the layers (each choice is one), and their length."""
         *first, length = self.batch["input_ids"].shape
-        return prod(first), length
+        return prod(first), length + self.model.virtual_tokens
 
     def _label(self, name: str) -> SimulatedTensor:
         cls = self.model.cls
@@ -400,6 +400,8 @@ class Pass:
         """The ids for a table; the model makes all except word ids if the caller passes none."""
         if role not in _IDS:
             return self._other_ids(step)
+        if role == "word" and self.model.virtual_tokens:  # looked up before the model runs
+            return self.values[step.takes[0].name]
         if self._own_positions and role == "token type":
             types = self.batch.get("token_type_ids") or self.tape.new(step.gives.shape[:2], INT64)
             self.hold(step.within, {"types": types})
@@ -499,7 +501,7 @@ class Pass:
 
     def number_positions(self, _step: Step) -> None:
         """Make the position ids in the body, from 0; a body with a cache adds its length."""
-        positions = self.tape.new(self.batch["input_ids"].shape[-1:], INT64)
+        positions = self.tape.new(self.sides[1:], INT64)
         if self.model.family.base.caches:
             positions = self.tape.shift(positions)
         self.hold("", {"positions": self.tape.unsqueeze(positions, 0)})
@@ -599,7 +601,7 @@ class Pass:
             case "masked-lm" | "next-sentence" | "token-classification" | "sequence-classification" | "multiple-choice":
                 return self.classified(logits[0], batch["labels"])
             case "causal-lm":
-                labels = batch["labels"]
+                labels = self.values.get("labels", batch["labels"])
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
                 rows = SimulatedTensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
                 return self.classified(logits[0], tape.contiguous(rows))

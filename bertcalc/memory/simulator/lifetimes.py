@@ -7,6 +7,7 @@ its own variables (Trace.variable); code that makes a value outside of the steps
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from bertcalc.model.change import WRAPPER
 from bertcalc.model.modules import split_layer
 from bertcalc.model.stack import in_layer, numbered, stack
 from bertcalc.model.steps import Step, Value
@@ -84,7 +85,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
     """
     made: dict[str, int] = {}
     until: dict[str, int] = {}
-    last_in: dict[str, int] = {}
+    last_in: dict[str, int] = {WRAPPER: len(steps)}
     for index, step in enumerate(steps):
         made[step.gives.name] = index
         for module in _modules(step.name):

@@ -421,14 +421,16 @@ class Tape:
         """The copy that an empty key/value cache makes of its first tokens."""
         return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
 
-    def cat(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """Concatenate along the last axis."""
+    def cat(self, x: SimulatedTensor, y: SimulatedTensor, axis: int = -1) -> SimulatedTensor:
+        """Concatenate along an axis, by default the last one."""
         shapes = x.shape, y.shape
+        shape = list(x.shape)
+        shape[axis] = x.shape[axis] + y.shape[axis]
 
         def rule(grad: SimulatedTensor) -> Gradients:
             return [SimulatedTensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
 
-        return self.record((x, y), self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item), (), rule)
+        return self.record((x, y), self.new(tuple(shape), x.item), (), rule)
 
     def repeat(self, x: SimulatedTensor, times: int) -> SimulatedTensor:
         """``times`` copies along the first axis: a new tensor even if that is 1."""
