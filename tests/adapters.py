@@ -96,7 +96,7 @@ def running_adapters(model: Model) -> st.SearchStrategy[Adapter]:
 
 @st.composite
 def running_prompts(
-    draw: st.DrawFn, model: Model, kinds: Sequence[type[Change]] = (PromptTuning, PromptEncoder)
+    draw: st.DrawFn, model: Model, kinds: Sequence[type[Change]] = (PromptTuning, PromptEncoder, PrefixTuning)
 ) -> Adapter:
     """Virtual tokens for the task of a model, as wide as its hidden vectors."""
     task = TASK_TYPES.get(model.cls.task, "FEATURE_EXTRACTION")

@@ -63,10 +63,11 @@ class PeftChange(Change):
         self.adapt(rewriting)
         save_modules(rewriting, (*(self.modules_to_save or ()), *HEADS.get(self.task_type, ())))
 
-    def unsimulated(self, model: Model) -> bool:
-        """Whether an attention is trained as a whole: its variables are not those of the original."""
+    def unsimulated(self, model: Model) -> Problem | None:
+        """The problem if an attention is trained as a whole: its variables are not those of the original."""
         saved = (module for path, module, _copies in model.modules() if path.endswith(COPY))
-        return any(isinstance(inside, Attention) for module in saved for _path, inside, _copies in module.modules())
+        inside = (part for module in saved for _path, part, _copies in module.modules())
+        return self.not_simulated(model) if any(isinstance(part, Attention) for part in inside) else None
 
     @property
     def by_layer(self) -> bool:  # type: ignore[override]  # computed here

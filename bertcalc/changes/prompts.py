@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Literal
 
 from bertcalc.changes.adapter import PeftChange, freeze, set_places
 from bertcalc.changes.rewriting import Rewriting, Steps
-from bertcalc.changes.targets import TaskType
+from bertcalc.changes.targets import TASK_TYPES, TaskType
+from bertcalc.config import Config
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.model.change import ADAPTER, WRAPPER
 from bertcalc.model.model import Model
@@ -20,10 +21,34 @@ NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields in which pef
 Encoder = Literal["MLP", "LSTM"]
 _NO_TASK = N_("peft adds virtual tokens to a model only for a task: give task_type, such as {task_type}.")
 _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give token_dim, such as {hidden_size}.")
-_NOT_RUN = N_("bertcalc counts the parameters of {change}, but not its FLOPs and memory.")
-_CHOICES = N_("{architecture} cannot run with virtual tokens: peft does not put them in front of choices.")
+_NO_CACHE = N_(
+    "{architecture} cannot run with prefix tuning: peft gives it keys and values as past_key_values, which models of "
+    "this family do not take."
+)
+_OTHER_TASK = N_(
+    "{architecture} cannot run with prefix tuning for {task_type}: peft looks for the head of that task. Choose "
+    "{possible}."
+)
+_CACHE_AS_POOLED = N_(
+    "{architecture} cannot run with prefix tuning for SEQ_CLS as a decoder with a cache: peft takes the cache for the "
+    "pooled vector. Set use_cache to False, or is_decoder."
+)
+_OTHER_KEYS = N_(
+    "{architecture} cannot run with prefixes of {width} units beside keys of {hidden_size}: token_dim {hidden_size} "
+    "would work."
+)
+_READS_ENCODER = N_(
+    "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
+)
+_CHOICES = N_(
+    "{architecture} cannot run with virtual tokens: peft makes them for each sequence, but not for each choice of it."
+)
 _FACTORIZED = N_(
     "With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
+)
+_LSTM = N_(
+    "The memory of {architecture} with an LSTM, which has a kernel of its own, is not simulated: "
+    "encoder_reparameterization_type MLP is."
 )
 _TOO_LONG = N_(
     "{sequence_length} tokens and {num_virtual_tokens} virtual tokens are more than this model has positions for: at "
@@ -64,7 +89,21 @@ class Prompts(PeftChange):
 
     def run(self, model: Model, encoder: Module, steps: Steps) -> None:
         """Add the steps of the encoder. Raises InputError if peft cannot run the model."""
-        raise InputError(Problem.of(_NOT_RUN, "changes", None, change=self.title))
+        raise NotImplementedError
+
+    def unsimulated(self, model: Model) -> Problem | None:
+        """Also a problem in transformers 4, whose forward methods are others."""
+        if model.config.position_embedding_type != "absolute":
+            return self.not_simulated(model)
+        return super().unsimulated(model)
+
+    def check_length(self, config: Config, length: int) -> None:
+        """Raise InputError if there are not enough positions for the tokens of a sequence and the virtual ones."""
+        count, longest = self.num_virtual_tokens, config.longest
+        known = all(isinstance(size, int) for size in (count, length, longest))
+        if known and length + count > longest:
+            values = {"sequence_length": length, "num_virtual_tokens": count, "longest": longest}
+            raise InputError(Problem.of(_TOO_LONG, "num_virtual_tokens", count, **values))
 
     def width(self, rewriting: Rewriting) -> int:
         """The width of a virtual token. peft looks for hidden_size and n_embd in the configuration."""
@@ -82,10 +121,10 @@ class _Encoding:
 
     within = "prompt_encoder.default"
 
-    def __init__(self, encoder: Module, count: int) -> None:
+    def __init__(self, encoder: Module, count: int, batch: int = 1) -> None:
         self.steps: Steps = []
         self._encoder = encoder
-        self.x = Value("prompt_tokens", (1, count), ids=True)
+        self.x = Value("prompt_tokens", (batch, count), ids=True)
 
     def call(self, name: str, operation: Operation, units: int, role: str = ADAPTER) -> None:
         """Call a module of the encoder, which gives ``units`` for each virtual token."""
@@ -151,10 +190,6 @@ class InFront(Prompts):
         values = {"architecture": model.architecture, "change": self.title, "task_type": self.task_type}
         return Problem.of(_NO_LABELS, "task_type", self.task_type, **values)
 
-    def unsimulated(self, model: Model) -> bool:
-        """Also True in transformers 4, whose forward methods are others."""
-        return model.config.position_embedding_type != "absolute" or super().unsimulated(model)
-
     def run(self, model: Model, encoder: Module, steps: Steps) -> None:
         """Look up the words before the model runs, and put the virtual tokens in front of them."""
         index, words = next((index, step) for index, step in enumerate(steps) if step.place.role == "word")
@@ -198,14 +233,11 @@ class InFront(Prompts):
             raise InputError(Problem.of(_FACTORIZED, "changes", None, **values))
         _batch, length, word_width = words.gives.shape
         config = model.final_config
+        self.check_length(config, length - self.num_virtual_tokens)
         width = config.hidden_size if self.token_dim is None else self.token_dim
         if isinstance(width, int) and isinstance(word_width, int) and width != word_width:
             values |= {"width": width, "word_width": word_width}
             raise InputError(Problem.of(_OTHER_WIDTH, "token_dim", width, **values))
-        if isinstance(length, int) and isinstance(config.longest, int) and length > config.longest:
-            count = self.num_virtual_tokens
-            values = {"sequence_length": length - count, "num_virtual_tokens": count, "longest": config.longest}
-            raise InputError(Problem.of(_TOO_LONG, "num_virtual_tokens", count, **values))
 
 
 def _place(role: str) -> Place:
@@ -264,6 +296,47 @@ class PrefixTuning(Prompts):
         network = Module("Sequential", **layers)
         return Module("PrefixEncoder", embedding=Embedding(self.num_virtual_tokens, width), transform=network)
 
+    recomputes = False
+    in_front_of_layers = True
+
+    def prepare(self, trace: Trace) -> None:
+        trace.prefix = Value("past_key_values", (self.num_virtual_tokens, 1))
+
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
+        """Look up the keys and values of the virtual tokens in all layers before the model runs."""
+        index = next(index for index, step in enumerate(steps) if step.operation != "input")
+        batch, *choices, length = steps[0].gives.shape
+        self._check(model, length, steps)
+        if any(isinstance(choice, int) and choice != 1 for choice in choices):
+            raise InputError(Problem.of(_CHOICES, "changes", None, architecture=model.architecture))
+        encoding = _Encoding(encoder, self.num_virtual_tokens, batch)
+        encoding.call("embedding", "lookup", encoder.children["embedding"].parameters["weight"][1], "prefix tokens")
+        if self.prefix_projection:
+            encoding.held_as("prefix_tokens", encoding.within)
+            encoding.network("transform")
+        encoding.held_as("past_key_values")
+        past = Value("past_key_values", encoding.x.shape)
+        steps[index:index] = [*encoding.steps, _step(past, encoding.x)]
+
+    def _check(self, model: Model, length: int, steps: Steps) -> None:
+        values: dict[str, Any] = {"architecture": model.architecture, "task_type": self.task_type}
+        if not model.family.base.caches:
+            raise InputError(Problem.of(_NO_CACHE, "changes", None, **values))
+        if any(value.name == "encoder_hidden_states" for step in steps for value in step.takes):
+            raise InputError(Problem.of(_READS_ENCODER, "encoder_sequence_length", None, change=self.title))
+        possible = [TASK_TYPES.get(model.cls.task), "FEATURE_EXTRACTION"]
+        if not model.cls.caches and self.task_type not in possible:
+            values["possible"] = " / ".join(filter(None, possible))
+            raise InputError(Problem.of(_OTHER_TASK, "task_type", self.task_type, **values))
+        config: Any = model.final_config
+        if self.token_dim not in (None, config.hidden_size) and isinstance(config.hidden_size, int):
+            values |= {"width": self.token_dim, "hidden_size": config.hidden_size}
+            raise InputError(Problem.of(_OTHER_KEYS, "token_dim", self.token_dim, **values))
+        second = config.is_decoder and config.use_cache and not (model.cls.caches or model.cls.pooler)
+        if self.task_type == "SEQ_CLS" and second:  # the cache is the second output of the body
+            raise InputError(Problem.of(_CACHE_AS_POOLED, "use_cache", True, **values))
+        self.check_length(config, length)
+
 
 @dataclass(frozen=True)
 class PromptEncoder(InFront):
@@ -292,9 +365,11 @@ class PromptEncoder(InFront):
         network = _network((2 * hidden, 2 * hidden), (2 * hidden, width))
         return Module("PromptEncoder", embedding=table, lstm_head=self._lstm(width, hidden), mlp_head=network)
 
-    def unsimulated(self, model: Model) -> bool:
-        """Also True with an LSTM, which runs in a kernel of its own."""
-        return self.encoder_reparameterization_type == "LSTM" or super().unsimulated(model)
+    def unsimulated(self, model: Model) -> Problem | None:
+        if self.encoder_reparameterization_type == "LSTM":
+            values = {"architecture": model.architecture}
+            return Problem.of(_LSTM, "encoder_reparameterization_type", "LSTM", **values)
+        return super().unsimulated(model)
 
     def encode(self, encoding: _Encoding, width: int) -> None:
         encoding.call("embedding", "lookup", width, "virtual tokens")

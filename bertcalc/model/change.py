@@ -17,6 +17,7 @@ Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
+_NOT_SIMULATED = N_("The memory of {architecture} with {change} is not simulated yet.")
 SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
 
 
@@ -26,8 +27,12 @@ class Change:
     ``title``: its name for readers.
     ``by_layer``: whether it depends on the numbers of layers, so that a formula cannot have a letter for their number.
     ``resizes``: whether it gives the model's own modules other sizes; then it must come before all adapters.
+    ``in_front_of_layers``: whether it allocates something for each layer in front of all of them, so that a formula of
+    the peak has no letter for their number.
     ``dropped``: the numbers of the layers that it drops. ``virtual_tokens``: how many it puts in front of each
-    sequence. ``trains_as_it_runs``: whether the forward pass of a training step has the same products as any other. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
+    sequence. ``trains_as_it_runs``: whether the forward pass of a training step has the same products as any other.
+    ``recomputes``: whether layers can be recomputed in the backward pass.
+    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it.
     ``under_autocast``: whether its memory under AMP is simulated. ``packs``: the dtype of products with packed weights,
     whose bytes are no polynomial of the sizes; "" if none are packed.
     ``beside_packed``: whether its memory beside packed weights is simulated. ``letters``: the arguments that have a
@@ -37,9 +42,11 @@ class Change:
     title = ""
     by_layer = False
     resizes = False
+    in_front_of_layers = False
     dropped: Collection[int] = ()
     virtual_tokens = 0
     trains_as_it_runs = True
+    recomputes = True
     in_16_bits = True
     under_autocast = True
     letters: ClassVar[Mapping[str, str]] = {}
@@ -69,9 +76,13 @@ class Change:
         """The problem if the model with the change runs, but cannot be trained; otherwise None."""
         return None
 
-    def unsimulated(self, model: Model) -> bool:
-        """Whether the peak memory of a model with the change is not simulated."""
-        return False
+    def unsimulated(self, model: Model) -> Problem | None:
+        """The problem if the peak memory of a model with the change is not simulated; otherwise None."""
+        return None
+
+    def not_simulated(self, model: Model) -> Problem:
+        """The problem that the memory of a model with the change is not simulated."""
+        return Problem.of(_NOT_SIMULATED, "changes", None, architecture=model.architecture, change=self.title)
 
     def prepare(self, trace: Trace) -> None:
         """Set options of the trace before the program runs."""

@@ -166,7 +166,7 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
     length = length + model.virtual_tokens
     period = model.config.layer_period
     layers = sizes[_NAMES.index("num_hidden_layers")]
-    structure = layers if _by_layer(model) else _fewest(layers - frozen_layers(how), period)
+    structure = layers if _all_layers(model) else _fewest(layers - frozen_layers(how), period)
     hidden, heads = sizes[_NAMES.index("hidden_size")], sizes[_NAMES.index("num_attention_heads")]
     shared = getattr(model.config, _SHARED, None)
     for is_so in (
@@ -282,7 +282,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     Raises InputError if these models cannot run.
     """
     check_runs(model, how)
-    if _by_layer(model):
+    if _all_layers(model):
         raise InputError(Problem.of(_NAMED_LAYERS, "changes", None, architecture=model.architecture))
     size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
     shared = getattr(model.config, _SHARED, None)
@@ -432,6 +432,11 @@ def _by_layer(model: Model) -> bool:
     return any(change.by_layer or change.dropped for change in model.changes)
 
 
+def _all_layers(model: Model) -> bool:
+    """Whether the simulation leaves out no layers, so that its formulas hold for this number of layers alone."""
+    return _by_layer(model) or any(change.in_front_of_layers for change in model.changes)
+
+
 def _fewest(layers: Any, period: int) -> Any:
     """The smallest number of layers, or a column of them, in a model of the same structure with a period to leave out.
 
@@ -444,7 +449,7 @@ def _fewest(layers: Any, period: int) -> Any:
 def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
     """The number of layers after which the memory of a layer repeats; all of them if a change names some of them."""
     config = model.config
-    if _by_layer(model):
+    if _all_layers(model):
         return config.num_hidden_layers
     # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
     masks = config.masks_window(sequence_length + model.virtual_tokens)

@@ -17,10 +17,10 @@ HEADS = ("query_heads", "key_heads", "value_heads")
 # assigned at once, when the second one is computed.
 _ANEW = {
     "query_heads": ("key_rotated",),
-    "key_heads": ("key_rotated", "value_cached"),
-    "value_heads": ("value_cached",),
+    "key_heads": ("key_rotated", "value_cached", "value_prefixed"),
+    "value_heads": ("value_cached", "value_prefixed"),
 }
-_HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
+_HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached", "key_prefixed", "value_prefixed")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
