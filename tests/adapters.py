@@ -1,14 +1,15 @@
 """Random adapters as peft's configurations and as ours."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, get_args
 
 import peft
 from hypothesis import strategies as st
 
 from bertcalc import IA3, InputError, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
-from bertcalc.changes.targets import TaskType
+from bertcalc.changes.prompts import NAMES_OF_WIDTH
+from bertcalc.changes.targets import TASK_TYPES, TaskType
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 
@@ -28,10 +29,11 @@ PATTERNS = (
 
 
 class Adapter(NamedTuple):
-    """An adapter: its class here, and its arguments, which peft takes as well."""
+    """An adapter: its class here, its arguments, which peft takes as well, and what peft needs beside them."""
 
     kind: type[Change]
     arguments: dict[str, Any]
+    more: Mapping[str, Any] = {}
 
     def ours(self) -> Change:
         return self.kind(**self.arguments)
@@ -39,7 +41,7 @@ class Adapter(NamedTuple):
     def theirs(self) -> Any:
         """peft's configuration. It appends to the lists that it is given: they are copied."""
         copies = {name: list(value) if isinstance(value, list) else value for name, value in self.arguments.items()}
-        return KINDS[self.kind](**copies)
+        return KINDS[self.kind](**copies, **self.more)
 
     def added(self, real: Any) -> Any:
         """The real model with the adapter, in peft's wrapper. What peft and PyTorch warn of does not change it."""
@@ -90,6 +92,23 @@ def running_adapters(model: Model) -> st.SearchStrategy[Adapter]:
         return True
 
     return adapters(model, (Lora, Lora, IA3, LNTuning), (None,)).filter(is_possible)
+
+
+@st.composite
+def running_prompts(
+    draw: st.DrawFn, model: Model, kinds: Sequence[type[Change]] = (PromptTuning, PromptEncoder, PrefixTuning)
+) -> Adapter:
+    """Virtual tokens for the task of a model, as wide as its hidden vectors."""
+    task = TASK_TYPES.get(model.cls.task, "FEATURE_EXTRACTION")
+    adapter = draw(adapters(model, kinds, (task,)))
+    config = model.config
+    named = config.own_name("hidden_size") in NAMES_OF_WIDTH
+    width = {} if named and draw(st.booleans()) else {"token_dim": config.hidden_size}
+    hidden = {} if named else {"num_attention_heads": config.num_attention_heads}  # peft does not find them, either
+    count = draw(st.integers(1, max(1, min(6, config.longest - 9))))
+    return Adapter(
+        kind=adapter.kind, arguments={**adapter.arguments, **width, "num_virtual_tokens": count}, more=hidden
+    )
 
 
 _WIDTH = st.none() | st.integers(1, 40)

@@ -66,9 +66,11 @@ def first_step(kind: str, model: Model) -> ChangeStep:
             exclude = tuple(path for path in others if not isinstance(modules[path], Norm)) or None
             return LNTuning(LAYER_NORMS.get(family) or tuple(norms), task_type=task, exclude_modules=exclude)
         case "prompt_tuning" | "prefix_tuning" | "p_tuning":
-            width = None if config.own_name("hidden_size") in NAMES_OF_WIDTH else config.hidden_size
+            is_narrow = config.has("embedding_size") and kind != "prefix_tuning"  # as narrow as the words
+            width = config.embedding_size if is_narrow else config.hidden_size
+            is_found = config.own_name("hidden_size") in NAMES_OF_WIDTH and width == config.hidden_size
             make: Any = KINDS[kind]
-            tuning: ChangeStep = make(task_type=task or "FEATURE_EXTRACTION", token_dim=width)
+            tuning: ChangeStep = make(task_type=task or "FEATURE_EXTRACTION", token_dim=None if is_found else width)
             return tuning
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None

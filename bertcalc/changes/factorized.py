@@ -47,9 +47,9 @@ class FactorizeEmbeddings(Resizing):
         self.check(config)
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
-    def unsimulated(self, model: Model) -> bool:
-        """True: the simulation does not know a ``Sequential`` in place of the table."""
-        return not model.config.has("embedding_size")
+    def unsimulated(self, model: Model) -> Problem | None:
+        """The simulation does not know a ``Sequential`` in place of the table."""
+        return None if model.config.has("embedding_size") else self.not_simulated(model)
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         if model.config.has("embedding_size"):

@@ -6,10 +6,14 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from bertcalc.changes.adapter import PeftChange, freeze, set_places
-from bertcalc.changes.rewriting import Rewriting
-from bertcalc.changes.targets import TaskType
-from bertcalc.model.change import ADAPTER
-from bertcalc.model.modules import Embedding, Linear, Module, Place, Shape
+from bertcalc.changes.rewriting import Rewriting, Steps
+from bertcalc.changes.targets import TASK_TYPES, TaskType
+from bertcalc.config import Config
+from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.model.change import ADAPTER, WRAPPER
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Activation, Embedding, Linear, Module, Place, Shape, Tensor
+from bertcalc.model.trace import Operation, Step, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
@@ -17,13 +21,53 @@ NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields in which pef
 Encoder = Literal["MLP", "LSTM"]
 _NO_TASK = N_("peft adds virtual tokens to a model only for a task: give task_type, such as {task_type}.")
 _NO_WIDTH = N_("peft finds no hidden size in the configuration of {family}: give token_dim, such as {hidden_size}.")
+_NO_CACHE = N_(
+    "{architecture} cannot run with prefix tuning: peft gives it keys and values as past_key_values, which models of "
+    "this family do not take."
+)
+_OTHER_TASK = N_(
+    "{architecture} cannot run with prefix tuning for {task_type}: peft looks for the head of that task. Choose "
+    "{possible}."
+)
+_CACHE_AS_POOLED = N_(
+    "{architecture} cannot run with prefix tuning for SEQ_CLS as a decoder with a cache: peft takes the cache for the "
+    "pooled vector. Set use_cache to False, or is_decoder."
+)
+_OTHER_KEYS = N_(
+    "{architecture} cannot run with prefixes of {width} units beside keys of {hidden_size}: token_dim {hidden_size} "
+    "would work."
+)
+_READS_ENCODER = N_(
+    "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
+)
+_CHOICES = N_(
+    "{architecture} cannot run with virtual tokens: peft makes them for each sequence, but not for each choice of it."
+)
+_FACTORIZED = N_(
+    "With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
+)
+_LSTM = N_(
+    "The memory of {architecture} with an LSTM, which has a kernel of its own, is not simulated: "
+    "encoder_reparameterization_type MLP is."
+)
+_TOO_LONG = N_(
+    "{sequence_length} tokens and {num_virtual_tokens} virtual tokens are more than this model has positions for: at "
+    "most {longest} together."
+)
+_OTHER_WIDTH = N_(
+    "{architecture} cannot run with virtual tokens of {width} units beside words of {word_width}: token_dim "
+    "{word_width} would work."
+)
+_NO_LABELS = N_(
+    "{architecture} cannot be trained with {change} and task_type {task_type}: peft gives the virtual tokens labels "
+    "only for CAUSAL_LM."
+)
 
 
 @dataclass(frozen=True)
 class Prompts(PeftChange):
     """What the three have in common: an encoder of virtual tokens beside the frozen model."""
 
-    in_steps = False
     letters: ClassVar[Mapping[str, str]] = {"num_virtual_tokens": "num_virtual_tokens"}
 
     num_virtual_tokens: int = 20
@@ -36,10 +80,30 @@ class Prompts(PeftChange):
             raise InputError(Problem.of(_NO_TASK, "task_type", None, task_type="FEATURE_EXTRACTION"))
         freeze(rewriting.root)
         encoders = Module("ModuleDict", default=self.encoder(rewriting))
-        rewriting.root.children["prompt_encoder"] = set_places(encoders, Place("embeddings", ADAPTER, ADAPTER))
+        rewriting.root.children["prompt_encoder"] = set_places(encoders, _place(ADAPTER))
+        if rewriting.steps is not None:
+            self.run(rewriting.model, encoders.children["default"], rewriting.steps)
 
     def encoder(self, rewriting: Rewriting) -> Module:
         raise NotImplementedError
+
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
+        """Add the steps of the encoder. Raises InputError if peft cannot run the model."""
+        raise NotImplementedError
+
+    def unsimulated(self, model: Model) -> Problem | None:
+        """Also a problem in transformers 4, whose forward methods are others."""
+        if model.config.position_embedding_type != "absolute":
+            return self.not_simulated(model)
+        return super().unsimulated(model)
+
+    def check_length(self, config: Config, length: int) -> None:
+        """Raise InputError if there are not enough positions for the tokens of a sequence and the virtual ones."""
+        count, longest = self.num_virtual_tokens, config.longest
+        known = all(isinstance(size, int) for size in (count, length, longest))
+        if known and length + count > longest:
+            values = {"sequence_length": length, "num_virtual_tokens": count, "longest": longest}
+            raise InputError(Problem.of(_TOO_LONG, "num_virtual_tokens", count, **values))
 
     def width(self, rewriting: Rewriting) -> int:
         """The width of a virtual token. peft looks for hidden_size and n_embd in the configuration."""
@@ -52,8 +116,142 @@ class Prompts(PeftChange):
         return config.hidden_size
 
 
+class _Encoding:
+    """The steps of an encoder of virtual tokens; ``x`` is its last value, ``within`` the name of the encoder."""
+
+    within = "prompt_encoder.default"
+
+    def __init__(self, encoder: Module, count: int, batch: int = 1) -> None:
+        self.steps: Steps = []
+        self._encoder = encoder
+        self.x = Value("prompt_tokens", (batch, count), ids=True)
+
+    def call(self, name: str, operation: Operation, units: int, role: str = ADAPTER) -> None:
+        """Call a module of the encoder, which gives ``units`` for each virtual token."""
+        module = self._encoder.get_submodule(name)
+        place, path = _place(role), f"{self.within}.{name}"
+        tensors = tuple(Tensor(f"{path}.{last}", shape, 1, place) for last, shape in module.parameters.items())
+        x, self.x = self.x, Value(path, (*self.x.shape[:2], units))
+        self.steps.append(Step(path, operation, (x,), self.x, tensors, 1, module, place))
+
+    def network(self, name: str) -> None:
+        """Call linear modules with an activation between two."""
+        for number, module in self._encoder.children[name].children.items():
+            linear = isinstance(module, Linear)
+            units = module.out_features if isinstance(module, Linear) else self.x.shape[-1]
+            self.call(f"{name}.{number}", "linear" if linear else "activation", units)
+
+    def lstm(self, name: str, layers: int) -> None:
+        """Run an LSTM in both directions: each token and, after the first token, each output times a matrix.
+
+        The first token comes after zeros, to which no gradient flows.
+        """
+        shapes, count = self._encoder.children[name].parameters, self.x.shape[1]
+        for layer in range(layers):
+            x, outputs = self.x, list[Value]()
+            for end in (f"l{layer}", f"l{layer}_reverse"):
+                gates, units = shapes[f"weight_hh_{end}"]
+                gates_of = Value(f"{self.within}.{name}.ih_{end}", (1, count, gates))
+                zeros = Value(f"{self.within}.{name}.zeros", (1, 1, units))
+                earlier = gates_of._replace(shape=(1, count - 1, units))
+                self._product(gates_of, x, shapes, f"ih_{end}")
+                self._product(Value(f"{self.within}.{name}.first_{end}", (1, 1, gates)), zeros, shapes, f"hh_{end}")
+                last = Value(f"{self.within}.{name}.hh_{end}", (1, count - 1, gates))
+                self._product(last, earlier, shapes, f"hh_{end}", again=True)
+                outputs += [gates_of, last]
+            self.x = Value(f"{self.within}.{name}.output_l{layer}", (1, count, 2 * units))
+            self.steps.append(Step(self.x.name, "copy", tuple(outputs), self.x, (), 1, place=_place(ADAPTER)))
+
+    def _product(self, gives: Value, x: Value, shapes: Mapping[str, Shape], end: str, *, again: bool = False) -> None:
+        place, within = _place(ADAPTER), gives.name.rpartition(".")[0]
+        names = f"weight_{end}", f"bias_{end}"
+        tensors = tuple(Tensor(f"{within}.{name}", shapes[name], 1, place) for name in names)
+        self.steps.append(Step(gives.name, "linear", (x,), gives, tensors, 1, place=place, again=again))
+
+    def held_as(self, name: str, frame: str = WRAPPER) -> None:
+        """Record that a variable of a forward method holds the last value."""
+        self.steps[-1] = self.steps[-1]._replace(variable=(frame, name))
+
+
+class InFront(Prompts):
+    """The base of those whose virtual tokens are in front of the words, so that each sequence is longer."""
+
+    @property
+    def virtual_tokens(self) -> int:
+        return self.num_virtual_tokens
+
+    def prepare(self, trace: Trace) -> None:
+        length = trace.sizes.sequence_length + self.num_virtual_tokens
+        trace.sizes = trace.sizes._replace(sequence_length=length)
+
+    def untrained(self, model: Model) -> Problem | None:
+        if not model.cls.per_token or self.task_type == "CAUSAL_LM":
+            return None
+        values = {"architecture": model.architecture, "change": self.title, "task_type": self.task_type}
+        return Problem.of(_NO_LABELS, "task_type", self.task_type, **values)
+
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
+        """Look up the words before the model runs, and put the virtual tokens in front of them."""
+        index, words = next((index, step) for index, step in enumerate(steps) if step.place.role == "word")
+        self._check(model, words)
+        batch, length, width = words.gives.shape
+        ids = Value("input_ids", (batch, length - self.num_virtual_tokens), ids=True)
+        alone = words.gives._replace(shape=(*ids.shape, width))
+        encoding = _Encoding(encoder, self.num_virtual_tokens)
+        self.encode(encoding, width)
+        encoding.held_as("prompts")
+        prompts = Value("prompts", (batch, *encoding.x.shape[1:]))
+        together = Value("inputs_embeds", words.gives.shape)
+
+        def changed(step: Step) -> Step:
+            if step.name == ids.name:
+                return step._replace(gives=ids)
+            takes = (together if value == words.gives else value for value in step.takes)
+            return step._replace(takes=tuple(takes))
+
+        first, *after = map(changed, steps[index + 1 :])
+        asides = tuple(aside for aside in words.asides if aside != "padding")  # vectors do not show it
+        steps[:] = [
+            *map(changed, steps[:index]),
+            words._replace(takes=(ids,), gives=alone, variable=(WRAPPER, together.name), asides=()),
+            *encoding.steps,
+            _step(prompts, encoding.x),
+            _step(together, prompts, alone),
+            first._replace(asides=(*asides, *first.asides)),
+            *after,
+        ]
+
+    def encode(self, encoding: _Encoding, width: int) -> None:
+        """Add the steps of the encoder, which gives vectors of a width."""
+        raise NotImplementedError
+
+    def _check(self, model: Model, words: Step) -> None:
+        values: dict[str, Any] = {"architecture": model.architecture, "change": self.title}
+        if model.cls.takes_choices:
+            raise InputError(Problem.of(_CHOICES, "changes", None, **values))
+        if words.parts:
+            raise InputError(Problem.of(_FACTORIZED, "changes", None, **values))
+        _batch, length, word_width = words.gives.shape
+        config = model.final_config
+        self.check_length(config, length - self.num_virtual_tokens)
+        width = config.hidden_size if self.token_dim is None else self.token_dim
+        if isinstance(width, int) and isinstance(word_width, int) and width != word_width:
+            values |= {"width": width, "word_width": word_width}
+            raise InputError(Problem.of(_OTHER_WIDTH, "token_dim", width, **values))
+
+
+def _place(role: str) -> Place:
+    return Place("embeddings", ADAPTER, role)
+
+
+def _step(gives: Value, *takes: Value) -> Step:
+    """A step of peft's own forward method, whose result a variable of the same name holds."""
+    place = _place(gives.name)
+    return Step(gives.name, "copy", takes, gives, (), 1, place=place, variable=(WRAPPER, gives.name))
+
+
 @dataclass(frozen=True)
-class PromptTuning(Prompts):
+class PromptTuning(InFront):
     """Prompt tuning: vectors in front of the embeddings are trained. The arguments are those of ``PromptTuningConfig``.
 
     >>> from bertcalc import load
@@ -66,6 +264,9 @@ class PromptTuning(Prompts):
 
     def encoder(self, rewriting: Rewriting) -> Module:
         return Module("PromptEmbedding", embedding=Embedding(self.num_virtual_tokens, self.width(rewriting)))
+
+    def encode(self, encoding: _Encoding, width: int) -> None:
+        encoding.call("embedding", "lookup", width, "virtual tokens")
 
 
 @dataclass(frozen=True)
@@ -91,13 +292,54 @@ class PrefixTuning(Prompts):
         if not self.prefix_projection:
             return Module("PrefixEncoder", embedding=Embedding(self.num_virtual_tokens, in_layers))
         hidden = width if self.encoder_hidden_size is None else self.encoder_hidden_size
-        layers = {"0": Linear(width, hidden), "1": Module("Tanh"), "2": Linear(hidden, in_layers)}
+        layers = {"0": Linear(width, hidden), "1": _activation("tanh"), "2": Linear(hidden, in_layers)}
         network = Module("Sequential", **layers)
         return Module("PrefixEncoder", embedding=Embedding(self.num_virtual_tokens, width), transform=network)
 
+    recomputes = False
+    in_front_of_layers = True
+
+    def prepare(self, trace: Trace) -> None:
+        trace.prefix = Value("past_key_values", (self.num_virtual_tokens, 1))
+
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
+        """Look up the keys and values of the virtual tokens in all layers before the model runs."""
+        index = next(index for index, step in enumerate(steps) if step.operation != "input")
+        batch, *choices, length = steps[0].gives.shape
+        self._check(model, length, steps)
+        if any(isinstance(choice, int) and choice != 1 for choice in choices):
+            raise InputError(Problem.of(_CHOICES, "changes", None, architecture=model.architecture))
+        encoding = _Encoding(encoder, self.num_virtual_tokens, batch)
+        encoding.call("embedding", "lookup", encoder.children["embedding"].parameters["weight"][1], "prefix tokens")
+        if self.prefix_projection:
+            encoding.held_as("prefix_tokens", encoding.within)
+            encoding.network("transform")
+        encoding.held_as("past_key_values")
+        past = Value("past_key_values", encoding.x.shape)
+        steps[index:index] = [*encoding.steps, _step(past, encoding.x)]
+
+    def _check(self, model: Model, length: int, steps: Steps) -> None:
+        values: dict[str, Any] = {"architecture": model.architecture, "task_type": self.task_type}
+        if not model.family.base.caches:
+            raise InputError(Problem.of(_NO_CACHE, "changes", None, **values))
+        if any(value.name == "encoder_hidden_states" for step in steps for value in step.takes):
+            raise InputError(Problem.of(_READS_ENCODER, "encoder_sequence_length", None, change=self.title))
+        possible = [TASK_TYPES.get(model.cls.task), "FEATURE_EXTRACTION"]
+        if not model.cls.caches and self.task_type not in possible:
+            values["possible"] = " / ".join(filter(None, possible))
+            raise InputError(Problem.of(_OTHER_TASK, "task_type", self.task_type, **values))
+        config: Any = model.final_config
+        if self.token_dim not in (None, config.hidden_size) and isinstance(config.hidden_size, int):
+            values |= {"width": self.token_dim, "hidden_size": config.hidden_size}
+            raise InputError(Problem.of(_OTHER_KEYS, "token_dim", self.token_dim, **values))
+        second = config.is_decoder and config.use_cache and not (model.cls.caches or model.cls.pooler)
+        if self.task_type == "SEQ_CLS" and second:  # the cache is the second output of the body
+            raise InputError(Problem.of(_CACHE_AS_POOLED, "use_cache", True, **values))
+        self.check_length(config, length)
+
 
 @dataclass(frozen=True)
-class PromptEncoder(Prompts):
+class PromptEncoder(InFront):
     """P-tuning: a network makes the virtual tokens. The arguments are those of ``peft.PromptEncoderConfig``.
 
     >>> from bertcalc import load
@@ -123,6 +365,19 @@ class PromptEncoder(Prompts):
         network = _network((2 * hidden, 2 * hidden), (2 * hidden, width))
         return Module("PromptEncoder", embedding=table, lstm_head=self._lstm(width, hidden), mlp_head=network)
 
+    def unsimulated(self, model: Model) -> Problem | None:
+        if self.encoder_reparameterization_type == "LSTM":
+            values = {"architecture": model.architecture}
+            return Problem.of(_LSTM, "encoder_reparameterization_type", "LSTM", **values)
+        return super().unsimulated(model)
+
+    def encode(self, encoding: _Encoding, width: int) -> None:
+        encoding.call("embedding", "lookup", width, "virtual tokens")
+        encoding.held_as("input_embeds", encoding.within)
+        if self.encoder_reparameterization_type == "LSTM":
+            encoding.lstm("lstm_head", self.encoder_num_layers)
+        encoding.network("mlp_head")
+
     def _lstm(self, width: int, hidden: int) -> Module:
         """torch.nn.LSTM in both directions: four gates, each with weights for the input and for its own output."""
         lstm = Module("LSTM")
@@ -142,5 +397,10 @@ def _network(*sides: tuple[int, int]) -> Module:
     for number, (inputs, outputs) in enumerate(sides):
         layers[str(2 * number)] = Linear(inputs, outputs)
         if number + 1 < len(sides):
-            layers[str(2 * number + 1)] = Module("ReLU")
+            layers[str(2 * number + 1)] = _activation("relu")
     return Module("Sequential", **layers)
+
+
+def _activation(name: str) -> Activation:
+    facts = ACTIVATIONS[name]
+    return Activation(facts.kind, facts.kept)

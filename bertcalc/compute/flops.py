@@ -170,7 +170,7 @@ def training_flops(
     again = _recomputed(steps, recompute, flowing)
 
     def times(step: Step) -> int:
-        learned = not trained[step.name].isdisjoint(("weight", "default"))
+        learned = any(name.startswith(("weight", "default")) for name in trained[step.name])
         backward = learned + sum(value.name in flowing for value in step.takes)
         return 1 + backward + (step.name in again)
 

@@ -35,6 +35,7 @@ UNDER_AUTOCAST = N_(
 )
 
 
+NOT_RECOMPUTED = N_("{change} cannot be trained with gradient checkpointing: peft refuses it. Choose recompute none.")
 LABELS = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 CHANGED = N_(
     "With {change}, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
@@ -129,6 +130,9 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
         message = N_("{architecture} cannot be trained with recompute {value}: it supports {possible} only.")
         values = {"architecture": model.cls.name, "value": recompute, "possible": ", ".join(possible)}
         raise InputError(Problem("recompute", recompute, message, values, ({"recompute": "none"},)))
+    if recompute == "full" and (change := next((change for change in model.changes if not change.recomputes), None)):
+        values = {"change": change.title}
+        raise InputError(Problem("recompute", recompute, NOT_RECOMPUTED, values, ({"recompute": "none"},)))
 
 
 def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Saved]:

@@ -9,7 +9,7 @@ from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
-from bertcalc.text.problem import wrong
+from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
@@ -22,6 +22,8 @@ _ONE = N_("{first} and {second} exclude each other: leave one of them out.")
 _LATE = N_(
     "{change} has to come before {other}: first what resizes the model, then the quantization, then what is trained."
 )
+WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
+_NOT_SIMULATED = N_("The memory of {architecture} with {change} is not simulated yet.")
 SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
 
 
@@ -72,16 +74,18 @@ class Change:
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
     ``title``: its name for readers. ``turn``: its place in the order of steps. ``once``: whether it can be there only
-    once. ``in_steps``: whether the steps of the model have it, so that FLOPs and memory can be read from them.
-    ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it, and ``packed_in_16_bits``:
-    beside packed weights in it. ``letters``: the arguments that have a letter in formulas, with the name of its size in
-    ``CHANGE_SIZES``.
+    once. ``in_front_of_layers``: whether it allocates something for each layer in front of all of them, so that a
+    formula of the peak has no letter for their number. ``recomputes``: whether layers can be recomputed in the backward
+    pass. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it, and
+    ``packed_in_16_bits``: beside packed weights in it. ``letters``: the arguments that have a letter in formulas, with
+    the name of its size in ``CHANGE_SIZES``.
     """
 
     title = ""
     turn = TRAINS
     once = True
-    in_steps = True
+    in_front_of_layers = False
+    recomputes = True
     in_16_bits = True
     packed_in_16_bits = True
     letters: ClassVar[Mapping[str, str]] = {}
@@ -100,6 +104,11 @@ class Change:
     def dropped(self) -> Collection[int]:
         """The numbers of the layers that it drops."""
         return ()
+
+    @property
+    def virtual_tokens(self) -> int:
+        """How many it puts in front of each sequence."""
+        return 0
 
     @property
     def trains_as_it_runs(self) -> bool:
@@ -139,9 +148,17 @@ class Change:
         """The numbers with limits that follow from ``config``: within them, the model can be changed so."""
         return ()
 
-    def unsimulated(self, model: Model) -> bool:
-        """Whether the peak memory of a model with the change is not simulated."""
-        return False
+    def untrained(self, model: Model) -> Problem | None:
+        """The problem if the model with the change runs, but cannot be trained; otherwise None."""
+        return None
+
+    def unsimulated(self, model: Model) -> Problem | None:
+        """The problem if the peak memory of a model with the change is not simulated; otherwise None."""
+        return None
+
+    def not_simulated(self, model: Model) -> Problem:
+        """The problem that the memory of a model with the change is not simulated."""
+        return Problem.of(_NOT_SIMULATED, "changes", None, architecture=model.architecture, change=self.title)
 
     def prepare(self, trace: Trace) -> None:
         """Set options of the trace before the program runs."""

@@ -176,7 +176,7 @@ def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
 
     Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is any other number.
     """
-    return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 4}
+    return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 
 
 def _structure(config: Config) -> Config:

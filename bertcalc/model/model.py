@@ -13,7 +13,7 @@ from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family
 from bertcalc.model.trace import Sizes, Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked, unknown
-from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.problem import Problem
 
 NO_PRESET = (
     N_("There is no preset {name}: did you mean {nearest}?"),
@@ -22,10 +22,6 @@ NO_PRESET = (
 _NOT_OF_FAMILY = (
     N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
     N_("architecture {name} is unknown: for {config} it must be one of {options}."),
-)
-_NOT_RUN = N_(
-    "bertcalc counts the parameters of {change}, but not its FLOPs and memory: it does not simulate virtual tokens, "
-    "which make each sequence longer."
 )
 _ONE = Sizes()
 
@@ -136,6 +132,11 @@ class Model(Module):
             config = change.configured(self, config)
         return config
 
+    @property
+    def virtual_tokens(self) -> int:
+        """The number of tokens that the changes put in front of each sequence."""
+        return sum(change.virtual_tokens for change in self.changes)
+
     def letter_values(self) -> dict[str, Any]:
         """The numbers for the letters of the model's formulas: its sizes, and those of its changes."""
         return {**self.config.shared(), **self.change_letter_values()}
@@ -227,8 +228,6 @@ class Model(Module):
 
     def calls(self, sizes: Sizes) -> list[Step]:
         """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
-        if change := next((change for change in self.changes if not change.in_steps), None):
-            raise InputError(Problem("changes", None, _NOT_RUN, {"change": change.title}))
         root = Module(self.kind)
         steps: list[Step] = []
         self._run(root, sizes, steps)

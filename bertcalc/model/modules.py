@@ -490,8 +490,9 @@ class Activation(Module):
         return self.extra
 
 
-# The path of a layer in a name, and the rest; the layer is * for all, 3 for one, 1-21 or 3: for some.
-_LAYER = re.compile(r"(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
+# The path of a layer in a name, and the rest; the layer is * for all, 3 for one, 1-21 or 3: for some. The numbers in
+# peft's prompt_encoder are not those of layers.
+_LAYER = re.compile(r"(?!prompt_encoder\.)(.*?\.(?:\*|[^.]*:[^.]*|[0-9]+(?:-[0-9]+)?))\.(.+)")
 
 
 def split_layer(name: str) -> tuple[str, str]:

@@ -84,7 +84,8 @@ def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
 
     Raises MixedError for columns in which only some rows have a problem.
     """
-    return in_pairs(model.config) or wrong_labels(model, training=training)
+    untrained = filter(None, (change.untrained(model) for change in model.changes if training))
+    return in_pairs(model.config) or wrong_labels(model, training=training) or next(untrained, None)
 
 
 def scores_of_answers(model: Model) -> int:

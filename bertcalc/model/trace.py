@@ -199,6 +199,7 @@ class Trace:
         self.steps = steps
         self.pruned_heads = 0  # of each self-attention
         self.drops: list[Collection[int]] = []  # layers that were dropped, in one go after the other
+        self.prefix: Value | None = None  # keys and values of earlier tokens, in all layers: (..., tokens, size)
 
     def former_number(self, layer: int) -> int:
         """The number that a layer had before layers were dropped."""
@@ -584,7 +585,12 @@ class Trace:
             query = self.rotate("query_rotated", query, angles, wide=wide_angles)
             key = self.rotate("key_rotated", key, angles, wide=wide_angles)
             self._core = True
-        if cached:
+        if self.prefix and self._roles.block == "attention":
+            seen = self.prefix.shape[-2] + seen
+            square = (batch, heads, length, seen)
+            key = self.step("key_prefixed", "copy", self.prefix, key, shape=(batch, groups, seen, size))
+            value = self.step("value_prefixed", "copy", self.prefix, value, shape=key.shape)
+        elif cached:
             key = self.step("key_cached", "copy", key, shape=key.shape)
             value = self.step("value_cached", "copy", value, shape=value.shape)
         if shared_by is not None:

@@ -177,7 +177,7 @@ def real_moments(
         real.disable_input_require_grads()  # transformers sends a gradient back to frozen embeddings, too
     if plan.input_require_grads:
         real.enable_input_require_grads()
-    if not any(parameter.requires_grad for parameter in real.parameters()):
+    if not any(parameter.requires_grad for parameter in adapted.parameters()):
         return []
     with patch("torch.nn.functional.dropout", native_dropout) if plan.fused_dropout else nullcontext():
         try:

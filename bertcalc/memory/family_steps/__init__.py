@@ -11,6 +11,7 @@ from bertcalc.memory.family_steps import (
     gpt2_step,
     modernbert_step,
     mpnet_step,
+    prompt_step,
     relative_step,
     roberta_step,
 )
@@ -35,4 +36,7 @@ OVERRIDES: dict[str, Overrides] = {
 def overrides_of(model: Model) -> Overrides:
     """The overrides for a model's forward methods."""
     overrides = OVERRIDES[version_of(model.config).simulation or model.family.simulation]
-    return overrides._replace(adapters=adapter_step.CALLS) if model.changes else overrides
+    if model.changes:
+        steps = {**overrides.steps, **prompt_step.STEPS}
+        return overrides._replace(steps=steps, adapters=adapter_step.CALLS)
+    return overrides

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.changes.prompts import Prompts
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan
 from bertcalc.memory.saved import UNDER_AUTOCAST, by_labels, check_recompute
@@ -26,10 +27,12 @@ from bertcalc.text.problem import InputError, Problem, wrong
 from bertcalc.transformers4.version import version_of
 
 PADDING = N_("The memory of {architecture} depends on how many tokens are padding: its loss leaves them out.")
+PADDED_PROMPTS = N_(
+    "The memory of {architecture} with virtual tokens in front of padded sequences is not simulated yet."
+)
 DISTANCES = N_(
     "With relative positions, the memory of {architecture} under AMP is not simulated yet: choose another precision."
 )
-CHANGED = N_("The memory of {architecture} with {change} is not simulated yet.")
 IN_16_BITS = N_(
     "With {change}, the memory of {architecture} is not simulated in this precision: choose another precision."
 )
@@ -250,8 +253,10 @@ def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
     if not model.family.peaks or (one_of_them and sizes.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     for change in model.changes:
-        if change.unsimulated(model):
-            raise NotSimulatedError(Problem.of(CHANGED, "changes", None, **values, change=change.title))
+        if problem := change.unsimulated(model):
+            raise NotSimulatedError(problem)
+    if sizes.padded and any(isinstance(change, Prompts) for change in model.changes):
+        raise NotSimulatedError(Problem("architecture", cls.name, PADDED_PROMPTS, values))
     if training and sizes.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and (problem := by_labels(model)):

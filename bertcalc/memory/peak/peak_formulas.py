@@ -163,9 +163,10 @@ def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_le
         return _peak_bytes(model, how, sizes, sizes)
     # Rows of one structure share a formula: which sizes are 1, which thresholds are reached, how many layers if few.
     length, window, whole = sizes[_NAMES.index("sequence_length")], model.config.window, model.config.whole
+    length = length + model.virtual_tokens
     period = model.config.layer_period
     layers = sizes[_NAMES.index("num_hidden_layers")]
-    structure = layers if _by_layer(model) else _fewest(layers - frozen_layers(how), period)
+    structure = layers if _all_layers(model) else _fewest(layers - frozen_layers(how), period)
     hidden, heads = sizes[_NAMES.index("hidden_size")], sizes[_NAMES.index("num_attention_heads")]
     shared = getattr(model.config, _SHARED, None)
     for is_so in (
@@ -261,7 +262,10 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
     """Where polynomials of batch_size or sequence_length (``field``) start and end, from 2 on."""
-    window, whole = ((size or 0) * (field == "sequence_length") for size in (model.config.window, model.config.whole))
+    window, whole = (
+        ((size or 0) - model.virtual_tokens) * (field == "sequence_length")
+        for size in (model.config.window, model.config.whole)
+    )
     starts = [2, *(size for size in (window, whole) if size > 2)]
     return [(start, whole if start == 2 and whole > 2 else None) for start in starts]
 
@@ -278,7 +282,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     Raises InputError if these models cannot run.
     """
     check_runs(model, how)
-    if _by_layer(model):
+    if _all_layers(model):
         raise InputError(Problem.of(_NAMED_LAYERS, "changes", None, architecture=model.architecture))
     size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
     shared = getattr(model.config, _SHARED, None)
@@ -428,6 +432,11 @@ def _by_layer(model: Model) -> bool:
     return any(change.by_layer or change.dropped for change in model.changes)
 
 
+def _all_layers(model: Model) -> bool:
+    """Whether the simulation leaves out no layers, so that its formulas hold for this number of layers alone."""
+    return _by_layer(model) or any(change.in_front_of_layers for change in model.changes)
+
+
 def _fewest(layers: Any, period: int) -> Any:
     """The smallest number of layers, or a column of them, in a model of the same structure with a period to leave out.
 
@@ -440,10 +449,11 @@ def _fewest(layers: Any, period: int) -> Any:
 def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
     """The number of layers after which the memory of a layer repeats; all of them if a change names some of them."""
     config = model.config
-    if _by_layer(model):
+    if _all_layers(model):
         return config.num_hidden_layers
     # Layers differ in their masks, and by which of them is the last to need the angles of its kind.
-    differ = frozen_layers(how) or (how.attention == "fused" and config.masks_window(sequence_length))
+    masks = config.masks_window(sequence_length + model.virtual_tokens)
+    differ = frozen_layers(how) or (how.attention == "fused" and masks)
     return config.layer_period if differ else 1
 
 
@@ -492,8 +502,9 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     letters = {name: 1 if size == 1 else _SYMBOLS[name] for name, size in zip(_NAMES, sizes, strict=True)}
     if any(change.packs for change in model.changes):  # blocks of weights are rounded up
         letters |= {name: size for name, size in zip(_NAMES, sizes, strict=True) if name not in CALL_SYMBOLS}
-    if sequence_length == config.whole:
-        letters["max_position_embeddings"] = letters["sequence_length"]
+    if sequence_length + model.virtual_tokens == config.whole:
+        tokens = "num_virtual_tokens" if model.virtual_tokens else ""
+        letters["max_position_embeddings"] = letters["sequence_length"] + letters.get(tokens, 0)
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}
@@ -510,7 +521,7 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
         if isinstance(how, Plan) and letter is frozen:
             how = how._replace(freezing=replace(how.freezing, layers=layers))
     changes["num_hidden_layers"] = layers
-    changes |= window_in_letters(config, sequence_length)
+    changes |= window_in_letters(config, sequence_length + model.virtual_tokens)
     if is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = model.changed(config=unchecked(config, **changes))

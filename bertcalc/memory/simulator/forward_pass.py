@@ -70,12 +70,13 @@ class Pass:
         self.memory = Memory()
         autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
         self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
-        steps = list(map(_called, model.calls(sizes._replace(cached=self._caches()))))
+        steps = list(map(_called, model.calls(sizes._replace(cached=self.caches()))))
         if plan.attention == "fused":
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
         self.steps = unfolded(steps)
-        self._cached_apart = any(step.place.role == "value_cached" for step in steps)
+        self._cached_apart = any(step.place.role in ("value_cached", "value_prefixed") for step in steps)
+        self._earlier = next((step.takes[0].shape[-2] for step in steps if step.place.role == "key_prefixed"), 0)
         # The fused kernel is causal without a mask.
         self._masks = padded or (model.config.is_decoder and not self._fused)
         self.batch_size = sizes.batch_size
@@ -84,7 +85,7 @@ class Pass:
         self._windowed = _windowed(self.steps)
         self._whole = _whole(self.steps, overrides)
         self._window_mask = model.config.window is not None and (
-            padded or model.config.masks_window(sizes.sequence_length)
+            padded or model.config.masks_window(sizes.sequence_length + model.virtual_tokens)
         )
         self.given_mask = padded or (
             model.cls.task == "multiple-choice"
@@ -146,7 +147,7 @@ class Pass:
     def sides(self) -> tuple[int, int]:
         """The number of sequences that go through the layers (each choice is one), and their length."""
         *first, length = self.batch["input_ids"].shape
-        return prod(first), length
+        return prod(first), length + self.model.virtual_tokens
 
     def _label(self, name: str) -> SimulatedTensor:
         cls = self.model.cls
@@ -258,7 +259,7 @@ class Pass:
             self.tape.require_gradient(result, step.name)
         if result is not None:
             self.values[step.gives.name] = result
-        if step.place.role == "value_heads" and self._caches() and not self._cached_apart:
+        if step.place.role == "value_heads" and self.caches() and not self._cached_apart:
             self._fill_cache(step)
 
     def taken(self, step: Step) -> list[SimulatedTensor]:
@@ -402,6 +403,8 @@ class Pass:
         """The ids for a table; the model makes all except word ids if the caller passes none."""
         if role not in _IDS:
             return self._other_ids(step)
+        if role == "word" and self.model.virtual_tokens:  # looked up before the model runs
+            return self.values[step.takes[0].name]
         if self._own_positions and role == "token type":
             types = self.batch.get("token_type_ids") or self.tape.new(step.gives.shape[:2], INT64)
             self.hold(step.within, {"types": types})
@@ -483,7 +486,7 @@ class Pass:
         wide = self.tape.view(x, (*x.shape[:-1], parts, heads, step.gives.shape[-1] // heads))
         return self.tape.unbind(wide, len(wide.shape) - 3)
 
-    def _caches(self) -> bool:
+    def caches(self) -> bool:
         """Whether a decoder fills its key/value cache.
 
         Most causal language models do not if they get labels, and no model does with checkpointed layers.
@@ -501,7 +504,7 @@ class Pass:
 
     def number_positions(self, _step: Step) -> None:
         """Make the position ids in the body, from 0; a body with a cache adds its length."""
-        positions = self.tape.new(self.batch["input_ids"].shape[-1:], INT64)
+        positions = self.tape.new(self.sides[1:], INT64)
         if self.model.family.base.caches:
             positions = self.tape.shift(positions)
         self.hold("", {"positions": self.tape.unsqueeze(positions, 0)})
@@ -516,7 +519,8 @@ class Pass:
             self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
 
     def make_masks(self, _step: Step) -> None:
-        if self._own_positions and self.model.config.is_decoder and not self.padded and not self._caches():
+        caches = self.caches() or self._earlier
+        if self._own_positions and self.model.config.is_decoder and not self.padded and not caches:
             self._look_for_starts()
         if self._masks:
             self.hold("", {"attention_mask": self._mask()})
@@ -559,7 +563,8 @@ class Pass:
         if self._fused:
             return allowed
         item = self._embedded_width()
-        return self._in_numbers((batch, 1, length, length), allowed, *((padding,) if padding else ()), item=item)
+        square = (batch, 1, length, self._earlier + length)
+        return self._in_numbers(square, allowed, *((padding,) if padding else ()), item=item)
 
     def _embedded_width(self) -> int:
         """The bytes of an element of the embeddings' output, which with autocast a projection makes narrower."""
@@ -573,15 +578,15 @@ class Pass:
 
     def _allowed(self, batch: int, length: int, window: bool) -> SimulatedTensor:
         """The boolean mask: which tokens each token may see."""
-        tape, row = self.tape, (length,)
+        tape, seen = self.tape, self._earlier + length
         rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
-        queries = tape.like(tape.new(row, INT64))
-        keys = tape.like(tape.new(row, INT64))
+        queries = tape.like(tape.new((length,), INT64))
+        keys = tape.like(tape.new((seen,), INT64))
         flag = tape.new((), BOOL) if self.given_mask else None
         if window:
             allowed = _in_window(tape, (1, 1, length, length))
         else:
-            allowed = tape.new((1, 1, length, length if self.model.config.is_decoder else 1), BOOL)
+            allowed = tape.new((1, 1, length, seen if self.model.config.is_decoder else 1), BOOL)
         if self.given_mask:
             allowed = tape.like(allowed)
             del flag
@@ -601,7 +606,7 @@ class Pass:
             case "masked-lm" | "next-sentence" | "token-classification" | "sequence-classification" | "multiple-choice":
                 return self.classified(logits[0], batch["labels"])
             case "causal-lm":
-                labels = batch["labels"]
+                labels = self.values.get("labels", batch["labels"])
                 padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
                 rows = SimulatedTensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
                 return self.classified(logits[0], tape.contiguous(rows))

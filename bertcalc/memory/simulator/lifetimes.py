@@ -7,6 +7,7 @@ its own variables (Trace.variable); code that makes a value outside of the steps
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from bertcalc.model.change import WRAPPER
 from bertcalc.model.modules import split_layer
 from bertcalc.model.stack import in_layer, numbered, stack
 from bertcalc.model.steps import Step, Value
@@ -16,10 +17,10 @@ HEADS = ("query_heads", "key_heads", "value_heads")
 # assigned at once, when the second one is computed.
 _ANEW = {
     "query_heads": ("key_rotated",),
-    "key_heads": ("key_rotated", "value_cached"),
-    "value_heads": ("value_cached",),
+    "key_heads": ("key_rotated", "value_cached", "value_prefixed"),
+    "value_heads": ("value_cached", "value_prefixed"),
 }
-_HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached")
+_HEADS_ANEW = ("query_rotated", "key_rotated", "key_cached", "value_cached", "key_prefixed", "value_prefixed")
 
 
 def unfolded(steps: Sequence[Step]) -> list[Step]:
@@ -84,7 +85,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
     """
     made: dict[str, int] = {}
     until: dict[str, int] = {}
-    last_in: dict[str, int] = {}
+    last_in: dict[str, int] = {WRAPPER: len(steps)}
     for index, step in enumerate(steps):
         made[step.gives.name] = index
         for module in _modules(step.name):

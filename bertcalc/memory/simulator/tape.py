@@ -362,9 +362,11 @@ class Tape:
         """The slices along an axis, without that axis."""
         return self._cut(x, x.shape[axis], *_without(x, axis))
 
-    def split(self, x: SimulatedTensor, parts: int) -> list[SimulatedTensor]:
-        """Equal parts of the last axis."""
-        return self._cut(x, parts, (*x.shape[:-1], x.shape[-1] // parts), x.strides)
+    def split(self, x: SimulatedTensor, parts: int, axis: int = -1) -> list[SimulatedTensor]:
+        """Equal parts of an axis, by default of the last one."""
+        shape = list(x.shape)
+        shape[axis] = x.shape[axis] // parts
+        return self._cut(x, parts, tuple(shape), x.strides)
 
     def _cut(self, x: SimulatedTensor, parts: int, part: Shape, strides: Shape) -> list[SimulatedTensor]:
         """Parts of a tensor; their gradients are joined, with zeros for parts without one."""
@@ -435,14 +437,16 @@ class Tape:
         """The copy that an empty key/value cache makes of its first tokens."""
         return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
 
-    def cat(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """Concatenate along the last axis."""
+    def cat(self, x: SimulatedTensor, y: SimulatedTensor, axis: int = -1) -> SimulatedTensor:
+        """Concatenate along an axis, by default the last one."""
         shapes = x.shape, y.shape
+        shape = list(x.shape)
+        shape[axis] = x.shape[axis] + y.shape[axis]
 
         def rule(grad: SimulatedTensor) -> Gradients:
             return [SimulatedTensor(grad.storage, shape, grad.strides, grad.item, is_view=True) for shape in shapes]
 
-        return self.record((x, y), self.new((*x.shape[:-1], x.shape[-1] + y.shape[-1]), x.item), (), rule)
+        return self.record((x, y), self.new(tuple(shape), x.item), (), rule)
 
     def repeat(self, x: SimulatedTensor, times: int) -> SimulatedTensor:
         """``times`` copies along the first axis: a new tensor even if that is 1."""
@@ -809,8 +813,10 @@ class Tape:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
-                # AccumulateGrad copies what is not laid out as the leaf is; and for an input, what others hold, too.
-                if not is_contiguous(gradient) or (node.kept and gradient.storage.holders > 1):
+                # AccumulateGrad copies what is not laid out as the leaf is; and for an input, what others hold, too,
+                # unless they hold another part of a joined gradient.
+                is_whole = gradient.storage.num_bytes == prod(gradient.shape) * gradient.item
+                if not is_contiguous(gradient) or (node.kept and is_whole and gradient.storage.holders > 1):
                     grads.clear()
                     gradient = self.like(gradient)
                 gradient.storage.move("gradients")

@@ -1,0 +1,76 @@
+"""What peft's wrapper does before it calls the model: virtual tokens in front of the words, on simulated tensors.
+
+The operations and variables are those of PeftModel.get_prompt and the forward methods in peft 0.21 (peft_model.py).
+"""
+
+from collections.abc import Callable, Mapping
+
+from bertcalc.memory.simulator.forward_pass import Pass
+from bertcalc.memory.simulator.tape import INT64, SimulatedTensor
+from bertcalc.model.modules import layer_number
+from bertcalc.model.steps import Step
+
+
+def _virtual_tokens(run: Pass, step: Step) -> SimulatedTensor:
+    """Labels for the virtual tokens of a language model, and their rows, looked up once for all sequences."""
+    tape, batch, count = run.tape, run.batch_size, step.takes[0].shape[1]
+    if run.training and run.model.cls.task == "causal-lm":
+        run.values["prefix_labels"] = tape.new((batch, count), INT64)
+        run.values["labels"] = tape.cat(run.values["prefix_labels"], run.batch["labels"], 1)
+    numbers = run.values["prompt_tokens"] = tape.new((batch, count), INT64)
+    first = SimulatedTensor(numbers.storage, (1, count), numbers.strides, INT64, is_view=True)
+    return run.call(step, first)
+
+
+def _prompts(run: Pass, step: Step) -> SimulatedTensor:
+    """The virtual tokens of each sequence, in the dtype of the words."""
+    prompts = run.tape.repeat(run.values.pop(step.takes[0].name), run.batch_size)
+    del run.values["prompt_tokens"]
+    return run.tape.to(prompts, run.width)
+
+
+def _inputs_embeds(run: Pass, step: Step) -> SimulatedTensor:
+    prompts, words = run.taken(step)
+    return run.tape.cat(prompts, words, 1)
+
+
+def _prefix_tokens(run: Pass, step: Step) -> SimulatedTensor:
+    """The rows of the virtual tokens, looked up for each sequence."""
+    numbers = run.values["prompt_tokens"] = run.tape.new(step.takes[0].shape, INT64)
+    return run.call(step, numbers)
+
+
+def _past_key_values(run: Pass, step: Step) -> None:
+    """A DynamicCache with the keys and values of the virtual tokens: each layer's are copied."""
+    tape, config = run.tape, run.model.final_config
+    layers, heads, size = config.num_hidden_layers, config.num_attention_heads, config.attention_head_size
+    past = tape.to(run.values.pop(step.takes[0].name), run.width)
+    past = tape.permute(tape.view(past, (*past.shape[:2], 2 * layers, heads, size)), (2, 0, 3, 1, 4))
+    for layer, both in enumerate(tape.split(past, layers, 0)):
+        for name, states in zip(("key", "value"), tape.unbind(tape.narrow(both, both.shape), 0), strict=True):
+            run.values[_earlier(name, layer)] = tape.cat_with_nothing(states)
+    del run.values["prompt_tokens"]
+
+
+def _prefixed(run: Pass, step: Step) -> SimulatedTensor:
+    """The keys or values of the virtual tokens and of the words, which the cache holds."""
+    name, (states,) = _earlier(step.place.role.removesuffix("_prefixed"), layer_number(step.name)), run.taken(step)
+    states = run.values[name] = run.tape.cat(run.values[name], states, 2)
+    if run.caches():  # the model returns the cache
+        run.cache.append(states)
+    return states
+
+
+def _earlier(name: str, layer: int) -> str:
+    return f"past_key_values.{layer}.{name}"
+
+
+STEPS: Mapping[str, Callable[[Pass, Step], SimulatedTensor | None]] = {
+    "prefix tokens": _prefix_tokens,
+    "past_key_values": _past_key_values,
+    "key_prefixed": _prefixed,
+    "value_prefixed": _prefixed,
+    "virtual tokens": _virtual_tokens,
+    "prompts": _prompts,
+    "inputs_embeds": _inputs_embeds,
+}
