@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import PRECISIONS, Precision
 from bertcalc.memory.peak import changes_in, changes_of, curve, peak
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Plan, Recompute
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
@@ -128,6 +130,27 @@ def test_qlora(precision: Precision, compute_dtype: str, double_quant: bool, rec
     }
     plan = Plan(precision, recompute=recompute, input_require_grads=recompute == "full")
     run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), plan, QUERIES, options
+    assert our_tops(*run) == real_tops(*run)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "amp-bf16"])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (PromptTuning, {}),
+        (PromptEncoder, {"encoder_hidden_size": 6}),
+        (PrefixTuning, {"prefix_projection": True, "encoder_hidden_size": 5}),
+    ],
+)
+def test_virtual_tokens_on_4_bit_weights(kind: type[Change], options: dict[str, Any], precision: Precision) -> None:
+    adapter = Adapter(kind, {"num_virtual_tokens": 4, "task_type": "SEQ_CLS", **options})
+    nf4 = {
+        "load_in_4bit": True,
+        "bnb_4bit_quant_type": "nf4",
+        "bnb_4bit_compute_dtype": "bfloat16",
+        "llm_int8_skip_modules": ["classifier"],
+    }
+    run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(precision), adapter, nf4
     assert our_tops(*run) == real_tops(*run)
 
 
