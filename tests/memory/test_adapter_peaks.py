@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, training_peak_bytes
+from bertcalc import BertConfig, Config, DebertaConfig, ModernBertConfig, training_peak_bytes
 from bertcalc.changes.ia3 import IA3
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
@@ -123,6 +123,35 @@ def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Pl
     assert peak_bytes(model, plan, 4, 16) == live_peak(model, plan, 4, 16).num_bytes
     polynomials = growths(model, plan, "batch_size", 4, 16)
     assert max(growth.constant + growth.linear * 4 for growth in polynomials) == peak_bytes(model, plan, 4, 16)
+
+
+@pytest.mark.parametrize("length", [3, 4, 5])
+@pytest.mark.parametrize(
+    ("config", "architecture"),
+    [
+        (
+            ModernBertConfig(hidden_size=32, num_attention_heads=2, num_hidden_layers=11, local_attention=20),
+            "ModernBertModel",
+        ),
+        (
+            DebertaConfig(
+                hidden_size=32,
+                num_attention_heads=2,
+                num_hidden_layers=9,
+                max_position_embeddings=10,
+                relative_attention=True,
+                pos_att_type="c2p|p2c",
+            ),
+            "DebertaModel",
+        ),
+    ],
+)
+def test_virtual_tokens_reach_a_window_earlier(config: Config, architecture: str, length: int) -> None:
+    """Six virtual tokens: at a length of 4, the sequences are as long as the window, or as the table of distances."""
+    model = Model(config, architecture, changes=(PromptTuning(6, "FEATURE_EXTRACTION"),))
+    for plan in (Plan(), Plan(attention="fused")):
+        if length + 6 <= config.longest:
+            assert peak_bytes(model, plan, 2, length) == peak(changes_of(model, plan, 2, length)).live
 
 
 @examples(10)

@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 
 from bertcalc import IA3, BertConfig, DebertaConfig, GPT2Config, Int8WeightOnlyConfig
 from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Precision
 from bertcalc.memory.peak import changes_in, changes_of, curve, peak
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Plan, Recompute
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
@@ -185,6 +187,24 @@ def test_ia3_fails_on_quantized_weights_of_a_16_bit_model() -> None:
         assert "expected scalar type" in real_tops(*run)
         with pytest.raises(InputError, match="not simulated in this precision"):
             our_tops(*run)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "amp-bf16"])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (PromptTuning, {}),
+        (PromptEncoder, {"encoder_hidden_size": 6}),
+        (PrefixTuning, {"prefix_projection": True, "encoder_hidden_size": 5}),
+    ],
+)
+@pytest.mark.parametrize("weights", [NF4 | {"bnb_4bit_compute_dtype": "bfloat16"}, INT8])
+def test_virtual_tokens_on_quantized_weights(
+    kind: type[Change], options: dict[str, Any], precision: Precision, weights: dict[str, Any]
+) -> None:
+    adapter = Adapter(kind, {"num_virtual_tokens": 4, "task_type": "SEQ_CLS", **options})
+    run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(precision), adapter, weights
+    assert our_tops(*run) == real_tops(*run)
 
 
 def test_peft_fails_to_train_what_is_quantized() -> None:
