@@ -43,7 +43,8 @@ def quantization_lines(changed: ChangedModel) -> Iterator[str]:
             yield "# The file of llama.cpp, which has no Python for it:"
             yield '# model.save_pretrained("float32")'
             yield "# python convert_hf_to_gguf.py float32 --outtype f32 --outfile float32.gguf"
-            yield f"# llama-quantize --pure float32.gguf quantized.gguf {base.format.type}"
+            pure = "--pure " * base.format.pure
+            yield f"# llama-quantize {pure}float32.gguf quantized.gguf {base.format.type}"
         case _:
             yield f"# {base.format.title} needs a GPU, and texts to calibrate it: transformers.{base.format}"
     if isinstance(base.format, RUNS_ON_CPU):
