@@ -84,6 +84,7 @@ SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "sgd": ("torch.optim.sgd",),
         "adafactor": ("torch.optim.adafactor",),
     },
+    "type": {f"Q{bits}_K_M": (f"q{bits}_k",) for bits in (3, 4, 5)},  # names that llama-quantize takes, too
 }
 # Known options that are not counted, and why.
 _FLASH = N_("Flash Attention makes no masks, so its memory differs")
