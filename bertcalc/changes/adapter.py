@@ -8,7 +8,7 @@ from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
 from bertcalc.model.change import ADAPTER, Change
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Module, Place, Shape
+from bertcalc.model.modules import Module, Place, Shape, split_layer
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.live_numbers import between, fill
@@ -98,7 +98,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
     ends = tuple(names)
     if not ends:
         return
-    rewriting.split_layers(lambda name: name.endswith(ends))
+    rewriting.split_layers(lambda name: (name.endswith(ends), split_layer(name)[0].endswith(ends)))
     spots = [spot for spot in rewriting.spots() if rewriting.full_names(spot)[0].endswith(ends)]
     for spot in spots:
         _check(spot, spots, names)

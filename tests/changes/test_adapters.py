@@ -168,6 +168,14 @@ def test_a_prefix_has_as_many_heads_as_the_keys(fields: dict[str, Any], options:
     )
 
 
+def test_a_layer_is_trained_as_a_whole_where_nothing_else_tells_it_apart() -> None:
+    case = Case(bertcalc.BertConfig(hidden_size=24, num_attention_heads=2, num_hidden_layers=3), "BertModel")
+    arguments = {"target_modules": ["embeddings.LayerNorm"], "modules_to_save": ["encoder.layer.1"]}
+    adapter = Adapter(LNTuning, arguments)
+    trained, _every = adapter.added(case.real()).get_nb_trainable_parameters()
+    assert case.ours().changed(changes=(adapter.ours(),)).num_parameters(only_trainable=True) == trained
+
+
 def test_bitfit_trains_biases_alone() -> None:
     case = Case(bertcalc.BertConfig(), "BertForSequenceClassification")
     real = case.real()
