@@ -16,6 +16,7 @@ from bertcalc.model.modules import Activation, Embedding, Linear, Module, Place,
 from bertcalc.model.trace import Operation, Step, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.transformers4.version import version_of
 
 NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields in which peft looks for the width
 Encoder = Literal["MLP", "LSTM"]
@@ -92,8 +93,8 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also a problem in transformers 4, whose forward methods are others."""
-        if model.config.position_embedding_type != "absolute":
+        """Also a problem with learned tables of distances, whose forward methods are others."""
+        if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
 
