@@ -93,7 +93,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also a problem in transformers 4, whose forward methods are others."""
+        """Also a problem with learned tables of distances, whose forward methods are others."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
