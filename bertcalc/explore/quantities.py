@@ -36,6 +36,7 @@ class Case(NamedTuple):
     """A model, its batch, and how it is trained (AdamW, on all parameters unless the plan freezes some).
 
     ``base`` is the part of the model that is quantized, if there is one.
+
     Columns are int64, so a quantity of 2**63 or more overflows. No quantity shrinks when a field grows, except with
     more heads and relative positions (each distance has a vector of the head size). So counting the corners of a range
     with Python integers shows whether any model in it overflows.

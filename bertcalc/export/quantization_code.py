@@ -42,9 +42,9 @@ def quantization_lines(changed: ChangedModel) -> Iterator[str]:
         case Gguf():
             yield "# The file of llama.cpp, which has no Python for it:"
             yield '# model.save_pretrained("float32")'
-            yield "# python convert_hf_to_gguf.py float32 --outtype f32 --outfile float32.gguf"
+            yield "# python convert_hf_to_gguf.py float32 --outtype f16 --outfile float16.gguf"
             pure = "--pure " * base.format.pure
-            yield f"# llama-quantize {pure}float32.gguf quantized.gguf {base.format.type}"
+            yield f"# llama-quantize {pure}float16.gguf quantized.gguf {base.format.type}"
         case _:
             yield f"# {base.format.title} needs a GPU, and texts to calibrate it: transformers.{base.format}"
     if isinstance(base.format, RUNS_ON_CPU):
@@ -97,7 +97,7 @@ def _onnx(model: Model, form: OnnxQuantizeDynamic) -> Iterator[str]:
 
 def _asserts(base: QuantizedModel) -> Iterator[str]:
     """The lines that compare the size of the file with ours."""
-    form, near = base.format, 0
+    form, near, why = base.format, 0, "the graph is estimated"
     try:
         expected = base.file_bytes
     except InputError:  # the library cannot write it
@@ -105,13 +105,9 @@ def _asserts(base: QuantizedModel) -> Iterator[str]:
     if isinstance(form, OnnxQuantizeDynamic):
         near = graph_bytes(base.model, form.exporter, quantized=True)
     elif isinstance(form, BitsAndBytesConfig) and form.bnb_4bit_use_double_quant:
-        near = round(_BY_WEIGHTS * expected)
+        near, why = round(_BY_WEIGHTS * expected), "the length of a number depends on the weights"
     yield f"size = Path({_FILES[form.file_format]!r}).stat().st_size"
-    yield (
-        f"assert abs(size - {expected:_}) <= {near:_}  # the graph is estimated"
-        if near
-        else f"assert size == {expected:_}"
-    )
+    yield (f"assert abs(size - {expected:_}) <= {near:_}  # {why}" if near else f"assert size == {expected:_}")
     yield 'print(f"The file has {size:,} bytes.")'
 
 

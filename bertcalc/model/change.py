@@ -92,7 +92,7 @@ class Change:
 
     @property
     def resizes(self) -> bool:
-        """Whether it gives the model's own modules other sizes."""
+        """Whether it has to come before what is trained."""
         return self.turn < TRAINS
 
     @property

@@ -22,7 +22,7 @@ _DOCUMENTED = N_("By the documentation of the format: there is nothing to measur
 
 
 class _Packed(QuantizationFormat):
-    """The base of both. ``group_size`` -1 is all of a column."""
+    """The base of both. ``group_size`` -1 is all of a row."""
 
     bits: int
     group_size: int

@@ -102,8 +102,8 @@ def test_a_program_quantizes_with_the_real_library_and_its_file_has_our_size() -
 @pytest.mark.parametrize(
     ("steps", "line"),
     [
-        ("gguf,type=Q4_K_M", "# llama-quantize float32.gguf quantized.gguf Q4_K_M"),
-        ("gguf,type=Q4_0,pure=true", "# llama-quantize --pure float32.gguf quantized.gguf Q4_0"),
+        ("gguf,type=Q4_K_M", "# llama-quantize float16.gguf quantized.gguf Q4_K_M"),
+        ("gguf,type=Q4_0,pure=true", "# llama-quantize --pure float16.gguf quantized.gguf Q4_0"),
         ("gptq,bits=8", "# GPTQ needs a GPU, and texts to calibrate it: transformers.GPTQConfig(bits=8)"),
         ("gptq;lora,r=3", "# model = get_peft_model(model, LoraConfig(r=3))"),
     ],

@@ -86,6 +86,16 @@ def test_a_message_of_a_browser_that_has_not_drawn_the_change_leaves_it(control:
     assert app.session_state["track"].present == after
 
 
+def test_an_old_message_leaves_two_changes() -> None:
+    app = open_app()
+    shown = app._tree.get_widget_states()
+    move(app, num_hidden_layers=13)
+    _undo(app)
+    move(app, num_hidden_layers=14)
+    app._run(shown)
+    assert present(app).num_hidden_layers == 14
+
+
 def test_an_option_that_is_gone_is_not_taken() -> None:
     """Back leads to the preset itself; a browser that was faster still answers with "changed", as its text."""
     app = open_app(num_hidden_layers="24")

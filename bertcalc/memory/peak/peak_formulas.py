@@ -52,6 +52,10 @@ from bertcalc.text.problem import InputError, Problem
 _NAMED_LAYERS = N_(
     "A change of {architecture} names layers by number: models with other numbers of layers do not have it."
 )
+_BEFORE_LAYERS = N_(
+    "A change of {architecture} has keys and values of all layers before the first one: the peak is counted for one "
+    "number of layers at a time."
+)
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
 _PERIODS = sympy.Symbol("periods", integer=True, positive=True)  # periods of layers: num_hidden_layers // layer_period
@@ -283,7 +287,8 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     """
     check_runs(model, how)
     if _all_layers(model):
-        raise InputError(Problem.of(_NAMED_LAYERS, "changes", None, architecture=model.architecture))
+        message = _NAMED_LAYERS if _by_layer(model) else _BEFORE_LAYERS
+        raise InputError(Problem.of(message, "changes", None, architecture=model.architecture))
     size, apart, period = model.config.attention_head_size, model.config.breaks, model.config.layer_period
     shared = getattr(model.config, _SHARED, None)
 
@@ -503,8 +508,9 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     if any(change.packs for change in model.changes):  # blocks of weights are rounded up
         letters |= {name: size for name, size in zip(_NAMES, sizes, strict=True) if name not in CALL_SYMBOLS}
     if sequence_length + model.virtual_tokens == config.whole:
-        tokens = "num_virtual_tokens" if model.virtual_tokens else ""
-        letters["max_position_embeddings"] = letters["sequence_length"] + letters.get(tokens, 0)
+        letters["max_position_embeddings"] = letters["sequence_length"]
+        if model.virtual_tokens:
+            letters["max_position_embeddings"] += letters["num_virtual_tokens"]
     letters["hidden_size"] = letters["num_attention_heads"] * letters["attention_head_size"]
     same = config.letters_of_sizes()  # sizes that have to be equal have one symbol
     changes = {name: letters[same[name]] for name in (*fields, "hidden_size") if name in same}

@@ -102,7 +102,7 @@ def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
 
 
 def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) -> None:
-    """Say why the step after those that are ``made`` is not possible, and that the figures are those before it."""
+    """Say why the step after those that are ``made`` is not possible."""
     st.error(with_colon(f"{made + 1} · {title(steps[made])}", refusal(problem)))
 
 

@@ -78,7 +78,7 @@ HELP: Mapping[str, str] = {
     ),
     "pure": N_("All matrices have one type, as with --pure of llama-quantize; also for models that it does not read."),
     "bits": N_("The bits of each weight."),
-    "group_size": N_("How many weights of a column share a scale; -1: all of them."),
+    "group_size": N_("How many weights of a row share a scale; -1: all of them."),
     "weight_dtype": N_("The range of each weight, which takes a whole byte in any case."),
     "llm_int8_skip_modules": N_(
         "The modules that are not quantized, by name, such as classifier. An adapter trains the head as a whole: leave "

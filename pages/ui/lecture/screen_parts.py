@@ -64,7 +64,7 @@ class ScreenPart(NamedTuple):
 def _row(choice: Choice, path: str) -> None:
     """Draw one row of an embedding table: the number of its elements, and a square for each."""
     numbers = live_reading(_row_length, choice.model, path)
-    lines = live_reading(lambda model: _row_length(model, path) // _IN_A_LINE, choice.model)
+    lines = live_reading(_full_lines, choice.model, path)
     letters = _row_length(symbolic_model(choice.model), path)
     color = _color(choice, path)
     _metric(_("One row of {table}").format(table=f"`{path}`"), grouped(numbers))
@@ -86,13 +86,21 @@ def _row_length(model: Model, path: str) -> int:
     return length
 
 
+def _full_lines(model: Model, path: str) -> int:
+    return _row_length(model, path) // _IN_A_LINE
+
+
+def _parameters_of(model: Model, path: str) -> int:
+    return submodule(model, path).num_parameters()
+
+
 def _color(choice: Choice, path: str) -> str:
     return colors()[component_at(choice.model, path)]
 
 
 def _count(choice: Choice, path: str) -> None:
     """Draw the parameters of a module, their share of the model, and the formula."""
-    count = live_reading(lambda model: submodule(model, path).num_parameters(), choice.model)
+    count = live_reading(_parameters_of, choice.model, path)
     whole = live_reading(Model.num_parameters, choice.model)
     share = fill(_("{share} of {whole:,}"), share=percent(count, whole), whole=whole)
     _metric(f"`{split_layer(path)[1]}`", grouped(count), share)

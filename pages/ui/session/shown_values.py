@@ -15,12 +15,15 @@ from pages.ui.session import kept
 _CONTROLS = "controls that show values"
 
 
+_EARLIER = 20  # values that a browser may still show
+
+
 class _ShownValue(NamedTuple):
-    """How often the model has changed a control's value, the value that the control shows, and the one before."""
+    """How often the model has changed a control's value, the value that the control shows, and those before by key."""
 
     changes: int
     value: Any
-    before: Any = None
+    earlier: tuple[tuple[str, Any], ...] = ()
 
 
 def key_showing(name: str, value: Any) -> str:
@@ -28,7 +31,8 @@ def key_showing(name: str, value: Any) -> str:
     controls: dict[str, _ShownValue] = st.session_state.setdefault(_CONTROLS, {})
     shown = controls.get(name) or _ShownValue(_kept_changes(name), value)
     if shown.value != value:
-        shown = _ShownValue(shown.changes + 1, value, shown.value)
+        earlier = (*shown.earlier, (_key(name, shown), shown.value))[-_EARLIER:]
+        shown = _ShownValue(shown.changes + 1, value, earlier)
         kept.put(_CONTROLS, _kept() | {name: shown.changes})
     controls[name] = shown
     key = _key(name, shown)
@@ -37,12 +41,12 @@ def key_showing(name: str, value: Any) -> str:
 
 
 def take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
-    """The callback of a control: take the reader's choice, unless it is the value before the model's change."""
+    """The callback of a control: take the reader's choice, unless it is what the control showed under an old key."""
     value, controls = st.session_state[key], st.session_state[_CONTROLS]
     shown: _ShownValue = controls[name]
     if key == _key(name, shown):
         controls[name] = shown._replace(value=value)  # it keeps its key if the model takes the value
-    elif value == shown.before:
+    elif (key, value) in shown.earlier:
         return
     take(value)
 

@@ -164,6 +164,10 @@ def show_heads(model: Model) -> None:
     show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
 
+def _head_size(model: Model) -> int:
+    return model.config.attention_head_size
+
+
 def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
     """The values that a lesson's text can contain, as live texts."""
     config = model.config
@@ -171,7 +175,7 @@ def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
         **absent(type(config)),
         **live_sizes(config),
         **batch._asdict(),
-        "attention_head_size": live_reading(lambda model: model.config.attention_head_size, model),
+        "attention_head_size": live_reading(_head_size, model),
         "position_buckets": getattr(config, "distances", 0),  # DeBERTa's first version has no such field
         "layers": stop.layers,
         "parameters": stop.parameters,

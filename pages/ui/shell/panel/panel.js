@@ -89,7 +89,7 @@ class Panel {
   wait(tries) {
     clearTimeout(this.timer);
     this.timer = setTimeout(() => {
-      const busy = isRunning() || document.querySelector(".stApp")?.dataset.testConnectionState !== "CONNECTED";
+      const busy = isRunning() || !isConnected();
       if (!tries) return this.answered(Infinity);
       if (!busy) this.send([...this.open]);
       this.wait(busy ? tries : tries - 1);
@@ -109,10 +109,14 @@ class Panel {
     this.settle();
   }
 
+  isAhead() {
+    return this.open.length + this.queue.length > 0;
+  }
+
   // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
   settle() {
     const moving = [...everyField].some(({ moved }) => moved);
-    if (this.open.length || moving) return;
+    if (this.isAhead() || moving) return;
     window.dispatchEvent(new CustomEvent("bertcalc-settled"));
     const page = this.page;
     this.page = null;
@@ -123,7 +127,7 @@ class Panel {
   // after the move, and the move with the page that it left: the reader would stay there.
   holdLink(event) {
     const link = event.target.closest?.(PAGE_LINK);
-    if (!link || !this.open.length || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (!link || !this.isAhead() || !isConnected() || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
     this.page = link;
@@ -222,6 +226,10 @@ class Panel {
     this.wanted = null;
     if (action) this.ask(action.event);
   }
+}
+
+function isConnected() {
+  return document.querySelector(".stApp")?.dataset.testConnectionState === "CONNECTED";
 }
 
 function isRunning() {
