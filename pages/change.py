@@ -3,12 +3,12 @@
 import streamlit as st
 
 from bertcalc.change_steps.effects import changed_models
-from bertcalc.memory.plan import Plan
+from bertcalc.memory.plan import Plan, checkpointed
 from pages.ui.change import effects_view, live_steps, recipe_buttons, step_controls
 from pages.ui.change.fits import show_fits
 from pages.ui.change.noted import note_changes
 from pages.ui.change.step_words import title
-from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
+from pages.ui.memory.run import OPTIMIZER, RECOMPUTATION, TRAINING_DTYPE, recompute_options
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.batch import choose_batch
@@ -39,7 +39,8 @@ with cards:
         step_controls.show_steps(steps, models, impossible)
 with settings, st.container(horizontal=True, vertical_alignment="bottom"):
     batch = choose_batch(choice.config)
-    plan = Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show())
+    recompute = RECOMPUTATION.show(recompute_options(choice.model))
+    plan = checkpointed(Plan(TRAINING_DTYPE.show(width=180), OPTIMIZER.show()), recompute)
 figures = live_steps.live_effects(models, batch, plan)
 names = [choice.architecture, *map(title, made)]
 with headline:

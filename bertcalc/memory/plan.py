@@ -33,6 +33,11 @@ class Plan(NamedTuple):
     input_require_grads: bool = False
 
 
+def checkpointed(plan: Plan, recompute: Recompute) -> Plan:
+    """The plan with gradient checkpointing as transformers switches it on: see ``input_require_grads``."""
+    return plan._replace(recompute=recompute, input_require_grads=recompute == "full")
+
+
 @record
 class Inference(NamedTuple):
     """The settings of a forward pass without gradients."""

@@ -92,6 +92,15 @@ def test_an_attention_is_trained_as_a_whole(saved: str, plan: Plan) -> None:
     check(Case(SMALL, "BertForSequenceClassification"), Call(3, 9), plan, adapter)
 
 
+def test_the_library_has_the_gradient_checkpointing_of_transformers() -> None:
+    adapter = Adapter(Lora, {"target_modules": ["query"], "task_type": "SEQ_CLS"})
+    case, call = Case(SMALL, "BertForSequenceClassification"), Call(3, 9, labels=True)
+    plan = Plan(recompute="full", input_require_grads=True, keep_outputs=True)
+    model = case.ours().changed(changes=(adapter.ours(),))
+    real = max(moment.live for moment in real_moments(case, call, plan, adapter))
+    assert training_peak_bytes(model, 3, 9, recompute="full") == real < training_peak_bytes(model, 3, 9)
+
+
 def test_dora_lets_the_output_of_the_layer_go_before_it_casts_its_own() -> None:
     adapter = Adapter(Lora, {"target_modules": ["query", "word_embeddings"], "use_dora": True})
     check(Case(SMALL, "BertModel"), Call(3, 9), Plan("bf16"), adapter)

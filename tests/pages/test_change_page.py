@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertcalc import BertConfig, Lora
+from bertcalc import BertConfig, Lora, training_peak_bytes
 from bertcalc.change_steps.effects import changed_models
 from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
@@ -12,6 +12,7 @@ from bertcalc.memory.devices import DEVICES, KEPT_FREE, Device
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
+from bertcalc.text.digits import size
 from tests.adapters import Adapter
 from tests.oracle import Case
 from tests.pages.apptest import open_app, showing, slide
@@ -210,6 +211,18 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     assert app.success[0].value.startswith("**Fits:** 1 × 256 tokens")
     many = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, batch_size="99", **link)
     assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
+
+
+def test_gradient_checkpointing_is_one_choice_away() -> None:
+    link = {"architecture": "BertForSequenceClassification", "changes": LORA}
+    peaks = []
+    for recompute in ("none", "full"):
+        app = open_app("change.py", recompute=recompute, **link)
+        (metric,) = [metric for metric in app.metric if metric.label == "Training step"]
+        peaks.append(str(metric.value))
+    lora = changed_models(CLASSIFIER, read_steps(LORA))[0][-1].model
+    expected = [training_peak_bytes(lora, 1, 128, recompute=kind, keep_outputs=False) for kind in ("none", "full")]
+    assert peaks == [size(count).split(" (")[0] for count in expected]
 
 
 @pytest.mark.parametrize(("threshold", "outliers"), [("6.0", True), ("0.0", False)])

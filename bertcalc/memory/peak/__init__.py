@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from bertcalc.changes.prompts import Prompts
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
-from bertcalc.memory.plan import Attention, Inference, Plan
+from bertcalc.memory.plan import Attention, Inference, Plan, Recompute, checkpointed
 from bertcalc.memory.saved import UNDER_AUTOCAST, by_labels, check_recompute
 from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase
 from bertcalc.model.model import Model, not_taken
@@ -67,6 +67,7 @@ def training_peak_bytes(
     dtype: Dtype = "float32",
     autocast: Literal["bfloat16", "float16"] | None = None,
     attention: Attention = "eager",
+    recompute: Recompute = "none",
     keep_outputs: bool = True,
     num_choices: Single = 1,
     encoder_sequence_length: Single | None = None,
@@ -74,7 +75,8 @@ def training_peak_bytes(
 ) -> int:
     """The peak bytes of all tensors in a training step, weights included; ``changes_in`` describes the step.
 
-    ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. Raises InputError if there are no
+    ``autocast`` is the dtype of torch.autocast on CUDA; the weights are then float32. With ``recompute`` "full",
+    transformers' gradient checkpointing recomputes each layer in the backward pass. Raises InputError if there are no
     labels or the class cannot run, and NotSimulatedError if the model's memory is not simulated.
 
     >>> from bertcalc import build
@@ -91,7 +93,7 @@ def training_peak_bytes(
         "float16": "amp-fp16",
         None: "fp32" if dtype == "float32" else "bf16",
     }
-    plan = Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs)
+    plan = checkpointed(Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs), recompute)
     sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
     return _peak_bytes(model, plan, sizes)
 

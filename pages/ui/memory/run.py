@@ -80,7 +80,7 @@ OPTIMIZER = Select(
 ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager"), "fused": N_("Fused")}, width=94)
 
 
-def _recomputed(model: Model) -> list[Recompute]:
+def recompute_options(model: Model) -> list[Recompute]:
     """The kinds of gradient checkpointing that the model's family supports."""
     return [kind for kind in RECOMPUTE if kind in ("none", *model.family.recomputes)]
 
@@ -90,7 +90,7 @@ RECOMPUTATION = Select(
     N_("Recompute"),
     RECOMPUTE,
     {"none": N_("None"), "selective": N_("Selective"), "full": N_("Full")},
-    available=lambda link: _recomputed(linked(link).model()),
+    available=lambda link: recompute_options(linked(link).model()),
     width=116,
 )
 FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
@@ -159,7 +159,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         options: dict[str, Any] = {"precision": choose_precision(width=163)}
         if states:
             options["optimizer"] = OPTIMIZER.show()
-        options |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(_recomputed(choice.model))}
+        options |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(recompute_options(choice.model))}
         changed = sum(control.is_changed for control in _MORE)
         with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
             batches = ACCUMULATE.show_within(1, LARGEST)
