@@ -27,6 +27,7 @@ from typing import Any
 from bertcalc import __version__
 from bertcalc.api import NO_FORMULAS
 from bertcalc.api import read as read_text
+from bertcalc.change_steps.step_texts import without_spaces
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import check_whole_number, letters
 from bertcalc.controls.stops import moved
@@ -189,6 +190,8 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
             continue
         if not equals:
             value = rest.pop(0) if rest else ""
+        if option == "--changes":
+            value = without_spaces(value)
         if option.startswith("--") and value and not any(sign.isspace() or sign == "~" for sign in option + value):
             name = option.removeprefix("--").replace("-", "_")
             changes.append(f"{name}-{_CONSTANTS.get(value, value)}")

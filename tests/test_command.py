@@ -67,6 +67,8 @@ def test_steps_have_their_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["parameters"], found["trainable"]) == (model.all_parameters, model.trainable_parameters)
     assert found["file"] == model.file_bytes()
     assert found["training_memory"] == bertcalc.training_peak_bytes(model, 1, 128)
+    spaced = json.loads(said(capsys, "--changes", " lora, r=16 , target_modules=query+value; ", "--json"))
+    assert spaced["changes"] == lora
     form = bertcalc.BitsAndBytesConfig(load_in_8bit=True)
     text = said(capsys, "gpt2", "--changes=vocabulary,new_num_tokens=20000;bitsandbytes,load_in_8bit=true")
     quantized = bertcalc.load("gpt2").adapted(bertcalc.ResizeVocabulary(20_000)).quantized(form)

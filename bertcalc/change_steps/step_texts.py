@@ -145,6 +145,15 @@ def _value(value: object, between: str = "+") -> str:
     return str(value).lower() if isinstance(value, bool) else _quoted(value)
 
 
+def without_spaces(text: str) -> str:
+    """A text of steps, as a person types it, without the spaces around its commas and semicolons.
+
+    >>> without_spaces("layers, layers=3+4; lora")
+    'layers,layers=3+4;lora'
+    """
+    return re.sub(r"\s*([,;])\s*", r"\1", text.strip())
+
+
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
     """The steps that a text describes. Raises InputError if a part of it is wrong.
 

@@ -7,10 +7,11 @@
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import sympy
 
+from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, Selection
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
@@ -25,13 +26,21 @@ def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | No
 
     To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
     """
-    return _cause_formulas(model, miscounts, Selection.of(count) if count else None)
+    padded = _PADDED
+    if any(isinstance(change, ResizeVocabulary) for change in model.changes):  # it has the letter of a padded one
+        padded = MiscountSizes.of(model.final_config).padded_sizes
+    return _cause_formulas(model, miscounts, Selection.of(count) if count else None, padded)
 
 
 @once(1024)
-def _cause_formulas(model: Model, miscounts: tuple[str, ...], selection: Selection | None) -> tuple[Formula, ...]:
-    tensors = _tensors(model, selection)
-    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, SYMBOLIC_SIZES, miscounts))
+def _cause_formulas(
+    model: Model, miscounts: tuple[str, ...], selection: Selection | None, padded: tuple[Any, ...]
+) -> tuple[Formula, ...]:
+    tensors, sizes = _tensors(model, selection), SYMBOLIC_SIZES
+    if model.changes:
+        config = model.final_config
+        sizes = MiscountSizes._make((*(getattr(config, field) for field in MiscountSizes._fields[:-1]), padded))
+    return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, sizes, miscounts))
 
 
 def _tensors(model: Model, selection: Selection | None) -> tuple[Tensor, ...]:

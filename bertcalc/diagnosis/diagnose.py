@@ -67,6 +67,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
+from bertcalc.text.problem import InputError
 
 # Rarities are in bits, as in explain.py. What it costs to assume another class, and other units.
 _ANOTHER_CLASS = 3.0
@@ -428,7 +429,7 @@ def _sums(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
 
 @lru_cache(maxsize=16)
 def _own_counts(model: Model) -> tuple[tuple[int, Counted], ...]:
-    return tuple((count.right, count) for count in part_counts(_tensors(model), MiscountSizes.of(model.config)))
+    return tuple((count.right, count) for count in part_counts(_tensors(model), MiscountSizes.of(model.final_config)))
 
 
 def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | None:
@@ -576,7 +577,7 @@ def _mixed_bits(model: Model) -> list[tuple[int, float]]:
 
 def _common(model: Model) -> Mapping[str, frozenset[str]]:
     """The very common mistakes that change any tensor, each with the names of the tensors it changes."""
-    tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
+    tensors, sizes = _tensors(model), MiscountSizes.of(model.final_config)
     usual = {name: miscount for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON}
     changed = {
         name: frozenset(tensor.name for tensor in tensors if miscount.make((tensor,), sizes) != (tensor,))
@@ -587,7 +588,7 @@ def _common(model: Model) -> Mapping[str, frozenset[str]]:
 
 def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) -> dict[str, int]:
     """The amount that each very common mistake adds to a count; 0 under the key "", for no mistake."""
-    tensors, sizes = counted(known_count.model), MiscountSizes.of(known_count.model.config)
+    tensors, sizes = counted(known_count.model), MiscountSizes.of(known_count.model.final_config)
     amounts = {"": 0}
     for name, names in common.items():
         changed = [tensor for tensor in tensors if tensor.name in names]
@@ -606,17 +607,21 @@ def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tu
         size = getattr(config, field)
         if field == "num_attention_heads" or size < _LONG_SIZE:
             continue
-        near = [_with_size(model, field, size + offset) for offset in (1, 2, 3)]
+        near = [other for offset in (1, 2, 3) if (other := _with_size(model, field, size + offset)) is not None]
+        if len(near) < 3:
+            continue
         wrong = [KnownCount(other, other.num_parameters(), mix=Mix("", (field,), right)) for other in near]
         counts = [{**_with_common(count, common), _WHOLE: count.parameters} for count in wrong]
         for number in dict.fromkeys(mistyped(size)):
+            if (as_typed := _with_size(model, field, number)) is None:
+                continue
             step = number - size - 1
             amounts = {}
             for name, first in counts[0].items():
                 second, third = counts[1][name], counts[2][name]
                 amounts[name] = first + step * (second - first) + step * (step - 1) // 2 * (third - 2 * second + first)
             exchanged = sorted(f"{number}") == sorted(f"{size}") or _runs(number) == _runs(size)
-            meant = wrong[0]._replace(model=_with_size(model, field, number), parameters=amounts.pop(_WHOLE))
+            meant = wrong[0]._replace(model=as_typed, parameters=amounts.pop(_WHOLE))
             yield _EXCHANGED if exchanged else _WRONG_DIGIT, meant, amounts
 
 
@@ -625,9 +630,12 @@ def _runs(number: int) -> list[str]:
     return [digit for digit, _same in groupby(f"{number}")]
 
 
-def _with_size(model: Model, field: str, number: int) -> Model:
-    """The model with another size; the size is not checked."""
-    return model.changed(config=unchecked(model.config, **{field: number}))
+def _with_size(model: Model, field: str, number: int) -> Model | None:
+    """The model with another size, which is not checked; None if its changes are not possible with it."""
+    try:
+        return model.changed(config=unchecked(model.config, **{field: number}))
+    except InputError:
+        return None
 
 
 _WHOLE = "whole"
@@ -639,7 +647,7 @@ _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 def _search(model: Model, whole: bool) -> Search:
     """The search over a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
-    return search(_tensors(model), MiscountSizes.of(model.config), bits)
+    return search(_tensors(model), MiscountSizes.of(model.final_config), bits)
 
 
 def _candidates(places: Iterable[_Assumption]) -> Iterator[Miscounted]:
@@ -688,7 +696,7 @@ def _without_supersets(candidates: Sequence[Miscounted]) -> list[Miscounted]:
 
 def _miscount(place: _Assumption, combination: Combination) -> Miscounted:
     model = place.known_count.model
-    explanation = causes(_tensors(model), MiscountSizes.of(model.config), combination.miscounts)
+    explanation = causes(_tensors(model), MiscountSizes.of(model.final_config), combination.miscounts)
     return Miscounted(
         place.reading,
         place.known_count,
@@ -726,7 +734,7 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
     counts = []
     for candidate in candidates:
         model = candidate.known_count.model
-        tensors, sizes = _tensors(model), MiscountSizes.of(model.config)
+        tensors, sizes = _tensors(model), MiscountSizes.of(model.final_config)
         for cause in candidate.explanation:
             tensors = MISCOUNTS[cause.miscount].make(tensors, sizes)
         counts.append(tensors)

@@ -271,7 +271,7 @@ def _read_as(written: str, key: str, counted: Problem, about: int | None = None)
 
 
 def _explained(written: str, known: KnownCount, explanation: Explanation) -> Problem:
-    made = list(mistakes(explanation, known.model.config))[:3]
+    made = list(mistakes(explanation, known.model.final_config))[:3]
     message = {
         1: N_("{number} instead of {right} for {known}: {first}."),
         2: N_("{number} instead of {right} for {known}: {first}; {second}."),

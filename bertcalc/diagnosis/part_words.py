@@ -25,7 +25,7 @@ _WHOLE = "the whole model"
 
 def part_in_words(part: Counted, model: Model) -> Problem:
     """A part of a model with its layers, which may be all."""
-    layers = model.config.num_hidden_layers
+    layers = model.final_config.num_hidden_layers
     if part.layers != "all" or layers == 1 or not _is_of_layers(part):
         return part_in_layers(part)
     if part.part == "layers":

@@ -50,14 +50,14 @@ def _is_end(path: str, name: str, known: Iterable[str], model: Model) -> bool:
         if match := re.fullmatch(pattern, path, re.I):
             number = next((text for text in match.groups() if text.isdigit()), None)
             first_differs = any(other.startswith(f"{name.partition('*')[0]}0.") for other in known)
-            return number is None or first_differs <= int(number) < model.config.num_hidden_layers
+            return number is None or first_differs <= int(number) < model.final_config.num_hidden_layers
     return False
 
 
 def no_tensor(name: str, model: Model) -> Problem:
     """The problem with the name of a tensor that a model does not have, with the nearest name that it has."""
     numbers = [int(number) for number in re.findall(r"(?<=\.)[0-9]+(?=\.)", name)]
-    layer = min([*numbers[:1], model.config.num_hidden_layers - 1])
+    layer = min([*numbers[:1], model.final_config.num_hidden_layers - 1])
     names = [tensor.name.replace("*", f"{layer}") for tensor in model.tensors()]
     near = nearest(name, names)
     message = _NO_TENSOR_BUT if near else _NO_TENSOR

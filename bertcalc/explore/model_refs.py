@@ -126,7 +126,7 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
         return [], [Wrong(shorten(text), Problem.of(message, "models", length, most=LONGEST, length=length))]
     items: list[Item] = []
     refused = []
-    parts = list(dict.fromkeys(text.split()))
+    parts = list(dict.fromkeys(_parts(text, read_one)))
     for part in parts[:MOST]:
         try:
             items.append(read_one(part))
@@ -136,6 +136,30 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
         problem = Problem.of(N_("at most {most} models can be compared."), "models", text, most=MOST)
         refused.append(Wrong(shorten(" ".join(parts[MOST:])), problem))
     return items, refused
+
+
+def _parts(text: str, read_one: Callable[[str], object]) -> list[str]:
+    """The models of a comparison, each as text, with the plus signs in their steps that an address made spaces."""
+    parts: list[str] = []
+    for part in text.split():
+        more = _MORE.match(part) if parts and _VALUE.search(parts[-1]) else None
+        if more and nearest(more[0], PRESETS) is None and not _is_read(part, read_one):
+            parts[-1] += f"+{part}"
+        else:
+            parts.append(part)
+    return parts
+
+
+def _is_read(part: str, read_one: Callable[[str], object]) -> bool:
+    try:
+        read_one(part)
+    except InputError:
+        return False
+    return True
+
+
+# A model that ends in the value of a step, and what can follow after a plus sign: query, 3, or 0:1/2.
+_VALUE, _MORE = re.compile(r"~changes-[^~]*=[^~,;]+$"), re.compile(r"[\w.]+(:[\w./]+)?(?=[~,;]|$)")
 
 
 @checked

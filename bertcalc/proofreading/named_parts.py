@@ -230,7 +230,9 @@ def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> Line
     ]
     if any(re.search(PARTS[other.part][1], name, re.I) for other in same if other.part in PARTS):
         return verdict
-    if scope == "one" and re.search(rf"\b(?:all|total|{model.config.num_hidden_layers})\b|[×*]|共|总|所有", name, re.I):
+    if scope == "one" and re.search(
+        rf"\b(?:all|total|{model.final_config.num_hidden_layers})\b|[×*]|共|总|所有", name, re.I
+    ):
         return verdict
     meant = next((other for other in scoped(part.part, model) if other.layers == scope), None)
     explained = _best(meant, line, model) if meant else None
@@ -240,7 +242,7 @@ def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> Line
 @lru_cache(maxsize=32)
 def all_parts(model: Model) -> tuple[Counted, ...]:
     """The counts of all parts, modules and tensors of a model."""
-    return tuple(part_counts(counted(model), MiscountSizes.of(model.config)))
+    return tuple(part_counts(counted(model), MiscountSizes.of(model.final_config)))
 
 
 @lru_cache(maxsize=32)
@@ -261,7 +263,7 @@ def _all_of(part: Counted, model: Model) -> Counted:
 
 def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
     """The likeliest mistakes that lead from a part to a value."""
-    sizes = MiscountSizes.of(model.config)
+    sizes = MiscountSizes.of(model.final_config)
     among = search(part.tensors, sizes, _BITS)
     found = [combination for value in among.near(*line.bounds, _BITS) for combination in among.combinations(value)[:1]]
     return causes(part.tensors, sizes, min(found).miscounts) if found else None
@@ -335,4 +337,4 @@ def scoped(name: str, model: Model) -> Iterator[Counted]:
 @lru_cache(maxsize=1024)
 def counts_of(names: tuple[str, ...], model: Model) -> tuple[Counted, ...]:
     """The counts of parts, each in all layers first."""
-    return tuple(parts_of(counted(model), MiscountSizes.of(model.config), names))
+    return tuple(parts_of(counted(model), MiscountSizes.of(model.final_config), names))

@@ -123,7 +123,7 @@ def read_hand_count(text: str, model: Model) -> TextReading:
     if problem := too_long(text):
         raise InputError(problem)
     lines = read_lines(text, model.config)
-    report = check(model, model.config, lines)
+    report = check(model, model.final_config, lines)
     right = sum(verdict.is_right for verdict in report.verdicts)
     sentence = Problem.of(N_("Read as: a hand count with {count} lines."), count=len(lines))
     message = N_("{right} of {count} lines are right. They sum to {typed}; {architecture} has {total} parameters.")

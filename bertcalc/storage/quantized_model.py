@@ -131,19 +131,20 @@ class QuantizedModel:
     def why_not_smaller(self) -> Problem:
         """A sentence with numbers that says why the model is not smaller by the ratio of the bits.
 
+        In float32 it has the same tensors: GGUF leaves out the pooler and the head of a language model.
         ``str`` gives it in English; ``message`` and ``values`` are for translation.
         """
-        total, full = self.memory_bytes, 4 * self.model.num_parameters()
         nominal, kept = self.format.nominal_bits, self.kept_parameters
+        total, stored = self.memory_bytes, kept + self.quantized_weights - self.repeated_parameters
         kinds = self.bytes_by_kind
-        ratio, ideal = Fraction(full, total), Fraction(32, nominal)
+        ratio, ideal = Fraction(4 * stored, total), Fraction(32, nominal)
         bits = fixed(self.bits_per_weight, 2)
         values = {
             "result": Problem.of(
                 _LARGER if ratio < 1 else _NEARLY if ratio > _CLOSE * ideal else _SMALLER,
                 size=size(total),
                 ratio=fixed(max(ratio, 1 / ratio), 2),
-                full=size(full),
+                full=size(4 * stored),
                 ideal=decimal(ideal),
             ),
             "weights": self.quantized_weights,

@@ -6,11 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import AlbertConfig, BertConfig, ModernBertConfig
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.diagnosis.cause_formulas import cause_formulas
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.model.formula import ALL_SYMBOLS
+from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -46,6 +48,22 @@ def test_two_shared_layers_are_no_layers_of_which_the_first_lacks_something() ->
     [cause] = causes(counted(case.ours()), MiscountSizes.of(case.config), ("first layer alike",))
     assert cause.amount == 768  # the real one has no attn_norm in its first layer
     assert sum("attn_norm" in name for name, _tensor in case.real().named_parameters()) == 1
+
+
+def test_the_formula_for_a_model_with_steps_gives_the_number_of_the_real_smaller_model() -> None:
+    whole, short = (Case(BertConfig(num_hidden_layers=layers)).real().num_parameters() for layers in (12, 10))
+    pooler = sum(parameter.numel() for parameter in Case(BertConfig()).real().pooler.parameters())
+    for steps, miscount, amount in (
+        ("layers,layers=10+11", "L=12", whole - short),
+        ("layers,layers=10+11", "pooler in every layer", 9 * pooler),
+        ("vocabulary,new_num_tokens=30100", "padded to 8", (30_104 - 30_100) * 768),
+    ):
+        changes: Any = read_steps(steps)
+        model = Model(BertConfig(), changes=changes)
+        [formula] = cause_formulas(model, (miscount,))
+        numbers = model.letter_values()
+        values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if numbers.get(field) is not None}
+        assert formula.expression.subs(values) == amount
 
 
 def _padded(names: tuple[str, ...], sizes: MiscountSizes) -> int:

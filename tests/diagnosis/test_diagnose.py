@@ -1,13 +1,17 @@
 """What a typed number turns out to be."""
 
 import random
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import nn
 
 from bertcalc import BertConfig, Config
+from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
+from bertcalc.diagnosis.explain import Cause
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.typos import is_slip, slips_to
 from bertcalc.families import family_of
@@ -732,3 +736,34 @@ def test_what_only_tiny_sizes_explain_is_no_more_than_possible() -> None:
     diagnosis = of("97", tiny)
     causes = {cause.miscount for one in diagnosis.miscounted for cause in one.explanation}
     assert not causes & {"attention scores", "attention scores of heads"}
+
+
+def of_stepped(number: int, steps: str) -> Diagnosis:
+    changes: Any = read_steps(steps)
+    model = Model(BertConfig(), changes=changes)
+    return diagnose(KnownCount(model, model.num_parameters()), typed(f"{number}"))
+
+
+def test_a_size_at_which_the_steps_are_not_possible_is_not_tried() -> None:
+    narrow = Case(BertConfig(vocab_size=30_252, intermediate_size=2048)).real()
+    factorized = Case(BertConfig()).real()
+    factorized.embeddings.word_embeddings = nn.Sequential(nn.Embedding(30_252, 512), nn.Linear(512, 768))
+    for real, steps in (
+        (narrow, "feed_forward,intermediate_size=2048"),
+        (factorized, "embeddings,embedding_size=512"),
+    ):
+        [exchanged] = of_stepped(real.num_parameters(), steps).miscounted
+        assert [cause.miscount for cause in exchanged.explanation] == ["vocab_size"]
+
+
+def test_mistakes_in_a_model_with_steps_are_those_in_the_real_smaller_model() -> None:
+    """10 layers, which have 9 poolers too many; and 30,100 tokens, which are padded to 30,104."""
+    short, resized = Case(BertConfig(num_hidden_layers=10)).real(), Case(BertConfig()).real()
+    poolers = 9 * sum(parameter.numel() for parameter in short.pooler.parameters())
+    before = resized.resize_token_embeddings(30_100, mean_resizing=False).weight.numel()
+    padding = resized.resize_token_embeddings(pad_to_multiple_of=8, mean_resizing=False).weight.numel() - before
+    for number, steps, mistake in (
+        (short.num_parameters() + poolers, "layers,layers=10+11", Cause("pooler in every layer", poolers)),
+        (resized.num_parameters(), "vocabulary,new_num_tokens=30100", Cause("padded to 8", padding)),
+    ):
+        assert (mistake,) in [one.explanation for one in of_stepped(number, steps).miscounted]

@@ -134,6 +134,20 @@ def test_a_model_with_steps_is_read_as_it_was_written(text: str) -> None:
     assert read("~".join([first, *reversed(rest)]))[0] == items[:1]
 
 
+def test_a_plus_sign_that_an_address_made_a_space_is_put_back() -> None:
+    models = (
+        *("bert-base-uncased~changes-lora,target_modules=query+value", "gpt2~changes-layers,layers=1+2+3;lora,r=4"),
+        "present~changes-heads,heads=0:1/2+3:4~num_hidden_layers-6",
+    )
+    as_decoded = " ".join((*models, "gpt2", PRESENT)).replace("+", " ")
+    items, wrong = read(as_decoded)
+    assert not wrong
+    assert items == read(" ".join((*models, "gpt2", PRESENT)))[0]
+    items, [typing_error] = read(f"{models[0]} gtp2".replace("+", " "))
+    assert write(items) == models[0]
+    assert "did you mean gpt2?" in str(typing_error.problem)
+
+
 def test_the_present_model_has_its_steps_unless_others_are_written() -> None:
     steps = DropLayers([0]), Gguf()
     texts = ("present", "present~changes-none", "present~num_hidden_layers-6", "present~changes-lora", "gpt2")

@@ -81,6 +81,14 @@ def test_steps_are_added_edited_moved_and_removed() -> None:
     assert showing(app.text_input, "changes").value == "vocabulary,new_num_tokens=15261"
 
 
+def test_steps_are_typed_with_spaces() -> None:
+    app = open_app("change.py")
+    showing(app.text_input, "changes").set_value("layers, layers=3+ ; lora, r=4").run()
+    assert not app.error
+    assert showing(app.text_input, "changes").value == "layers,layers=3+;lora,r=4"
+    assert app.metric[1].value == f"{4 * 2 * (2 * 768) * 11:,}"
+
+
 def test_a_step_that_has_to_come_earlier_is_added_earlier() -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification")
     for kind in ("lora", "bitsandbytes", "layers"):

@@ -15,6 +15,7 @@ from bertcalc.storage.gguf_format import BLOCK_TYPES
 from bertcalc.storage.kept_layers import converted, linear_layers, not_converted
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import QuantizedModel
+from bertcalc.text.digits import size as in_megabytes
 from tests.examples import sampled
 from tests.oracle import Case
 from tests.storage.small_models import CLASSES, small
@@ -167,6 +168,10 @@ def test_why_it_is_not_smaller() -> None:
     assert "stored in a whole byte, so that nothing is saved over int8" in str(unpacked.why_not_smaller())
     larger = str(ALBERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "times as large as 46.7 MB (44.6 MiB) in float32, not 4 times smaller" in larger
+    # A GGUF file has neither a pooler nor the head of a language model.
+    bare = in_megabytes(4 * Case(MASKED_LM.config, "BertModel", False).real().num_parameters())
+    for model in (MASKED_LM, bertcalc.load("bert-base-uncased")):
+        assert f"smaller than {bare} in float32" in str(model.quantized(bertcalc.Gguf("Q8_0")).why_not_smaller())
     # The matrices of a layer are written twelve times.
     assert f"{11 * (4 * 768 * 768 + 2 * 768 * 3072):,} parameters are stored more than once" in larger
 

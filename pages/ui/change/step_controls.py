@@ -11,7 +11,14 @@ import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.first_steps import added, first_step
-from bertcalc.change_steps.step_texts import ChangeStep, argument_texts, kind_of, read_steps, with_argument
+from bertcalc.change_steps.step_texts import (
+    ChangeStep,
+    argument_texts,
+    kind_of,
+    read_steps,
+    with_argument,
+    without_spaces,
+)
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
 from bertcalc.model.model import Model
@@ -58,7 +65,7 @@ def show_text() -> None:
 
 
 def _take_text(text: str) -> None:
-    present_model.change({CHANGES.name: text.strip()[: CHANGES.longest]})
+    present_model.change({CHANGES.name: without_spaces(text)[: CHANGES.longest]})
 
 
 def menu_key(name: str, steps: Sequence[ChangeStep]) -> str:

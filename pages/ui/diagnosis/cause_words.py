@@ -25,7 +25,7 @@ def causes(reference: KnownCount, explanation: Explanation, count: Counted | Non
         ]
     miscounts = tuple(cause.miscount for cause in explanation)
     formulas = cause_formulas(reference.model, miscounts, count)
-    sizes = MiscountSizes.of(config)
+    sizes = MiscountSizes.of(reference.model.final_config)
     rows = []
     for cause, formula in zip(explanation, formulas, strict=True):
         padded = {"padded_vocab_size": sizes.padded_by(cause.miscount)}

@@ -99,7 +99,7 @@ COUNT = Text(
 
 def report_on(model: Model, text: str) -> TermsReport:
     """The verdict on each line of a typed count."""
-    return check(model, model.config, count_lines.read(text, model.config))
+    return check(model, model.final_config, count_lines.read(text, model.config))
 
 
 def show_examples() -> None:

@@ -30,7 +30,7 @@ def numbers_to_try(model: Model) -> list[str]:
     The wrong count is a published hand count of the family if there is one.
     """
     count = model.num_parameters()
-    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(model.config)))
+    wrong = total(MISCOUNTS["LayerNorm"].make(counted(model), MiscountSizes.of(model.final_config)))
     hands = [hand.parameters for hand in HAND_COUNTS if type(PRESETS[hand.preset].config) is type(model.config)]
     rounded = f"{fixed(count / 10**6, int(count < 10**7))}M"
     return [rounded, scientific(count, 2), f"{fixed(count / 250_000)} MB", f"{(hands or [wrong])[0]:,}"]
