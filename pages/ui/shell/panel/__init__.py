@@ -70,7 +70,7 @@ def draw(
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
     # With another page, the browser checks the address again.
     data: dict[str, Any] = {"names": [*NAMES, "lang"], "page": page, "menu": _menu(), "link": _link()}
-    data |= {"fields": fields, "actions": actions, "lecture": lecture}
+    data |= {"fields": fields, "actions": actions, "lecture": lecture, "taken": st.session_state.get("last event", 0)}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
 

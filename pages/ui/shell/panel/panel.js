@@ -36,7 +36,7 @@ class Panel {
     this.open = []; // events without an answer
     this.at = -Infinity; // when events were sent last
     this.pressed = -Infinity; // when a button was pressed last
-    this.page = null; // the link to a page that was clicked while an event had no answer
+    this.page = null; // the link to a page that was clicked while an event was on its way
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
     window.bertcalcPanel = this; // for sliders on the page
     this.listen();
@@ -107,30 +107,35 @@ class Panel {
     this.next();
     everyField.forEach((field) => field.catchUp());
     this.settle();
+    this.openHeldPage();
   }
 
+  // An event is on its way to the server.
   isAhead() {
-    return this.open.length + this.queue.length > 0;
+    return this.queue.length > 0 || this.open.some(({ number }) => number > this.data.taken);
   }
 
   // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
   settle() {
     const moving = [...everyField].some(({ moved }) => moved);
-    if (this.isAhead() || moving) return;
-    window.dispatchEvent(new CustomEvent("bertcalc-settled"));
-    const page = this.page;
-    this.page = null;
-    if (page) (page.isConnected ? page : document.querySelector(`a[href="${page.getAttribute("href")}"]`))?.click();
+    if (!this.open.length && !moving) window.dispatchEvent(new CustomEvent("bertcalc-settled"));
   }
 
-  // A click on another page waits for the answer to the last move. Streamlit sends the click first, though it came
-  // after the move, and the move with the page that it left: the reader would stay there.
+  // A click on another page waits until the server has taken the last move. Streamlit sends the click first, though it
+  // came after the move, and the move with the page that it left: the reader would stay there.
   holdLink(event) {
     const link = event.target.closest?.(PAGE_LINK);
     if (!link || !this.isAhead() || !isConnected() || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
     this.page = link;
+  }
+
+  openHeldPage() {
+    if (!this.page || this.isAhead()) return;
+    const page = this.page;
+    this.page = null;
+    (page.isConnected ? page : document.querySelector(`a[href="${page.getAttribute("href")}"]`))?.click();
   }
 
   // Once for each page, when it is drawn and its run has ended: then Streamlit has removed the last page's parameters.
@@ -186,6 +191,7 @@ class Panel {
     });
     this.choose(chosen);
     if (this.wanted) this.askWanted();
+    this.openHeldPage();
   }
 
   choose(name) {
