@@ -202,8 +202,8 @@ def _read(text: str, hint: Any, between: str = "+") -> Any:
         return tuple(_read(part, get_args(several)[0]) for part in text.split(between) if part)
     if records := [option for option in options if is_dataclass(option)]:
         return _read_record(text, records)
-    if text in _CONSTANTS and bool in options:
-        return _CONSTANTS[text]
+    if text.lower() in _CONSTANTS and bool in options:
+        return _CONSTANTS[text.lower()]
     choices = [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]
     number = int in options or any(isinstance(choice, int) for choice in choices)
     if number and _WHOLE.fullmatch(text):

@@ -128,3 +128,7 @@ def test_an_option_in_other_letters_is_the_option() -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     with suppress(InputError):
         assert read_steps(written(read_steps(text))) == read_steps(text)
+
+
+def test_true_and_false_are_read_as_python_writes_them_too() -> None:
+    assert read_steps("bitsandbytes,load_in_8bit=True") == read_steps("bitsandbytes,load_in_8bit=true")

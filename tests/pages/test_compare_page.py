@@ -631,3 +631,9 @@ def test_no_cell_of_a_table_is_blank_but_the_baselines_difference_from_itself(ot
     for name, shape in shapes.items():
         there = {text for path, text in real.items() if path.endswith(name)}
         assert {shape} == (there or {"–"})
+
+
+def test_a_wrong_step_is_named_as_in_the_library() -> None:
+    """Another page has a control that is called heads, too."""
+    app = open_app("compare.py", models="bert-base-uncased~changes-heads,heads=20")
+    assert any("heads 20 is not possible" in text.value for text in app.text)

@@ -38,6 +38,7 @@ from bertcalc.text.problem import InputError
 from pages.ui.change.step_controls import steps_of_link
 from pages.ui.compare import discovered_models
 from pages.ui.compare.compare_words import names_of
+from pages.ui.session.present_model import own_name
 from pages.ui.shell.controls import Select, Text, change, sentence, view
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.sidebar import Choice
@@ -346,12 +347,17 @@ def build(items: Sequence[ModelRef | DiscoveredRef], present: Present) -> tuple[
     return models, wrong
 
 
+def _reason(problem: Problem) -> str:
+    """Why a model is left out. Arguments of its steps have the names of the library, whatever a control is called."""
+    return sentence(problem, str, label=own_name)
+
+
 def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
     """Name the models that are left out, and why, with a button that removes them from the link."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
             # st.text, because it quotes the link, which must not be read as Markdown.
-            st.text(_("{model} is left out: {why}").format(model=model, why=sentence(problem, str)))
+            st.text(_("{model} is left out: {why}").format(model=model, why=_reason(problem)))
         right = write([model.item for model in models])
         st.button(_("Remove it from the link"), on_click=change, args=({"models": right},))
 
