@@ -134,8 +134,7 @@ def _of_whole(model: Model) -> tuple[StoredSize, ...]:
 
 
 def _of_files(model: Model) -> Iterator[StoredSize]:
-    if model.changes:
-        yield _of_file(model)
+    yield _of_file(model)
     for form in ("bin", "checkpoint"):
         yield StoredSize(file_bytes(model, form), model, Problem.of(_FORMATS[form]), is_pickle=True)
     half = Problem.of(N_("{file}, in {dtype}"), file=Problem.of(_FORMATS["bin"]), dtype=Problem.of(N_("16 bits")))

@@ -69,3 +69,14 @@ def test_measured_files_are_recognized(preset: str, size: str, words: str) -> No
     model = bertcalc.load(preset, f"{family}ForSequenceClassification")
     assert words in str(model.explain(size))
     assert "Nothing simple" in str(model.explain("12.345 MiB"))
+
+
+@pytest.mark.parametrize("architecture", ["BertModel", "BertForSequenceClassification"])
+def test_the_models_own_file_is_named_first_and_no_other_that_is_nearly_as_large(
+    architecture: str, tmp_path: Path
+) -> None:
+    Case(CONFIG, architecture).real("cpu").save_pretrained(tmp_path)
+    number = f"{(tmp_path / 'model.safetensors').stat().st_size:,} bytes"
+    first, *others = str(bertcalc.load(CONFIG, architecture).explain(number)).splitlines()
+    assert first.startswith(f"{number} is the size of a file of {architecture}: model.safetensors")
+    assert not any("onnx" in other for other in others)
