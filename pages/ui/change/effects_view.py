@@ -164,9 +164,11 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     """Show each figure before the first step, and after each one."""
     steps = [f"{number} · {name}" if number else name for number, name in enumerate(names)]
     rows = [(_(figure.title), *(figure.exactly(effect) for effect in figures)) for figure in FIGURES.values()]
-    show_rows(("", *steps), rows, _("The model before the first step, and after each one"))
-    for problem in figures[-1].unknown:
-        st.caption(sentence(problem))
+    with st.container(key="effects"):
+        show_rows(("", *steps), rows, _("The model before the first step, and after each one"))
+    with live.older("unknown"):
+        for problem in figures[-1].unknown:
+            st.caption(sentence(problem))
 
 
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
@@ -185,12 +187,8 @@ def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[St
     if after.base:
         with live.older("why-not-smaller"):
             st.markdown(sentence(after.base.why_not_smaller(), str))
-        bits = fixed(after.base.bits_per_weight, 2)
-        st.caption(
-            _("{bits} bits for each quantized weight. Source: {source}").format(
-                bits=bits, source=after.base.format.source
-            )
-        )
+            message = _("{bits} bits for each quantized weight. Source: {source}")
+            st.caption(message.format(bits=fixed(after.base.bits_per_weight, 2), source=after.base.format.source))
         if caveat := after.base.format.caveat:
             st.caption(_(caveat))
     if not presenting() and (folder := CODE.unfolded()):
