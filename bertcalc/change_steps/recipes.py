@@ -12,7 +12,8 @@ class ChangeRecipe(NamedTuple):
     """Steps as text; kinds alone are the first steps of these kinds that fit the model.
 
     ``architecture`` is a class for the task that the recipe is about; the class of the model's family for this task is
-    what it needs. A model with fewer than ``tokens`` is replaced by ``preset``.
+    what it needs. A model with fewer than ``tokens`` is replaced by ``preset``. ``device`` is the GPU that the recipe
+    is for, as in bertcalc/memory/devices.py.
     """
 
     title: str
@@ -20,6 +21,7 @@ class ChangeRecipe(NamedTuple):
     architecture: str = ""
     tokens: int = 0
     preset: str = ""
+    device: str = ""
 
     def steps_for(self, model: Model) -> str:
         """The steps for a model.
@@ -36,9 +38,10 @@ class ChangeRecipe(NamedTuple):
 
 RECIPES = (
     ChangeRecipe(
-        N_("LoRA for classification"),
+        N_("LoRA for classification on 8 GB"),
         "lora",
         architecture="BertForSequenceClassification",
+        device="RTX-4060-8GB",
     ),
     ChangeRecipe(N_("QLoRA for classification"), "bitsandbytes;lora", architecture="BertForSequenceClassification"),
     ChangeRecipe(

@@ -12,7 +12,7 @@ STEPS = "changes=vocabulary,new_num_tokens%3D20000;layers,layers%3D1%2B3%2B5;lor
 
 def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
     page = visit("change")
-    page.get_by_role("button", name="LoRA for classification", exact=True).click()
+    page.get_by_role("button", name="LoRA for classification on 8 GB", exact=True).click()
     expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
     page.get_by_role("spinbutton", name="Batch size").fill("16")
     page.keyboard.press("Enter")
@@ -27,7 +27,7 @@ def test_settings_go_into_the_link_beside_the_steps(visit: Open) -> None:
 
 def test_undo_takes_an_example_back_in_one_step(visit: Open) -> None:
     page = visit("change")
-    page.get_by_role("button", name="LoRA for classification", exact=True).click()
+    page.get_by_role("button", name="LoRA for classification on 8 GB", exact=True).click()
     expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
     settled(page)
     page.keyboard.press("Control+z")

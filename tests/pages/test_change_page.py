@@ -53,6 +53,7 @@ def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset:
     assert class_of(after.architecture).task == task
     assert showing(app.text_input, "changes").value == recipe.steps_for(after.model())
     assert len(app.table[0].value.columns) == 3 + recipe.steps.count(";")
+    assert not recipe.device or app.selectbox(key="device_memory").value == recipe.device
     app.session_state["track"].undo()
     app.run()
     assert app.session_state["track"].present == before

@@ -12,7 +12,9 @@ from bertcalc.families import counterpart, family_of
 from bertcalc.text.problem import InputError
 from pages.ui.change.step_controls import menu_key
 from pages.ui.change.step_words import refusal
+from pages.ui.memory.run import DEVICE_MEMORY
 from pages.ui.session import present_model
+from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _
 
 
@@ -42,9 +44,15 @@ def _show(recipe: ChangeRecipe) -> None:
     elif chosen:
         words = _replaced(chosen)
     key = f"recipe {recipe.title}"
-    st.button(_(recipe.title), key=key, on_click=present_model.take, args=(chosen,), disabled=bool(problem))
+    st.button(_(recipe.title), key=key, on_click=_take, args=(chosen, recipe), disabled=bool(problem))
     if words:
         st.markdown(f":small[{words}]")
+
+
+def _take(chosen: ChosenModel, recipe: ChangeRecipe) -> None:
+    present_model.take(chosen)
+    if recipe.device:
+        set_values({DEVICE_MEMORY.name: recipe.device})
 
 
 def _chosen(recipe: ChangeRecipe) -> ChosenModel:
