@@ -222,6 +222,18 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     assert many.error[0].value.startswith("**Does not fit:** 99 × 256 tokens")
 
 
+def test_a_message_of_a_browser_that_has_not_drawn_an_undone_argument_leaves_it() -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
+    before = app.session_state["track"].present
+    showing(app.selectbox, "argument 0 lora task_type").select("TOKEN_CLS").run()
+    shown = app._tree.get_widget_states()
+    assert app.session_state["track"].present != before
+    app.session_state["track"].undo()
+    app.run()
+    app._run(shown)
+    assert app.session_state["track"].present == before
+
+
 def test_gradient_checkpointing_is_one_choice_away() -> None:
     link = {"architecture": "BertForSequenceClassification", "changes": LORA}
     peaks = []
