@@ -8,10 +8,12 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 
+from bertcalc import BertConfig, Config, GPT2Config, PrefixTuning, PromptTuning
 from bertcalc.compute.flops import forward_flops, training_flops, unknown_training
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.plan import Recompute
+from bertcalc.model.change import Change
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters, running_prompts
 from tests.compute.test_flops import sizes, trained
@@ -66,7 +68,7 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
             with suppress(ValueError, AttributeError, RuntimeError, TypeError):
                 assert not any(value.requires_grad for value in adapted(**given).values())
             return
-        if "positions for" in str(error):  # on a device, a lookup fails; a single position is broadcast
+        if "positions for" in str(error):  # judged below: the real model can run if a single position is left
             return
         with pytest.raises((RuntimeError, ValueError, IndexError, AttributeError, TypeError)):
             adapted(**given)
@@ -84,3 +86,24 @@ def check(case: Case, call: Call, adapter: Adapter, recompute: Recompute) -> Non
     assert forward_flops(model, **sizes(call)) == forward
     if not unknown_training(model):
         assert training_flops(model, **sizes(call), recompute=recompute) == counter.get_total_flops()
+
+
+@pytest.mark.parametrize("kind", [PromptTuning, PrefixTuning])
+@pytest.mark.parametrize(
+    ("config", "architecture"),
+    [
+        (BertConfig(vocab_size=20, hidden_size=8, num_attention_heads=2, max_position_embeddings=12), "BertModel"),
+        (GPT2Config(vocab_size=20, n_embd=8, n_head=2, n_layer=2, n_positions=12), "GPT2Model"),
+    ],
+)
+def test_virtual_tokens_take_positions(kind: type[Change], config: Config, architecture: str) -> None:
+    """Beside 5 of them, 7 of 12 positions are left."""
+    adapter = Adapter(kind, {"num_virtual_tokens": 5, "task_type": "FEATURE_EXTRACTION"})
+    case = Case(config, architecture)
+    model, adapted = case.ours().changed(changes=(adapter.ours(),)), adapter.added(case.real("cpu"))
+    adapted(**numbered(arguments(case, Call(1, 7))))
+    assert forward_flops(model, 1, 7)
+    with pytest.raises((RuntimeError, IndexError)):
+        adapted(**numbered(arguments(case, Call(1, 8))))
+    with pytest.raises(InputError, match="at most 12 together"):
+        forward_flops(model, 1, 8)
