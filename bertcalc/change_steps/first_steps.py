@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep
@@ -12,7 +13,7 @@ from bertcalc.changes.ia3 import IA3, LNTuning
 from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.peft_defaults import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, LORA_TARGETS
-from bertcalc.changes.prompts import NAMES_OF_WIDTH
+from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
 from bertcalc.changes.targets import HEADS, TASK_TYPES
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.model.model import Model
@@ -66,12 +67,11 @@ def first_step(kind: str, model: Model) -> ChangeStep:
             exclude = tuple(path for path in others if not isinstance(modules[path], Norm)) or None
             return LNTuning(LAYER_NORMS.get(family) or tuple(norms), task_type=task, exclude_modules=exclude)
         case "prompt_tuning" | "prefix_tuning" | "p_tuning":
-            is_narrow = config.has("embedding_size") and kind != "prefix_tuning"  # as narrow as the words
-            width = config.embedding_size if is_narrow else config.hidden_size
-            is_found = config.own_name("hidden_size") in NAMES_OF_WIDTH and width == config.hidden_size
             make: Any = KINDS[kind]
-            tuning: ChangeStep = make(task_type=task or "FEATURE_EXTRACTION", token_dim=None if is_found else width)
-            return tuning
+            tuning: Prompts = make(task_type=task or "FEATURE_EXTRACTION")
+            width = tuning.needed_width(config)
+            is_found = config.own_name("hidden_size") in NAMES_OF_WIDTH and width == config.hidden_size
+            return tuning if is_found else replace(tuning, token_dim=width)
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None
             return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", llm_int8_skip_modules=skip)

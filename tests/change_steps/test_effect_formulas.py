@@ -11,9 +11,11 @@ from bertcalc import DropLayers, FactorizeEmbeddings, InputError, NarrowFeedForw
 from bertcalc.change_steps.argument_stops import sliding_arguments
 from bertcalc.change_steps.effect_formulas import argument_size, argument_sizes, live_effect
 from bertcalc.change_steps.effects import StepEffect, changed_models, effect
+from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.controls.stops import SLIDERS, alike, moved, stops
 from bertcalc.families import CLASSES
+from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
@@ -87,6 +89,21 @@ def test_live_figures_are_those_of_the_model_that_has_the_sizes(drawn: Drawn) ->
             elif (expected := getattr(there, figure)) is not None:
                 assert value in (expected, None), figure
                 event(f"{figure} {'older' if value is None else 'live'}")
+
+
+@pytest.mark.parametrize("kind", ["prompt_tuning", "p_tuning"])
+@pytest.mark.parametrize(
+    "preset", ["distilbert-base-uncased", "albert-base-v2", "google/electra-small-discriminator", "bert-base-uncased"]
+)
+def test_virtual_tokens_with_a_width_of_their_own_have_live_figures(preset: str, kind: str) -> None:
+    """peft does not find the width of DistilBERT, and that of the words of ALBERT and ELECTRA is another one."""
+    model = load(preset)
+    [_before, changed], _problem = changed_models(model, [first_step(kind, model)])
+    live, now = live_effect(changed, BATCH, PLAN), effect(changed, BATCH, PLAN)
+    assert live == now
+    assert now.peak == peak(changes_of(changed.model, PLAN, *BATCH)).live
+    sizes = {**model.config.shared(), **argument_sizes(changed.model), **BATCH._asdict()}
+    assert figures_at(live, sizes) == {figure: getattr(now, figure) for figure in FIGURES}
 
 
 @pytest.mark.parametrize(

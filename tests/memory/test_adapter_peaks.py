@@ -119,6 +119,9 @@ def test_dora_lets_the_output_of_the_layer_go_before_it_casts_its_own() -> None:
         PromptTuning(1, "SEQ_CLS"),
         PromptEncoder(7, "SEQ_CLS", encoder_hidden_size=5),
         PrefixTuning(7, "SEQ_CLS", prefix_projection=True, encoder_hidden_size=5),
+        PromptTuning(7, "SEQ_CLS", token_dim=96),
+        PromptEncoder(7, "SEQ_CLS", token_dim=96, encoder_hidden_size=5),
+        PrefixTuning(7, "SEQ_CLS", token_dim=96, prefix_projection=True),
     ],
 )
 def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Plan) -> None:
@@ -195,3 +198,10 @@ def test_why_virtual_tokens_cannot_run(change: Any, architecture: str, length: i
     model = Model(BertConfig(), architecture, changes=(change,))
     with pytest.raises(InputError, match=message):
         training_peak_bytes(model, 1, length)
+
+
+@pytest.mark.parametrize("change", [PromptTuning(20, "SEQ_CLS", token_dim=8), PrefixTuning(20, "SEQ_CLS", token_dim=8)])
+def test_a_formula_refuses_virtual_tokens_of_another_width(change: Any) -> None:
+    model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
+    with pytest.raises(InputError, match="token_dim 768 would work"):
+        peak_bytes(model, Plan(), 1, 8)

@@ -531,7 +531,10 @@ def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     if is_in_8_bits(how):
         how = how._replace(optimizer="sgd")
     symbolic = model.changed(config=unchecked(config, **changes))
-    symbolic = symbolic.changed(changes=tuple(change.in_letters(letters) for change in symbolic.changes))
+    if symbolic.changes:
+        symbolic = symbolic.changed(changes=tuple(change.in_letters(letters) for change in symbolic.changes))
+        last = symbolic.final_config
+        symbolic = symbolic.changed(changes=tuple(change.sized_by(model, last) for change in symbolic.changes))
     return symbolic, how, letters["batch_size"], letters["sequence_length"], tuple(folds)
 
 
