@@ -38,9 +38,8 @@ TypeName = Literal[
 ]
 _ALIGNMENT = 32
 _UINT32, _UINT64 = 4, 8
-_K_BLOCK = 256
-# What llama.cpp never quantizes, by the role in a model and by the name in a file: it adds these tables in float32.
-_KEPT_ROLES, _KEPT_PARTS = ("position", "token type"), ("position_embd", "token_types")
+# Tables that llama.cpp never quantizes, because it adds them in float32: roles in a model, with the names in a file.
+_KEPT_TABLES = {"position": "position_embd", "token type": "token_types"}
 _NO_TYPE = N_("llama-quantize stops at {name}: its rows of {columns} weights are not a multiple of {block}.")
 
 
@@ -141,10 +140,10 @@ def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
 def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
     """The type that llama-quantize chooses for a tensor, before it looks at the rows."""
     part, most = tensor.part, str(mix["type"])
-    if kept := _kept(tensor, part in _KEPT_PARTS):
+    if kept := _kept(tensor, part in _KEPT_TABLES.values()):
         return kept
     if part == "token_embd":
-        return "Q8_0" if most == "Q8_0" or tensor.shape[-1] % _K_BLOCK else "Q6_K"
+        return "Q8_0" if most == "Q8_0" or tensor.shape[-1] % BLOCK_TYPES["Q6_K"].block else "Q6_K"
     rule = mix.get("attn_v" if part == "attn_qkv" else part, {})
     return next((name for where, name in rule.items() if _holds(where, tensor.layer, config)), most)
 
@@ -174,7 +173,7 @@ def _all_tensors(model: Module) -> Iterator[tuple[GgufTensor, bool]]:
     for entry in state_dict(model):
         if not entry.is_alias:
             shape = entry.shape[::-1] if isinstance(entry.module, Conv1D) else entry.shape
-            is_table = isinstance(entry.module, Embedding) and entry.module.place.role in _KEPT_ROLES
+            is_table = isinstance(entry.module, Embedding) and entry.module.place.role in _KEPT_TABLES
             yield GgufTensor(entry.name, entry.name, shape), is_table or not entry.name.endswith("weight")
 
 
