@@ -16,13 +16,13 @@ Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
+WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
 SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then what is trained
 _TWICE = N_("{change} is there twice: leave one of them out.")
 _ONE = N_("{first} and {second} exclude each other: leave one of them out.")
 _LATE = N_(
     "{change} has to come before {other}: first what resizes the model, then the quantization, then what is trained."
 )
-WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
 _NOT_SIMULATED = N_("The memory of {architecture} with {change} is not simulated yet.")
 SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
 

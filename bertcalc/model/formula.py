@@ -174,7 +174,8 @@ def in_letters(config: Config) -> Config:
 def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
     """The field for a window beside a symbolic sequence length; none without local attention.
 
-    Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is any other number.
+    Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is longer than the
+    sequences that stay numbers, which have at most one token and one virtual token.
     """
     return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 

@@ -199,9 +199,7 @@ class AdaptedModel:
         ``dtype`` is that of the weights that are neither quantized nor of the adapter. Raises InputError if training on
         weights in this format, or with this adapter on them, is not simulated.
 
-        int8 layers hold their inputs until the loss is overwritten in the next step, which can take more memory than
-        float32 weights. Outliers are not in the peak: each column with a value from ``llm_int8_threshold`` on adds 8
-        bytes to a layer, and keeps a copy of itself.
+        The ``caveat`` of the format says what is not in the peak, such as the outliers of int8.
 
         >>> from bertcalc.changes.lora import Lora
         >>> from bertcalc.model.model import build
