@@ -193,13 +193,14 @@ class Explanation(NamedTuple):
 @checked
 def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
     """Explain the difference between two models with the same batch and plan."""
-    steps = list(path(start, goal))
-    models = [start.model, *(case.model for _changes, case in steps)]
+    stages = list(path(start, goal))
+    models = [start.model, *(case.model for _changes, case in stages)]
     if quantity.unit != "FLOPs":  # FLOPs do not depend on whether layers share weights
-        steps = [
-            (_with_sharing(changes, *pair), case) for (changes, case), pair in zip(steps, pairwise(models), strict=True)
+        stages = [
+            (_with_sharing(changes, *pair), case)
+            for (changes, case), pair in zip(stages, pairwise(models), strict=True)
         ]
-    explanation = attributed(quantity.of(start), ((changes, quantity.of(case)) for changes, case in steps))
+    explanation = attributed(quantity.of(start), ((changes, quantity.of(case)) for changes, case in stages))
     if quantity.of not in (parameters, weights) or start.base or goal.base:
         return explanation
     per_parameter = quantity.of(start) // parameters(start)

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import sympy
 
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.live.live_formulas import in_letters, live_size, node_of_formula, with_formula
+from bertcalc.live.live_formulas import live_size, node_of_formula, read_in_letters, with_formula
 from bertcalc.model.formula import FIELD_OF_SYMBOL, SYMBOLS, exact
 from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
@@ -199,7 +199,7 @@ def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureG
 
 def _pieces(model: Model, path: str) -> Side:
     try:
-        pieces, letters = breakdown(model, path), in_letters(breakdown, model, path)
+        pieces, letters = breakdown(model, path), read_in_letters(breakdown, model, path)
     except KeyError:  # the model has no such part
         return Side({}, {}, {})
     figures = {(piece.component, piece.name): piece.parameters for piece in pieces}
@@ -210,7 +210,7 @@ def _pieces(model: Model, path: str) -> Side:
 def total_growth(start: Model, goal: Model) -> FigureGrowth:
     """The growth of the number of parameters."""
     before, after = (
-        whole(model.num_parameters(), in_letters(Model.num_parameters, model), model.config.shared())
+        whole(model.num_parameters(), read_in_letters(Model.num_parameters, model), model.config.shared())
         for model in (start, goal)
     )
     return growths(before, after)[WHOLE]

@@ -128,8 +128,8 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
 
     What is one state stays one at every stop of the sliders.
     """
-    steps: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
-    differing = {change.field for changes, _case in steps for change in changes}
+    stages: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
+    differing = {change.field for changes, _case in stages for change in changes}
     both = [side.case.model.config for side in (first, second)]
     waiting = [
         field
@@ -152,7 +152,7 @@ def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
         waiting[:] = [field for field in waiting if field not in these]
         return tuple(FieldChange(field, getattr(both[0], field), getattr(both[0], field)) for field in these)
 
-    for changes, after in _joined(steps, pair):
+    for changes, after in _joined(stages, pair):
         if differing.intersection(pair, _fields(changes)):
             changes = tuple(sorted((*changes, *waited(pair)), key=lambda change: FIELDS.index(change.field)))
         place = _place(changes)
@@ -173,10 +173,10 @@ def _needs_both(first: LiveCase, second: LiveCase) -> bool:
     return "num_attention_heads" in second.follows or ("hidden_size" in first.follows and step % heads > 0)
 
 
-def _joined(steps: Iterable[tuple[Changes, Case]], pair: Collection[str]) -> list[tuple[Changes, Case]]:
-    """The steps, with all that change a field of the pair as one."""
+def _joined(stages: Iterable[tuple[Changes, Case]], pair: Collection[str]) -> list[tuple[Changes, Case]]:
+    """The stages, with all that change a field of the pair as one."""
     joined: list[tuple[Changes, Case]] = []
-    for changes, case in steps:
+    for changes, case in stages:
         if joined and all(set(pair).intersection(_fields(others)) for others in (changes, joined[-1][0])):
             changes = (*joined.pop()[0], *changes)
         joined.append((changes, case))

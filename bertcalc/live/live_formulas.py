@@ -33,11 +33,11 @@ def live_reading(
 ) -> Reading:
     """What a function reads from a model, with live numbers where it reads a formula from the model in letters."""
     numbers = reading(model, *arguments, **named)
-    formulas = in_letters(reading, model, *arguments, **named)
+    formulas = read_in_letters(reading, model, *arguments, **named)
     return cast(Reading, with_formulas(numbers, formulas, model.letter_values()))
 
 
-def in_letters(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
+def read_in_letters(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
     """What a function reads from the model in letters, read once for each structure. It must not be changed."""
     return _read(reading, symbolic_model(model), *arguments, **named)
 

@@ -44,9 +44,9 @@ def difference(name: str, quantity: str) -> int:
 def test_the_parts_sum_to_the_difference_of_every_quantity(here: Model, there: Model, sizes: tuple[int, int]) -> None:
     length = min(sizes[1], here.config.max_position_embeddings, there.config.max_position_embeddings)
     one, two = (Case(model, sizes[0], length) for model in (here, there))
-    steps = [case for _changes, case in path(one, two)]
+    stages = [case for _changes, case in path(one, two)]
     for quantity in QUANTITIES.values():
-        if any(quantity.known(case) is None for case in (one, two, *steps)):
+        if any(quantity.known(case) is None for case in (one, two, *stages)):
             continue
         found = explain(one, two, quantity)
         assert found.before == quantity.of(one)
