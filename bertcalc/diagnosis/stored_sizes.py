@@ -29,7 +29,6 @@ from bertcalc.text.problem import InputError, Problem
 
 _PRECISE = Fraction(1, 200)  # a number that is less precise means too many files
 _MEASURED = Fraction(2, 1000)  # the graph of an ONNX file is measured
-_BY_WEIGHTS = Fraction(1, 100_000)  # the size of a file with double quantization depends on the weights
 _LARGEST_HEADER = 200_000  # bytes before the data of a safetensors file
 _LEAST, _MOST = Fraction(1, 4), 64  # bytes for each parameter: of a 2-bit file, and of shared ones in each layer
 _FORMATS: dict[SavedFormat, str] = {
@@ -156,12 +155,10 @@ def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSi
 
 def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
     """The sizes of a quantized model, with its adapter if there is one, on disk and in memory. Raises InputError."""
-    stored, near = changed.base, Fraction(0)
+    stored = changed.base
     assert stored
-    if stored.file_format == "onnx":
-        near = _MEASURED
-    elif getattr(stored.format, "bnb_4bit_use_double_quant", False):
-        near = _BY_WEIGHTS
+    margin = Fraction(stored.format.file_margin(stored.model), changed.file_bytes)
+    near = _MEASURED if stored.file_format == "onnx" else margin
     file = Problem.of("{file}", file=stored.format.title)
     if changed.file_bytes > stored.file_bytes:
         file = Problem.of(_AND_ADAPTER, file=file)

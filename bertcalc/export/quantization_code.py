@@ -19,7 +19,6 @@ RUNS_ON_CPU = (
     *(BitsAndBytesConfig, Int8WeightOnlyConfig, IntxWeightOnlyConfig, TorchQuantizeDynamic),
     OnnxQuantizeDynamic,
 )
-_BY_WEIGHTS = 0.001  # with double quantization, the length of a number in the file depends on the weights
 
 
 def quantization_lines(changed: ChangedModel) -> Iterator[str]:
@@ -97,15 +96,14 @@ def _onnx(model: Model, form: OnnxQuantizeDynamic) -> Iterator[str]:
 
 def _asserts(base: QuantizedModel) -> Iterator[str]:
     """The lines that compare the size of the file with ours."""
-    form, near, why = base.format, 0, "the graph is estimated"
+    form = base.format
+    near, why = form.file_margin(base.model), "the length of a number depends on the weights"
     try:
         expected = base.file_bytes
     except InputError:  # the library cannot write it
         return
     if isinstance(form, OnnxQuantizeDynamic):
-        near = graph_bytes(base.model, form.exporter, quantized=True)
-    elif isinstance(form, BitsAndBytesConfig) and form.bnb_4bit_use_double_quant:
-        near, why = round(_BY_WEIGHTS * expected), "the length of a number depends on the weights"
+        near, why = graph_bytes(base.model, form.exporter, quantized=True), "the graph is estimated"
     yield f"size = Path({_FILES[form.file_format]!r}).stat().st_size"
     yield (f"assert abs(size - {expected:_}) <= {near:_}  # {why}" if near else f"assert size == {expected:_}")
     yield 'print(f"The file has {size:,} bytes.")'

@@ -19,7 +19,8 @@ _BLOCK = 64  # weights for each scale (Params4bit)
 _NESTED_BLOCK = 256  # scales for each scale of scales
 # The mean of the scales, as JSON prints a float32 that is converted to float64: its length depends on the weights.
 _TYPICAL_OFFSET = 0.03935550190508366
-OFFSET_MARGIN = 4  # by which that length differs
+_OFFSET_MARGIN = 4  # by which that length differs
+_ALIGNMENT = 8  # of the header of a safetensors file, in bytes
 
 _HELD = N_(
     "In training, int8 layers hold their inputs until the loss is overwritten in the next step. That can take more "
@@ -97,6 +98,10 @@ class BitsAndBytesConfig(QuantizationFormat):
         make = self._int8 if self.load_in_8bit else self._four_bits
         names = [(join(path, "weight"), matrix(module)) for path, module in self._layers(model)]
         return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
+
+    def file_margin(self, model: Module) -> int:
+        double = self.load_in_4bit and self.bnb_4bit_use_double_quant
+        return _OFFSET_MARGIN * len(self._layers(model)) + _ALIGNMENT if double else 0
 
     def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
         return {path: self._packed(matrix(module), dtype) for path, module in self._layers(model)}

@@ -87,6 +87,10 @@ class QuantizationFormat:
         tensors = [piece.tensor for piece in self.pieces(model, dtype) if piece.in_file]
         return safetensors_bytes(renamed(model, tensors))
 
+    def file_margin(self, model: Module) -> int:
+        """By how many bytes the file may be larger or smaller, because it depends on the weights."""
+        return 0
+
 
 def with_unchanged(model: Module, dtype: str, replaced: dict[str, list[StoredPiece]]) -> list[StoredPiece]:
     """The pieces of quantized tensors, by the tensor's name, in the order of the model, with all other tensors.
