@@ -148,6 +148,9 @@ class Change:
         """The numbers with limits that follow from ``config``: within them, the model can be changed so."""
         return ()
 
+    def check_length(self, config: Config, length: int) -> None:
+        """Raise InputError for a sequence that is too long for a model with the change."""
+
     def untrained(self, model: Model) -> Problem | None:
         """The problem if the model with the change runs, but cannot be trained; otherwise None."""
         return None

@@ -200,8 +200,19 @@ def test_why_virtual_tokens_cannot_run(change: Any, architecture: str, length: i
         training_peak_bytes(model, 1, length)
 
 
-@pytest.mark.parametrize("change", [PromptTuning(20, "SEQ_CLS", token_dim=8), PrefixTuning(20, "SEQ_CLS", token_dim=8)])
-def test_a_formula_refuses_virtual_tokens_of_another_width(change: Any) -> None:
+@pytest.mark.parametrize(
+    ("change", "length", "message"),
+    [
+        (PromptTuning(20, "SEQ_CLS", token_dim=8), 8, "token_dim 768 would work"),
+        (PrefixTuning(20, "SEQ_CLS", token_dim=8), 8, "token_dim 768 would work"),
+        (PromptTuning(20, "SEQ_CLS"), 493, "at most 512 together"),
+        (PrefixTuning(20, "SEQ_CLS"), 493, "at most 512 together"),
+    ],
+)
+def test_a_formula_refuses_the_virtual_tokens_that_the_simulation_refuses(
+    change: Any, length: int, message: str
+) -> None:
     model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
-    with pytest.raises(InputError, match="token_dim 768 would work"):
-        peak_bytes(model, Plan(), 1, 8)
+    for count in (peak_bytes, live_peak):
+        with pytest.raises(InputError, match=message):
+            count(model, Plan(), 1, length)

@@ -161,7 +161,7 @@ class Peak(NamedTuple):
 @checked
 def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: an integer, or a column."""
-    check_runs(model, how)
+    check_runs(model, how, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
     if all(isinstance(size, int) for size in sizes):
         return _peak_bytes(model, how, sizes, sizes)
@@ -205,7 +205,7 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
-    check_runs(model, how)
+    check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -233,7 +233,7 @@ def peak_expression(
     ``like`` is a model with its batch_size and sequence_length. It differs from this one in sizes that have no letter
     here, because they are 1, or too few layers.
     """
-    check_runs(model, how)
+    check_runs(model, how, sequence_length)
     symbolic = _symbolic(like[0], how, *like[1:])
     products = Products(_sizes(model, batch_size, sequence_length))
     most = max(_moments(*symbolic), key=lambda moment: products.sum(moment.live))
@@ -285,7 +285,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
 
     Raises InputError if these models cannot run.
     """
-    check_runs(model, how)
+    check_runs(model, how, sequence_length)
     if _all_layers(model):
         message = _NAMED_LAYERS if _by_layer(model) else _BEFORE_LAYERS
         raise InputError(Problem.of(message, "changes", None, architecture=model.architecture))
@@ -353,7 +353,7 @@ def top_moments(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
 ) -> tuple[TopMoment, ...]:
     """The moments that can be the peak while only the ``free`` sizes change, in the order of the step."""
-    check_runs(model, how)
+    check_runs(model, how, sequence_length)
     places = tuple(map(_NAMES.index, free))
     sizes = _sizes(model, batch_size, sequence_length)
     # hidden_size is in no polynomial: it is heads times the size of a head.
@@ -491,10 +491,12 @@ def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_lengt
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
-def check_runs(model: Model, how: Plan | Inference) -> None:
+def check_runs(model: Model, how: Plan | Inference, sequence_length: int) -> None:
     """Raise InputError for sizes with which the model cannot run: a symbolic run does not detect all of them."""
     if problem := cannot_run(model, training=isinstance(how, Plan)):
         raise InputError(problem)
+    for change in model.changes:
+        change.check_length(model.final_config, sequence_length)
 
 
 def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
