@@ -5,9 +5,9 @@ from contextlib import suppress
 import streamlit as st
 
 from bertcalc.discover.comparable import DiscoveredRef
-from bertcalc.explore.model_refs import PRESENT, ModelRef, write
+from bertcalc.explore.model_refs import PRESENT, write
 from bertcalc.text.problem import InputError
-from pages.ui.change.noted import note_made
+from pages.ui.change.exported_steps import note_made
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, discovered_models
 from pages.ui.compare.compare_words import in_caption, relative, signed
@@ -44,7 +44,7 @@ with page:
     discovered_models.discover([item for item in items if isinstance(item, DiscoveredRef)])
     models, impossible = controls.build(items, present)
     with suppress(InputError):  # such as a step that is not possible, which is named if the model is compared
-        note_made(present.steps, present.changed(ModelRef(PRESENT)))
+        note_made(present.steps, present.after_steps)
     if wrong := [*unreadable, *impossible]:
         controls.show_wrong(wrong, models)
     with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from bertcalc.diagnosis import count_lines
-from pages.ui.change.taken_steps import take_steps
+from pages.ui.change.linked_steps import after_steps
 from pages.ui.diagnosis import terms_view
 from pages.ui.diagnosis.number_view import show_number
 from pages.ui.diagnosis.your_number import VIEW, YOURS, numbers_to_try
@@ -12,7 +12,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 
-changed = take_steps(current_choice().model)
+changed = after_steps(current_choice().model)
 model = changed.model
 
 if VIEW.show() == "terms":

@@ -186,21 +186,19 @@ def _show_argument(
     control = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
-    options = [option for option in get_args(hint) if get_origin(option) is Literal] or [hint]
-    choices = [*(("",) if type(None) in get_args(hint) else ()), *get_args(options[0])]
+    choices = _choices(hint)
     if refused and refused[:2] == (number, part.name):
         value = refused.value
-    elif get_origin(options[0]) is Literal and not _is_number(hint):
+    elif choices:
         value = value or choices[0]
     elif hint is not bool and not _is_number(hint):
         value = argument_texts(step).get(part.name, "")
     key = key_showing(control, value)
-    take = partial(_change_argument, number, part.name)
-    look: dict[str, Any] = {"key": key, "on_change": take_choice, "args": (control, key, take)}
-    look["help"] = _(HELP[part.name])
+    take, help_text = partial(_change_argument, number, part.name), _(HELP[part.name])
+    look: dict[str, Any] = {"key": key, "on_change": take_choice, "args": (control, key, take), "help": help_text}
     if hint is bool:
         st.checkbox(part.name, **look)
-    elif get_origin(options[0]) is Literal and not _is_number(hint):
+    elif choices:
         st.selectbox(part.name, choices, width=210, format_func=lambda option: str(option or "–"), **look)
     elif _is_number(hint):
         draw: Any = st.number_input  # its overloads know no value that may be None
@@ -217,8 +215,21 @@ def _show_argument(
 
 def _is_number(hint: Any) -> bool:
     """Whether an annotation means a whole number, perhaps with None or -1 for something else."""
-    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    parts = _parts(hint)
     return int in parts and all(part in (int, NoneType, Literal[-1]) for part in parts)
+
+
+def _choices(hint: Any) -> list[str]:
+    """The words among which an annotation leaves the choice, "" for None; empty if it means anything else."""
+    words = [part for part in _parts(hint) if get_origin(part) is Literal]
+    if not words or _is_number(hint):
+        return []
+    return [*(("",) if NoneType in _parts(hint) else ()), *get_args(words[0])]
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    """The alternatives of a union, or the annotation itself."""
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
 
 
 def _change_argument(number: int, name: str, value: Any) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -83,18 +85,30 @@ class Compared(NamedTuple):
         return ChangedModel(self.model, self.base).steps if isinstance(self.model, Model) else ()
 
 
-class Present(NamedTuple):
+@dataclass(frozen=True)
+class Present:
     """The present model with its steps of the page Change, and what is wrong with their text."""
 
     model: Model
     steps: Sequence[ChangeStep]
     problem: Problem | None
 
+    @cached_property
+    def after_steps(self) -> ChangedModel:
+        """The model after the steps, made once in a run. Raises InputError."""
+        return self._made(_PRESENT)
+
     def changed(self, item: ModelRef) -> ChangedModel:
         """The model of an item. Raises InputError."""
+        return self.after_steps if item == _PRESENT else self._made(item)
+
+    def _made(self, item: ModelRef) -> ChangedModel:
         if self.problem and item.has_steps_of_present:
             raise InputError(self.problem)
         return item.changed(self.model, self.steps)
+
+
+_PRESENT = ModelRef(PRESENT)
 
 
 def present_with_steps(choice: Choice) -> Present:
@@ -202,8 +216,8 @@ def begin(choice: Choice, present: Present) -> list[ModelRef]:
     depend on sizes, so that a drag ends with the comparison that it shows.
     """
     if present.steps or present.problem:
-        return [ModelRef(PRESENT).with_steps(()), ModelRef(PRESENT)]
-    return [ModelRef(PRESENT), ModelRef(_BASE if choice.preset == _LARGE else _LARGE)]
+        return [_PRESENT.with_steps(()), _PRESENT]
+    return [_PRESENT, ModelRef(_BASE if choice.preset == _LARGE else _LARGE)]
 
 
 def choose_measure(view: str) -> str:
@@ -375,7 +389,7 @@ def choose_explained(models: Sequence[Compared]) -> None:
 
 def offer_preset(items: Sequence[ModelRef | DiscoveredRef], choice: Choice) -> None:
     """Draw the button that compares the present model with its preset."""
-    models = write([ModelRef(choice.preset), ModelRef(PRESENT)])
+    models = write([ModelRef(choice.preset), _PRESENT])
     label = _("Compare with the preset")
     st.button(label, on_click=change, args=({"models": models},), disabled=write(items) == models)
 

@@ -13,8 +13,6 @@ import streamlit as st
 from pages.ui.session import kept
 
 _CONTROLS = "controls that show values"
-
-
 _EARLIER = 20  # values that a browser may still show
 
 

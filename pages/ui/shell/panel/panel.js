@@ -36,7 +36,7 @@ class Panel {
     this.open = []; // events without an answer
     this.at = -Infinity; // when events were sent last
     this.pressed = -Infinity; // when a button was pressed last
-    this.page = null; // the link to a page that was clicked while an event was on its way
+    this.heldLink = null; // the link to a page that was clicked while an event was on its way
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
     window.bertcalcPanel = this; // for sliders on the page
     this.listen();
@@ -107,7 +107,7 @@ class Panel {
     this.next();
     everyField.forEach((field) => field.catchUp());
     this.settle();
-    this.openHeldPage();
+    this.openHeldLink();
   }
 
   // An event is on its way to the server.
@@ -128,14 +128,14 @@ class Panel {
     if (!link || !this.isAhead() || !isConnected() || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
-    this.page = link;
+    this.heldLink = link;
   }
 
-  openHeldPage() {
-    if (!this.page || this.isAhead()) return;
-    const page = this.page;
-    this.page = null;
-    (page.isConnected ? page : document.querySelector(`a[href="${page.getAttribute("href")}"]`))?.click();
+  openHeldLink() {
+    if (!this.heldLink || this.isAhead()) return;
+    const link = this.heldLink;
+    this.heldLink = null;
+    (link.isConnected ? link : document.querySelector(`a[href="${link.getAttribute("href")}"]`))?.click();
   }
 
   // Once for each page, when it is drawn and its run has ended: then Streamlit has removed the last page's parameters.
@@ -191,7 +191,7 @@ class Panel {
     });
     this.choose(chosen);
     if (this.wanted) this.askWanted();
-    this.openHeldPage();
+    this.openHeldLink();
   }
 
   choose(name) {

@@ -1,4 +1,4 @@
-"""What other parts of the app take from the Change page: the steps, and the table of their effects."""
+"""What the exported files of a model have of its steps, and of the Change page: the table of their effects."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from pages.ui.widgets.export.shown import ShownSteps, note_results, note_setting
 
 
 def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
-    """Record the steps for the files of the model, if there are some."""
+    """Record the steps for the files of the model, if there are any."""
     if steps:
         note_steps(ShownSteps(steps, [*map(summary, steps)], changed))
 
