@@ -27,7 +27,7 @@ from bertcalc.text.problem import InputError
 from pages.ui.change import live_steps
 from pages.ui.change.step_words import GROUPS, HELP, TITLES, refusal, summary, title
 from pages.ui.session import present_model
-from pages.ui.session.shown_values import key_showing, take_choice
+from pages.ui.session.shown_values import showing
 from pages.ui.shell.controls import Text
 from pages.ui.shell.i18n import _, with_colon
 
@@ -58,10 +58,9 @@ def put(steps: Sequence[ChangeStep]) -> None:
 
 def show_text() -> None:
     """Draw the field with the steps as text."""
-    key = key_showing(CHANGES.name, present_model.track().present.changes)
+    taken = showing(CHANGES.name, present_model.track().present.changes, _take_text)
     steps = _("Steps separated by semicolons: lora,r=16;bitfit")
-    taken: dict[str, Any] = {"on_change": take_choice, "args": (CHANGES.name, key, _take_text)}
-    st.text_input(CHANGES.title, key=key, max_chars=CHANGES.longest, help=steps, **taken)
+    st.text_input(CHANGES.title, max_chars=CHANGES.longest, help=steps, **taken)
 
 
 def _take_text(text: str) -> None:
@@ -183,7 +182,6 @@ def _show_argument(
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
-    control = f"argument {number} {kind_of(step)} {part.name}"
     hint = get_type_hints(type(step))[part.name]
     value = getattr(step, part.name)
     choices = _choices(hint)
@@ -193,9 +191,8 @@ def _show_argument(
         value = value or choices[0]
     elif hint is not bool and not _is_number(hint):
         value = argument_texts(step).get(part.name, "")
-    key = key_showing(control, value)
-    take, help_text = partial(_change_argument, number, part.name), _(HELP[part.name])
-    look: dict[str, Any] = {"key": key, "on_change": take_choice, "args": (control, key, take), "help": help_text}
+    take = partial(_change_argument, number, part.name)
+    look = {**showing(f"argument {number} {kind_of(step)} {part.name}", value, take), "help": _(HELP[part.name])}
     if hint is bool:
         st.checkbox(part.name, **look)
     elif choices:

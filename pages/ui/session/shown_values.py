@@ -24,8 +24,11 @@ class _ShownValue(NamedTuple):
     earlier: tuple[tuple[str, Any], ...] = ()
 
 
-def key_showing(name: str, value: Any) -> str:
-    """Set a control to a value before it is drawn, and return its key; the first one is the control's name."""
+def showing(name: str, value: Any, take: Callable[[Any], None]) -> dict[str, Any]:
+    """Set a control to a value before it is drawn; return its key, and the callback that takes what the reader chooses.
+
+    The first key is the control's name.
+    """
     controls: dict[str, _ShownValue] = st.session_state.setdefault(_CONTROLS, {})
     shown = controls.get(name) or _ShownValue(_kept_changes(name), value)
     if shown.value != value:
@@ -35,11 +38,11 @@ def key_showing(name: str, value: Any) -> str:
     controls[name] = shown
     key = _key(name, shown)
     st.session_state[key] = value
-    return key
+    return {"key": key, "on_change": _take_choice, "args": (name, key, take)}
 
 
-def take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
-    """The callback of a control: take the reader's choice, unless it is what the control showed under an old key."""
+def _take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
+    """Take the reader's choice, unless it is what the control showed under an old key."""
     value, controls = st.session_state[key], st.session_state[_CONTROLS]
     shown: _ShownValue = controls[name]
     if key == _key(name, shown):

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.discover.results.expressions import letters, names
 from bertcalc.discover.results.size_steps import SizeHistory, move_field, nearest, refused, stops
 from bertcalc.discover.search.config_input import MOST
-from pages.ui.session.shown_values import key_showing, take_choice
+from pages.ui.session.shown_values import showing
 from pages.ui.shell import panel
 from pages.ui.shell.any_model import selected, set_derived, size_steps
 from pages.ui.shell.controls import sentence
@@ -40,8 +40,7 @@ def show(page: str) -> None:
         label, bool(differ) or bool(st.session_state.get("more sizes")), key="more sizes", on_change="rerun"
     ):
         for field in others:
-            key = key_showing(name := f"size {field}", values[field])
-            st.number_input(field, step=1, key=key, on_change=take_choice, args=(name, key, partial(_typed, field)))
+            st.number_input(field, step=1, **showing(f"size {field}", values[field], partial(_typed, field)))
             if field in sizes.attempt:
                 st.error(_why(sizes, field))
         for field, leaders in derived.items():

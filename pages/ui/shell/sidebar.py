@@ -14,7 +14,7 @@ from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.model.model import Model
 from pages.ui.session import present_model
-from pages.ui.session.shown_values import key_showing, take_choice
+from pages.ui.session.shown_values import showing
 from pages.ui.shell import any_model, any_model_sliders, panel
 from pages.ui.shell.controls import Decimal, Number, Reason, Select, Switch, show_problem
 from pages.ui.shell.i18n import _
@@ -105,14 +105,12 @@ def choose(page: str) -> None:
     st.selectbox(
         _("Start from"),
         [_CHANGED, *PRESETS] if changed else list(PRESETS),
-        key=(key := key_showing("preset", _CHANGED if changed else present.preset)),
+        **showing("preset", _CHANGED if changed else present.preset, _take_preset),
         format_func=lambda preset: names.get(preset, preset),
-        on_change=take_choice,
-        args=("preset", key, _take_preset),
         help=_("Source: {source}").format(source=f"[{_(source.description)}]({source.url})"),
     )
-    key = key_showing("architecture", present.architecture)
-    st.selectbox(_("Architecture"), list(CLASSES), key=key, **_taken("architecture", key))
+    taken = showing("architecture", present.architecture, partial(_change_field, "architecture"))
+    st.selectbox(_("Architecture"), list(CLASSES), **taken)
     st.session_state["place of the sliders"] = place = st.container(key="sliders")
     follows = PAGES[page].follows_sliders
     if page not in SCREENS:
@@ -142,8 +140,7 @@ def _more_fields(values: dict[str, Any]) -> None:
     config = present_model.track().present.config
     optional = CLASSES[present_model.track().present.architecture].base.pooler
     for field in [field for field in _FOLDED if field in values and (optional or field != "add_pooling_layer")]:
-        key = key_showing(field, values[field])
-        call: dict[str, Any] = {"key": key, **_taken(field, key)}
+        call = showing(field, values[field], partial(_change_field, field))
         name = config.own_name(field)
         if field in NUMBERS:
             st.number_input(f"{name} ${EVERY_LETTER[field]}$", step=1, **call)
@@ -157,11 +154,6 @@ def _more_fields(values: dict[str, Any]) -> None:
             show_problem(problems.pop(field))
     for problem in problems.values():
         show_problem(problem)
-
-
-def _taken(field: str, key: str) -> dict[str, Any]:
-    """The callback of a control for a field."""
-    return {"on_change": take_choice, "args": (field, key, partial(_change_field, field))}
 
 
 def _change_field(field: str, value: Any) -> None:

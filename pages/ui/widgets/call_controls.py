@@ -11,7 +11,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text import N_
 from pages.ui.session import present_model
-from pages.ui.session.shown_values import key_showing, take_choice
+from pages.ui.session.shown_values import showing
 from pages.ui.shell.controls import Number, Select, Switch, assignment, change, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.batch import choose_batch
@@ -80,9 +80,8 @@ def written(call: Call) -> str:
 
 def _switch(field: str) -> None:
     """Draw a second control for a field of the sidebar, under its own key."""
-    name = f"{field} of the call"
-    key = key_showing(name, (present_model.track().present.values() | present_model.track().attempt)[field])
-    st.checkbox(field, key=key, on_change=take_choice, args=(name, key, partial(_set_field, field)))
+    value = (present_model.track().present.values() | present_model.track().attempt)[field]
+    st.checkbox(field, **showing(f"{field} of the call", value, partial(_set_field, field)))
 
 
 def _set_field(field: str, value: bool) -> None:
