@@ -424,6 +424,19 @@ def test_a_page_can_be_opened_right_after_a_move(look: Look) -> None:
         expect(total(page)).to_have_text(layers(count))
 
 
+def test_a_typed_number_is_kept_when_another_page_is_tapped(look: Look) -> None:
+    """A tap leaves the field in the moment of the click: Streamlit sent the page first, and then came back."""
+    page = look("memory")
+    batch_size = page.get_by_role("spinbutton", name="Batch size")
+    batch_size.fill("32")
+    page.get_by_role("link", name="Compute").hover()
+    page.mouse.down()
+    page.mouse.up()
+    page.wait_for_url("**/compute?batch_size=32")
+    settled(page)
+    expect(batch_size).to_have_value("32")
+
+
 def test_keys_of_a_screen_are_free_after_a_drag(look: Look) -> None:
     page = look("lecture?screen=all-layers")
     expect(slider(page, "num_hidden_layers")).to_be_visible()

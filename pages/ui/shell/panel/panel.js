@@ -4,10 +4,12 @@
 
 const PATIENCE = 2000; // ms after which an answer should have come, if no run is under way
 const TRIES = 5; // how often events are sent again: Streamlit drops what is sent while it has no connection
+const SENDING = 100; // ms within which Streamlit sends what was typed into a field that is left
 const PACE = 500; // ms between two events of a held key
 const PRESS = 500; // ms within which a run that a button requested has begun
 const STATE = "data-test-script-state";
 const LEFT = "[data-testid=stMain] :is(input[type=text], input[type=number], textarea):not([role], [role=dialog] *)";
+const FIELD = "input[type=text], input[type=number], textarea";
 const PAGE_LINK = ["stTopNavLink", "stTopNavDropdownLink", "stSidebarNavLink", "stPageLink-NavLink"]
   .map((id) => `[data-testid=${id}]`)
   .join();
@@ -37,6 +39,7 @@ class Panel {
     this.at = -Infinity; // when events were sent last
     this.pressed = -Infinity; // when a button was pressed last
     this.heldLink = null; // the link to a page that was clicked while an event was on its way
+    this.left = -Infinity; // when a field was left last
     this.wanted = null; // undo, redo or reset, once a button's run has drawn the panel
     window.bertcalcPanel = this; // for sliders on the page
     this.listen();
@@ -49,6 +52,7 @@ class Panel {
     on(document, "keydown", (event) => this.shortcut(event));
     on(document, "click", ({ target }) => target.closest?.("button, a") && (this.pressed = performance.now()), true);
     on(document, "click", (event) => this.holdLink(event), true);
+    on(document, "focusout", ({ target }) => target.matches?.(FIELD) && (this.left = performance.now()), true);
     on(window, "bertcalc-drawn", ({ detail }) => this.answered(detail.event, detail));
     on(window, "bertcalc-ask", ({ detail }) => this.ask(detail)); // from another component of the page
     on(window, "popstate", () => (this.drawn = null)); // the address is that of another page
@@ -110,9 +114,10 @@ class Panel {
     this.openHeldLink();
   }
 
-  // An event is on its way to the server.
+  // An event is on its way to the server, or what was typed into a field of Streamlit's.
   isAhead() {
-    return this.queue.length > 0 || this.open.some(({ number }) => number > this.data.taken);
+    const isSending = performance.now() - this.left < SENDING;
+    return isSending || this.queue.length > 0 || this.open.some(({ number }) => number > this.data.taken);
   }
 
   // Nothing is ahead of the server: no slider is moved, and no event awaits an answer.
@@ -122,13 +127,15 @@ class Panel {
   }
 
   // A click on another page waits until the server has taken the last move. Streamlit sends the click first, though it
-  // came after the move, and the move with the page that it left: the reader would stay there.
+  // came after the move, and the move with the page that it left: the reader would stay there. On a touchscreen the same
+  // holds for a number: its field is left when the link is tapped.
   holdLink(event) {
     const link = event.target.closest?.(PAGE_LINK);
     if (!link || !this.isAhead() || !isConnected() || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     event.stopPropagation();
     this.heldLink = link;
+    setTimeout(() => this.openHeldLink(), SENDING);
   }
 
   openHeldLink() {
