@@ -42,9 +42,9 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
     with st.empty():  # always there, so that a message does not rebuild the page; old messages disappear at once
         link.show_rejected()
     with sorry():
-        page.run()
         if PAGES[page.url_path].follows_sliders and not PAGES[page.url_path].takes_steps:
             say_left_out()
+        page.run()
     controls.write_link()
     follow(page.url_path, PAGES)
     live.show(sidebar.sizes(page.url_path))
