@@ -100,18 +100,15 @@ def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
     return with_colon(title(step), ", ".join(texts)) if texts else title(step)
 
 
-def brief(step: ChangeStep) -> str:
-    """A step in a few words: its title and as many arguments as are short; a quantization by its format alone."""
+def brief(step: ChangeStep, letters: int = 32) -> str:
+    """A step in a few words: its title and as many arguments as fit; a quantization by its format alone."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
     names = list(argument_texts(step))
     left_out: list[str] = []
-    while names and len(summary(step, without=left_out)) > _BRIEF:
+    while names and len(summary(step, without=left_out)) > letters:
         left_out.append(names.pop())
     return summary(step, without=left_out)
-
-
-_BRIEF = 32  # letters
 
 
 def refusal(problem: Problem) -> str:

@@ -54,5 +54,6 @@ def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
         for label, (value, below) in figures.items():
             longest = text_width(value) + 2 * is_live(value)  # a drag makes it longer: 294,912 becomes 1,179,648
             width = metric_width(10 * text_width(label), "0" * longest, "0" * text_width(below))
-            width = 3 * width // 4 if many else width  # see style.css
+            if many:  # see style.css: the numbers are smaller, the texts below them are not
+                width = max(3 * width // 4, 7 * text_width(below) + 26)
             show_metric(label, value, below, least=0, width=width)
