@@ -192,6 +192,7 @@ def test_a_download_button_keeps_the_focus(look: Look) -> None:
     ready(page)
     page.keyboard.press("t")
     dialog = page.get_by_role("dialog")
+    page.wait_for_function("() => document.activeElement.closest('[role=dialog]')")  # it takes the focus as it opens
     for name in ("CSV", "SVG", "PNG", "CSV", "PNG"):
         button = dialog.get_by_role("button", name=name, exact=True)
         downloaded(page, button)
