@@ -192,7 +192,9 @@ def test_a_download_button_keeps_the_focus(look: Look) -> None:
     ready(page)
     page.keyboard.press("t")
     dialog = page.get_by_role("dialog")
-    page.wait_for_function("() => document.activeElement.closest('[role=dialog]')")  # it takes the focus as it opens
+    expect(dialog.get_by_text(page.url, exact=True)).to_be_visible()
+    settled(page)  # the dialog is drawn to its end, and has taken the focus
+    page.wait_for_function("() => document.activeElement.closest('[role=dialog]')")
     for name in ("CSV", "SVG", "PNG", "CSV", "PNG"):
         button = dialog.get_by_role("button", name=name, exact=True)
         downloaded(page, button)
