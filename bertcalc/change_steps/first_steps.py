@@ -83,7 +83,7 @@ def first_step(kind: str, model: Model) -> ChangeStep:
 
 
 def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
-    """Steps with one more, in the order that is possible: sizes, the quantization, then what is trained.
+    """Insert a step where it is possible: sizes first, then the quantization, then adapters and freezing.
 
     >>> [type(step).__name__ for step in added([Lora(r=8)], DropLayers([0]))]
     ['DropLayers', 'Lora']

@@ -1,4 +1,4 @@
-"""What all adapters of peft have in common: the base model is frozen, and some modules are trained as a whole."""
+"""The base of all adapters of peft: the base model is frozen, and some modules are trained as a whole."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -109,7 +109,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
 
 
 def copies(model: Model) -> dict[str, int]:
-    """The parameters of each module of which peft keeps a frozen original and trains a copy, by the module's name.
+    """The parameters of each module that peft copies, by its name: the original is frozen, and the copy is trained.
 
     >>> from bertcalc import Lora, load
     >>> copies(load("bert-base-uncased", "BertForSequenceClassification").adapted(Lora(task_type="SEQ_CLS")))

@@ -66,7 +66,7 @@ _NO_LABELS = N_(
 
 @dataclass(frozen=True)
 class Prompts(PeftChange):
-    """What the three have in common: an encoder of virtual tokens beside the frozen model."""
+    """The base of prompt, prefix and p-tuning: an encoder of virtual tokens beside the frozen model."""
 
     letters: ClassVar[Mapping[str, str]] = {"num_virtual_tokens": "num_virtual_tokens"}
     other_width = ""
@@ -203,7 +203,7 @@ class InFront(Prompts):
     other_width = _OTHER_WIDTH
 
     def needed_width(self, config: Config) -> int:
-        """That of the words, which can be narrower than the hidden vectors."""
+        """The size of a word embedding, which can be smaller than the hidden size."""
         width: int = config.embedding_size if config.has("embedding_size") else config.hidden_size  # type: ignore[attr-defined]
         return width
 

@@ -1,4 +1,4 @@
-"""What changes of the model's own sizes have in common."""
+"""The base of changes of the model's own sizes."""
 
 from collections.abc import Collection
 from typing import Any

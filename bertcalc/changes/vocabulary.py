@@ -75,7 +75,7 @@ class ResizeVocabulary(Resizing):
                 self._biases(rewriting, spot)
 
     def _biases(self, rewriting: Rewriting, decoder: Spot) -> None:
-        """What becomes of the bias that a head has beside that of its untied decoder."""
+        """Keep or drop the bias of the head, where an untied decoder has a bias, too."""
         module, model = decoder.module, rewriting.model
         assert isinstance(module, Linear)
         if "bias" not in module.parameters:  # it is the same tensor, which transformers ties again

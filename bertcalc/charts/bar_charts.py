@@ -48,7 +48,7 @@ _KINDS = {
 
 @lru_cache
 def ranked_bars(appearance: str, count: int, unit: str, words: tuple[str, ...], *, low: bool = False) -> Spec:
-    """One horizontal bar for each of ``count`` parts, in order, with a label at its end; ``low`` saves height.
+    """Draw a horizontal bar for each of ``count`` parts, in order, with a label at its end; ``low`` saves height.
 
     A bar is solid up to the preset's figure, which is marked. Additions are lighter; removals are dashed outlines.
     """

@@ -65,13 +65,13 @@ def text_inside(text: str, length: int, whole: int) -> str:
 
 @mirrored
 def part_of_column(column: int, figure: int, longest: int, most: float) -> float:
-    """Where a bar ends in a column one unit wide, of which the longest figure's bar takes the share ``most``."""
+    """The end of a bar in a column one unit wide; the longest bar takes the share ``most``."""
     return column + most * figure / (longest or 1)
 
 
 @mirrored
 def place_in_order(figures: tuple[int, ...] | list[int], at: int, descending: bool) -> int:
-    """How many figures come before number ``at`` if they are sorted; equal ones keep their order."""
+    """The rank of figure number ``at`` if the figures are sorted; equal figures keep their order."""
     own = figures[at]
     before = [figure > own if descending else figure < own for figure in figures]
     return sum(before) + sum(figure == own for figure in figures[:at])

@@ -279,7 +279,7 @@ def at_masked(steps: Iterable[Step], positions: int) -> list[Step]:
 
 
 def _times(step: Step) -> int:
-    """How often training computes a step: forward, and for the gradients of its input and its weight."""
+    """The number of times that training computes a step: forward, and for the gradients of its input and its weight."""
     return 3 - any(value.name == "encoder_hidden_states" for value in step.takes)  # these need no gradient
 
 

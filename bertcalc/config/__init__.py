@@ -64,7 +64,7 @@ class _WithSharedNames(type):
 
 
 def _with_positional(kind: Any, args: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of a configuration, of which some come without their names. Raises ConfigError."""
+    """The values of a configuration from positional and named arguments. Raises ConfigError."""
     names = [field.name for field in dataclasses.fields(kind)]
     if len(args) > len(names):
         message = N_("{config} has {most} fields, not {count}.")
@@ -277,7 +277,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def window(self) -> int | None:
-        """The shortest sequence of which local attention does not see all tokens; None without local attention."""
+        """The shortest sequence that is longer than the window of local attention; None without local attention."""
         return None
 
     def masks_window(self, sequence_length: Any) -> bool:

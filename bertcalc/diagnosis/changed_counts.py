@@ -89,7 +89,7 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
 
 
 class UsualChange(NamedTuple):
-    """A change that people make: with the usual ones of all numbers, such as ranks, or without any number."""
+    """A common change, with the usual numbers of its argument, such as ranks; or one without numbers."""
 
     with_number: Callable[[int], Change]
     is_usual: Callable[[int], bool] | None = None
@@ -225,7 +225,7 @@ def _is_pattern(names: Names) -> bool:
 
 
 def _named(base: Model, chosen: str) -> Names:
-    """What peft takes as target_modules for the modules of some tensors: the ends of names, or a pattern."""
+    """The target_modules of peft that select the modules of some tensors: the ends of names, or a pattern."""
     paths = [tensor.name.rpartition(".")[0] for tensor in filter(selector(chosen), base.tensors())]
     ends = tuple(dict.fromkeys(path.rpartition(".")[2] for path in paths))
     if all(path in paths for path, _module, _copies in base.modules() if path.rpartition(".")[2] in ends):

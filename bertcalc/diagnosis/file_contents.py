@@ -1,4 +1,4 @@
-"""What files of weights contain beside the parameters of a class, and the bytes that a file format adds.
+"""The contents of weight files beside the parameters of a class, and the bytes that a file format adds.
 
 Files of older releases have a pooler that the class has lost, a second bias of the decoder, or buffers.
 

@@ -59,7 +59,7 @@ def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
 
 
 class _SizedFile(NamedTuple):
-    """A file that may have a size: by which part its header is off, the bytes of its format, what is in it."""
+    """A file that may have a size: how far its header is ``off``, the bytes of its format (``over``), its contents."""
 
     is_pickle: bool
     off: float

@@ -119,7 +119,7 @@ CLAIMS = tuple(Claim(**line) for line in _TABLES["claims"])
 
 
 class Reading(NamedTuple):
-    """One meaning of a typed number, as a range of parameters."""
+    """A meaning of a typed number, as a range of parameters."""
 
     key: str  # of READINGS
     low: Fraction

@@ -104,7 +104,7 @@ def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
 
 
 def _near(model: Model, size: int) -> Iterator[Model]:
-    """The changed models whose float32 tensors are nearly as large; of adapters, only what is trained is saved."""
+    """The changed models whose float32 tensors are nearly as large; of adapters, only trained tensors are saved."""
     trained = (line for line in adapter_lines(model) if line.amount == "trained")
     for line in (*resized_lines(model), *trained):
         yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))

@@ -1,4 +1,4 @@
-"""Names of tensors as PyTorch prints them: the tensors of a model that a name means, and what is wrong with it.
+"""Names of tensors as PyTorch prints them: the tensors that a name selects, and what is wrong with the name.
 
 >>> from bertcalc import BertConfig
 >>> model = Model(BertConfig())

@@ -50,7 +50,7 @@ class Case(NamedTuple):
 
     @property
     def changed(self) -> ChangedModel:
-        """The model with its steps, of which one can be a quantization."""
+        """The model with its steps; one step can be a quantization."""
         return ChangedModel(self.model, self.base)
 
     def of(self, changed: ChangedModel) -> "Case":

@@ -148,7 +148,7 @@ class Sweep(NamedTuple):
 
     @checked
     def unit(self, field: str) -> int:
-        """The number of which all values of a dimension are multiples."""
+        """The common divisor of all values of a dimension."""
         if field != "hidden_size":
             return 1
         by_heads = "num_attention_heads" not in {*self.following, *self.dimensions}

@@ -82,7 +82,7 @@ class Changes(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How the page trains or runs the model, in words and as a plan."""
+    """The settings with which the page trains or runs the model, in words and as a plan."""
 
     words: str
     plan: Plan = Plan()

@@ -275,7 +275,7 @@ _LOADS: Mapping[str, Callable[[Any], bool]] = {
 
 
 def _without_count(kind: type[Config], values: dict[str, Any]) -> Iterator[Problem]:
-    """Replace the values of _LOADS in ``values`` by valid ones, and yield a remark on each."""
+    """Replace invalid values of _LOADS in ``values`` by valid ones, and yield a remark on each."""
     message = N_("{field} {value} is replaced by {default}, which does not affect any count.")
     for field, loads in _LOADS.items():
         name = kind.own_name(field)

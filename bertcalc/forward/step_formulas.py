@@ -1,4 +1,4 @@
-"""The steps of a forward pass with live shapes: what is read from them moves with the sliders.
+"""The steps of a forward pass with live shapes, which move with the sliders.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.text.live_numbers import evaluated

@@ -396,7 +396,7 @@ def _is_fused(step: Step) -> bool:
 
 
 def _asks_for_gradient(step: Step) -> bool:
-    """Whether the first trained layer saves less than the others if no gradient flows to its input.
+    """Whether the first trained layer saves less than the other layers when its input needs no gradient.
 
     A norm that is written out saves nothing of such an input. If the query has no bias and its weight is frozen, no
     gradient flows to it in that layer.

@@ -92,7 +92,7 @@ class Change:
 
     @property
     def resizes(self) -> bool:
-        """Whether it has to come before what is trained."""
+        """Whether the change has to come before adapters and freezing."""
         return self.turn < TRAINS
 
     @property
@@ -107,7 +107,7 @@ class Change:
 
     @property
     def virtual_tokens(self) -> int:
-        """How many it puts in front of each sequence."""
+        """The number of virtual tokens in front of each sequence."""
         return 0
 
     @property

@@ -30,7 +30,7 @@ LANGUAGE_MODEL = "language model"  # the block of a head that scores every token
 
 
 def output_embeddings(linear: Iterable[Module]) -> list[Module]:
-    """Those of the linear modules that transformers gives as the output embeddings of a language model.
+    """The linear module that transformers returns as the output embeddings of a language model.
 
     DeBERTa's decoder is no module: transformers gives the layer in front of it.
     """
@@ -111,7 +111,7 @@ class Class(NamedTuple):
 
     @property
     def takes_choices(self) -> bool:
-        """Whether each sequence comes with several choices, one of which is right."""
+        """Whether each sequence comes with several choices, exactly one of them right."""
         return self.task in ("multiple-choice", "double-heads")
 
     @property

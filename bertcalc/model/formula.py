@@ -83,7 +83,7 @@ class Formula(NamedTuple):
         return str(self)
 
     def _repr_latex_(self) -> str:
-        """What a notebook shows."""
+        """The formula in LaTeX, which a notebook shows."""
         return f"${self.latex()}$"
 
     @checked

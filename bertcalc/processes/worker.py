@@ -42,7 +42,7 @@ _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
 
 
 class SlowError(Exception):
-    """There was no result in time."""
+    """The worker gave no result in time."""
 
 
 class StoppedError(Exception):

@@ -329,7 +329,7 @@ _LEFT_OUT = {
 
 
 def _says_why(explanation: Explanation, context: Context) -> bool:
-    """Whether the line itself says that all of what is missing is not counted."""
+    """Whether the line itself says that it leaves out everything that is missing."""
     left_out = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
     patterns = [
         next(

@@ -87,7 +87,7 @@ def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | No
 
 
 def _wholes(model: Model) -> list[int]:
-    """What a share may be one of: each class with each convention, or the layers."""
+    """The wholes that a share may refer to: each class with each convention, or the layers."""
     wholes = [known.total for known in every_count(model.config, known_counts)]
     return wholes + [part.right for part in scoped("layers", model)]
 
@@ -143,7 +143,7 @@ class _Stored(NamedTuple):
 
 
 def _stored(side: ChainSide, model: Model) -> Iterator[_Stored]:
-    """What has this size, in decimal units first."""
+    """The counts and precisions whose bytes have this size, in decimal units first."""
     unit = re.search(r"([kmgt])i?b\b", side.text, re.I)
     binary = [Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)] if unit else []
     for factor in (Fraction(1), *binary):

@@ -268,7 +268,7 @@ class Subject:
         return PRESETS[self.preset].config if self.preset in PRESETS else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if it is the one that they belong to."""
+        """The model of a preset, with the text's sizes if they belong to it."""
         if preset == self.preset:
             return self.model
         return _model(preset) if preset else None

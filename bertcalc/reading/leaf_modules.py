@@ -23,7 +23,7 @@ _MOST_LAYERS = 100  # of a recurrent module
 
 
 class LeafTensors(NamedTuple):
-    """The shapes of a module's tensors; ``unsure`` are those of which the arguments do not say whether they exist."""
+    """The shapes of a module's tensors; ``unsure`` names those that may be absent: the arguments do not tell."""
 
     shapes: Mapping[str, Shape] = NO_TENSORS
     unsure: tuple[str, ...] = ()

@@ -162,7 +162,7 @@ def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
-    """The biases of which an old print does not say whether they exist, in a family that has none by default."""
+    """The biases that an old print leaves open, in a family that has none by default."""
     default = CLASSES[cls].config.default() if cls else None
     has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
     return {starred(name) for name in tree.unsure()} if has_none else set()
@@ -255,7 +255,7 @@ _EMBEDDING = re.compile(r"Embedding$")
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
-    """The counts with and without the biases of which an old print does not say whether they exist."""
+    """The counts with and without the biases that an old print leaves open."""
     copies = {path: copies for path, _module, copies in tree.root.modules()}
     shapes = {tensor.name: tensor.shape for tensor in tree.root.tensors()}
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)

@@ -69,7 +69,7 @@ class PrintedTree:
         return {path: module.kind for path, module in modules if isinstance(module, PrintedModule) and not module.known}
 
     def unsure(self) -> list[str]:
-        """The names of the tensors of which an old print does not say whether they exist."""
+        """The names of the tensors that an old print leaves open."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()

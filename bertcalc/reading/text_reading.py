@@ -58,7 +58,7 @@ class PossibleCount(NamedTuple):
 
 @dataclass(frozen=True)
 class TextReading:
-    """What a text was read as.
+    """The result of reading a text: its kind, its model and its counts.
 
     ``sentence`` says so in one line. ``model`` is the model that the text describes or is most like, if bertcalc counts
     it; ``modules`` and ``tensors`` are those of the text. ``num_parameters`` is the text's count; with ``is_at_least``,

@@ -1,4 +1,4 @@
-"""The size of adapter_model.safetensors, as peft 0.21 writes it: what is trained, without the model.
+"""The size of adapter_model.safetensors, as peft 0.21 writes it: the trained tensors without the base model.
 
 >>> from bertcalc import Lora, load
 >>> bert = load("bert-base-uncased", "BertForSequenceClassification")

@@ -100,7 +100,7 @@ def _weight(step: Step) -> _Use | None:
 
 
 def _of_modules(model: Module) -> Iterator[_Use]:
-    """The same for a module tree without a forward pass: every module is used once."""
+    """The initializers of a module tree without a forward pass: every module is used once."""
     for path, module, copies in model.modules():
         kind: Operation = ""
         if isinstance(module, Linear | Conv1D):

@@ -1,4 +1,4 @@
-"""What a quantization format stores of each tensor of a model: weights, scales, zero points, tables."""
+"""The tensors that a quantization format stores for each tensor of a model: weights, scales, zero points, tables."""
 
 from collections.abc import Iterable
 from math import prod
@@ -19,7 +19,7 @@ KINDS: dict[Kind, str] = {
 
 
 class StoredPiece(NamedTuple):
-    """A stored tensor: of which tensor of the model it is a part (``source``), and what it is.
+    """A stored tensor: the model's tensor that it belongs to (``source``), and its role.
 
     ``parameters`` is the number of parameters whose values it has. Some pieces are only in the file, such as a
     description, and some only in memory.

@@ -1,4 +1,4 @@
-"""A quantized model: what is stored of it, in memory and in a file, and why it is not smaller.
+"""A quantized model: its bytes in memory and in a file, and why it is not smaller.
 
 >>> from bertcalc.model.model import build
 >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig

@@ -34,7 +34,7 @@ class LiveNode(NamedTuple):
 
 
 class Live:
-    """What all live values have."""
+    """The base of all live values; ``node`` is the expression that a value follows from."""
 
     node: LiveNode
 
@@ -279,7 +279,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 
 def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
-    """What a node is for other sizes, by the names of fields. Raises KeyError for a size that is not given."""
+    """Evaluate a node for other sizes, by the names of fields. Raises KeyError for a size that is missing."""
     return _Evaluation(sizes).of(node)
 
 

@@ -142,7 +142,7 @@ def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Dis
 
 
 def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of which it is not known that they leave the formulas as they are."""
+    """The keys that may change the formulas: no measurement shows that they do not."""
     for name, value in fields.items():
         if name == _TIED:
             is_known = keys["tied"] is not None and isinstance(value, bool)

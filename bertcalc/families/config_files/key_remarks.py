@@ -26,7 +26,7 @@ WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
 def remarks(
     config: Config, content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Remarks on the keys of a file, of which ``unread`` are no fields; ``values`` are those of its fields."""
+    """Remarks on the keys of a file; ``unread`` are keys that are no fields, ``values`` the values of the fields."""
     kind = type(config)
     yield from _missing(config, content)
     yield from _of_chunks(kind, content)

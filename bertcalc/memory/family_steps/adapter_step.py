@@ -60,7 +60,7 @@ def _lora_of_packed(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTen
 
 
 def _of_packed(run: Pass, base: Step, result: SimulatedTensor) -> SimulatedTensor:
-    """What peft takes of the output of a layer with packed weights: of 4 bits a copy."""
+    """The output of a layer with packed weights, as peft uses it: with 4 bits, a copy."""
     return run.tape.clone(result) if isinstance(run.packed(base), Packed4Bits) else result
 
 

@@ -56,7 +56,7 @@ class LivePeak(NamedTuple):
 
 @lru_cache(maxsize=32)
 def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
-    """The peak of a step of which batch and plan stay."""
+    """The live peak of a step; batch and plan do not change."""
     present = peak(model, how, batch_size, sequence_length)
     bounds = regime(model, how, sequence_length)
     states = _states_in_8_bits(model, how)

@@ -40,7 +40,7 @@ _MOST_PARTS = 200  # rows of a table of differences
 
 
 class _Read(NamedTuple):
-    """The reading of a text, and what it was read from: reading it again in every run would take too long."""
+    """The reading of a text, and its source: reading it again in every run would take too long."""
 
     asked: tuple[str, str, Model]
     reading: TextReading | None
@@ -183,7 +183,7 @@ def _show_model(reading: TextReading) -> None:
 
 
 def _of_text(reading: TextReading) -> str:
-    """What the count of a text is: a guess where a preset completes the text."""
+    """The count of a text, in words: a guess where a preset completes the text."""
     if reading.preset:
         return _("Completed like {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")

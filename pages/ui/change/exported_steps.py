@@ -1,4 +1,4 @@
-"""What the exported files of a model have of its steps, and of the Change page: the table of their effects."""
+"""The steps of a model in its exported files, and the Change page's table of their effects."""
 
 from collections.abc import Sequence
 

@@ -66,7 +66,7 @@ def _chosen(recipe: ChangeRecipe) -> ChosenModel:
 
 
 def _replaced(chosen: ChosenModel) -> str:
-    """What a recipe replaces of the present model; empty if it keeps all."""
+    """The parts of the present model that a recipe replaces; empty if it keeps all."""
     present = present_model.track().present
     if chosen.preset != present.preset:
         return _("takes {preset}").format(preset=chosen.preset)

@@ -102,7 +102,7 @@ def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impo
 
 
 def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
-    """Say what is wrong with each part of the link that is no step."""
+    """Explain each part of the link that is no step."""
     for part, problem in wrong:
         st.error(with_colon(literal(part.strip()), refusal(problem)))
 
@@ -155,7 +155,7 @@ class _RefusedArgument(NamedTuple):
 def _show_arguments(
     steps: Sequence[ChangeStep], number: int, models: Sequence[ChangedModel], refused: _RefusedArgument | None
 ) -> None:
-    """Draw the controls of a step: those that most people need, and a menu of the others."""
+    """Draw the controls of a step: the common arguments, and a menu of the others."""
     step = steps[number]
     parts = {part.name: part for part in fields(step)}  # type: ignore[arg-type]  # all steps are dataclasses
     first, *others = _SHOWN[kind_of(step)]

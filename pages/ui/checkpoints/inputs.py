@@ -172,7 +172,7 @@ def show_remarks(text: str, described: Described) -> None:
 
 
 def _with_name(text: str, key: str, field: str) -> dict[str, Any]:
-    """The keys of a config.json, one of which gets another name."""
+    """The keys of a config.json, with one renamed."""
     return {field if name == key else name: value for name, value in read_object(text).items()}
 
 

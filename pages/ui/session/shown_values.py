@@ -62,6 +62,6 @@ def _kept() -> dict[str, Any]:
 
 
 def _kept_changes(name: str) -> int:
-    """What the browser has kept: in a new session, its first message names the controls that it shows."""
+    """The values that the browser has kept: in a new session, its first message names the controls that it shows."""
     changes = _kept().get(name)
     return changes if isinstance(changes, int) else 0

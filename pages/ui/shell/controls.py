@@ -105,7 +105,7 @@ class Number(Control[Whole]):
         return N_("{name}={text} in the link is not possible: it must be a whole number."), {}
 
     def show(self, **look: Any) -> Whole:
-        """Draw it and return its number, which may be out of range."""
+        """Draw the field and return its number, which may be out of range."""
         label = f"{self.title} ${self._letter}$" if self._letter else self.title
         try:
             value: Any = st.number_input(**self._bound({"label": label, "value": self.default, **look}))
@@ -122,7 +122,7 @@ class Number(Control[Whole]):
         return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
 
     def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:
-        """Draw it, say what is wrong with a number outside of these limits, and return the nearest possible one."""
+        """Draw the field and return its number; explain a number outside of the limits, and return the nearest one."""
         value = self.show(**look)
         assert value is not None
         if problem := self.problem(value, low, high):
@@ -167,12 +167,12 @@ class Fold(Switch):
     """A part of a page that is folded until the reader opens it."""
 
     def unfolded(self) -> DeltaGenerator | None:
-        """Draw it; return the container for its content if it is open, else None."""
+        """Draw the expander; return the container for its content if it is open, else None."""
         folder = st.expander(**self._bound({}))
         return folder if folder.open else None
 
     def around(self, show: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:
-        """Draw it; if it is open, call ``show`` inside."""
+        """Draw the expander; if it is open, call ``show`` inside."""
         if folder := self.unfolded():
             with folder:
                 show(*arguments, **named)
@@ -237,7 +237,7 @@ class Select(Control[Option]):
         return None if text in self.options else (_NO_OPTION, {"nearest": _nearest(text, self.options)})
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """Reject also an option that the model of the link does not have."""
+        """Also reject an option that the linked model does not have."""
         text = link[self.name]
         if self._available is None:
             return self.wrong(text)
@@ -260,7 +260,7 @@ class Select(Control[Option]):
         return "  \n".join(with_colon(f"**{self.word(option)}**", _(text)) for option, text in texts.items())
 
     def show(self, options: Sequence[Option] | None = None, **look: Any) -> Option:
-        """Draw it, with all options or only with these; return the chosen one."""
+        """Draw the choice among all options or among ``options``; return the chosen option."""
         offered = self.options if options is None else options
         value = self.value(offered)
         st.session_state[self.name] = value  # in every run: else the browser keeps a label of another language

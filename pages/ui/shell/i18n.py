@@ -120,12 +120,12 @@ def with_colon(name: str, text: str) -> str:
 
 
 def space() -> str:
-    """What is between two sentences."""
+    """The space between two sentences; empty in Chinese."""
     return _("{first} {second}").format(first="", second="")
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
-    """Join sentences; between Chinese ones there is no space."""
+    """Join sentences; Chinese needs no space between them."""
     return between(space(), (sentence for sentence in sentences if sentence or is_live(sentence)))
 
 

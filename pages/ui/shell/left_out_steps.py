@@ -1,4 +1,4 @@
-"""What a page says that shows the model of the sidebar without the steps of the Change page."""
+"""The note on pages that show the sidebar's model without the steps of the Change page."""
 
 import streamlit as st
 

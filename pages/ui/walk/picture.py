@@ -182,7 +182,7 @@ def _box(stop: Stop, config: Config, x: float, x2: float, row: int, label: str, 
 
 
 def _without_brackets(label: str) -> str:
-    """The label for a narrow box: "dropout (weights)" without what is in brackets."""
+    """The label for a narrow box: "dropout (weights)" without the words in brackets."""
     return label if is_live(label) else re.sub(r" ?[(（].*[)）]$", "", label)
 
 

@@ -1,4 +1,4 @@
-"""A component to choose files of any size, of which the browser sends only the first bytes."""
+"""A component to choose files of any size; the browser sends only their first bytes."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -227,7 +227,7 @@ class _TotalBuilder:
             yield {"is": "unit", "color": self._colors[component], "parts": [*sign, part]}
 
     def _chips(self) -> Iterator[Part]:
-        """Each letter of the formula with its value and its name."""
+        """The letters of the formula, with their values and names."""
         own_name = self._config.own_name
         for letter in dict.fromkeys(re.findall("[A-Z]", self._written)):
             field, value = FIELD_OF[letter], self._filled(letter)
