@@ -59,7 +59,7 @@ def warm_up() -> None:
     from bertcalc.charts.colors import COLORS
     from bertcalc.charts.columns import sent
     from bertcalc.controls.chosen_model import ChosenModel
-    from bertcalc.model.formula import component_terms
+    from bertcalc.model.terms import component_terms
     from pages.ui.widgets.bars import words
 
     model = ChosenModel().model()
