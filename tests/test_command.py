@@ -10,7 +10,7 @@ import pytest
 
 import bertcalc
 from bertcalc.__main__ import main
-from bertcalc.families.presets import PUBLISHED, PublishedCount
+from bertcalc.families.published import PUBLISHED, PublishedCount
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
