@@ -59,11 +59,11 @@ def warm_up() -> None:
     from bertcalc.charts.colors import COLORS
     from bertcalc.charts.columns import sent
     from bertcalc.controls.chosen_model import ChosenModel
-    from bertcalc.model.formula import component_terms
+    from bertcalc.model.formula import symbolic_model
     from pages.ui.widgets.bars import words
 
     model = ChosenModel().model()
-    component_terms(model)
+    symbolic_model(model)
     for appearance in COLORS:
         proportional_bar(appearance, words("parameters", str))
         ranked_bars(appearance, 8, "parameters", words("parameters", str))

@@ -9,7 +9,7 @@
 ``read`` takes what people have, such as the output of print(model), from a file or, as -, from standard input.
 
 Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. --changes
-takes steps as the page Change writes them, such as adapters and quantization. Formulas need SymPy.
+takes steps as the page Change writes them, such as adapters and quantization.
 """
 
 import argparse
@@ -18,14 +18,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
-from importlib.util import find_spec
 from io import TextIOWrapper
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
 from bertcalc import __version__
-from bertcalc.api import NO_FORMULAS
 from bertcalc.api import read as read_text
 from bertcalc.change_steps.step_texts import without_spaces
 from bertcalc.change_steps.step_texts import written as written_steps
@@ -38,6 +36,7 @@ from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.model.model import Model
 from bertcalc.model.steps import LARGEST
+from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import totals_by_component
 from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
 from bertcalc.reading.text_reading import KINDS
@@ -223,24 +222,10 @@ def _figures(case: Case) -> dict[str, int | InputError]:
     return figures
 
 
-def _formulas(model: Model) -> dict[str, str]:
-    """The formula of each component; empty if SymPy is not installed."""
-    if not find_spec("sympy"):
-        return {}
-    from bertcalc.model.formula import component_terms
-
-    return {
-        component: " + ".join(bracket.text for bracket in brackets) for component, brackets in component_terms(model)
-    }
-
-
 def _data(case: Case) -> dict[str, Any]:
     """All figures, for JSON. A figure that cannot be computed is None, with the reason under ``reasons``."""
     model, figures = case.model, _figures(case)
     reasons = {key: str(figure) for key, figure in figures.items() if isinstance(figure, InputError)}
-    formulas = _formulas(model)
-    if not formulas:
-        reasons["formulas"] = NO_FORMULAS
     try:
         config = json.loads(hf_json.write(model))
     except InputError as error:  # no config.json can have the steps
@@ -253,7 +238,7 @@ def _data(case: Case) -> dict[str, Any]:
         "sequence_length": case.sequence_length,
         "parameters": model.num_parameters(),
         "components": totals_by_component(model),
-        "formulas": formulas,
+        "formulas": component_texts(model),
         **{key: figure if isinstance(figure, int) else None for key, figure in figures.items()},
         "reasons": reasons,
     }
@@ -261,10 +246,9 @@ def _data(case: Case) -> dict[str, Any]:
 
 def _table(case: Case) -> str:
     """All figures as a text table."""
-    model, formulas = case.model, _formulas(case.model)
+    model, formulas = case.model, component_texts(case.model)
     rows: list[tuple[str, str, str]] = [
-        (component, f"{count:,}", formulas.get(component, ""))
-        for component, count in totals_by_component(model).items()
+        (component, f"{count:,}", formulas[component]) for component, count in totals_by_component(model).items()
     ]
     rows.append((EVERY_QUANTITY["parameters"].meaning, f"{model.num_parameters():,}", ""))
     for key, figure in _figures(case).items():

@@ -9,7 +9,7 @@ from bertcalc.explore.growth_formulas import growth
 from bertcalc.explore.live_quantity_formulas import live_quantity, same_curves
 from bertcalc.explore.quantities import PEAKS, QUANTITIES
 from bertcalc.explore.sweep import published
-from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.letters import LETTER_OF
 from bertcalc.text.live_choices import inside
 from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.families.presets import PUBLISHED
+from bertcalc.families.published import PUBLISHED
 from bertcalc.proof import real_model
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting

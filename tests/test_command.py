@@ -10,7 +10,7 @@ import pytest
 
 import bertcalc
 from bertcalc.__main__ import main
-from bertcalc.families.presets import PUBLISHED, PublishedCount
+from bertcalc.families.published import PUBLISHED, PublishedCount
 
 
 def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -153,8 +153,7 @@ def test_it_is_a_program() -> None:
         text=True,
         check=True,
     )
-    assert json.loads(run.stdout)["formulas"] == {}
-    assert "SymPy" in json.loads(run.stdout)["reasons"]["formulas"]
+    assert json.loads(run.stdout)["formulas"]["pooler"] == "H² + H"
     shell = f"{sys.executable} -m bertcalc | head -1"
     cut = subprocess.run(["bash", "-c", shell], cwd=root, capture_output=True, text=True, check=True)
     assert cut.stdout.startswith("BertModel: V = 30,522")

@@ -93,7 +93,7 @@ CORE = """
 import json
 import bertcalc
 from bertcalc.diagnosis.explain import explain
-from bertcalc.families.presets import PUBLISHED
+from bertcalc.families.published import PUBLISHED
 
 base = bertcalc.BertConfig()
 print(json.dumps({

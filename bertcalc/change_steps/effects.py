@@ -1,7 +1,7 @@
 """What each step of a change does to parameters, bytes, FLOPs and the peak of a training step."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -18,6 +18,7 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import AdaptedModel, QuantizedModel
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.records import dataclass
 
 _NOT_TRAINED = N_("Quantized weights are frozen: add an adapter after the quantization to train something.")
 _FROZEN = N_("Nothing is trained: the layers of a model in {format} pass no gradient.")

@@ -1,12 +1,11 @@
 """BitFit (Zaken et al. 2021, arXiv:2106.10199): only biases are trained, and the head of the task."""
 
-from dataclasses import dataclass
-
 from bertcalc.changes.adapter import freeze, train_all, train_biases
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Factorized embeddings (Lan et al. 2020, arXiv:1909.11942, section 3.1): narrow rows, projected to the hidden size."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from bertcalc.changes.resizing import Resizing
@@ -13,6 +12,7 @@ from bertcalc.model.modules import Embedding, Linear, Module, Place, Tensor
 from bertcalc.model.trace import Step, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.records import dataclass
 
 _PRODUCT = N_(
     "The head of {architecture} multiplies by the word table itself, whose rows would be narrower than its vectors: "

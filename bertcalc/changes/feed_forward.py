@@ -1,7 +1,6 @@
 """A narrower feed-forward in all layers."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 from bertcalc.changes.resizing import Resizing
@@ -9,6 +8,7 @@ from bertcalc.config import Config, unchecked
 from bertcalc.model.change import Limit
 from bertcalc.model.model import Model
 from bertcalc.text import N_
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Fewer heads: query, key, value and output shrink, as in ``prune_heads`` of transformers before 5."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Self
 
 from bertcalc.changes.resizing import Resizing, in_order
@@ -14,6 +14,7 @@ from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.records import dataclass
 
 _NO_METHOD = N_("transformers has no prune_heads for {family}: its heads stay as they are.")
 _DISTANCES = N_(

@@ -5,7 +5,6 @@ Liu et al. 2022, arXiv:2205.05638; Zhao et al. 2023, arXiv:2312.11420.
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_all
@@ -17,6 +16,7 @@ from bertcalc.model.modules import Conv1D, Linear, Module, Norm
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.records import dataclass
 
 _UNSUPPORTED = N_("{module} is a {kind}, to which peft adds no IA3: target_modules must be Linear or Conv1D modules.")
 _NOT_TARGETED = N_("feedforward_modules must be among the target_modules: {name} is not one of {targets}.")

@@ -1,7 +1,6 @@
 """Fewer layers: some are dropped by their numbers."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.config import Config, unchecked
@@ -10,6 +9,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single
+from bertcalc.text.records import dataclass
 
 _ALL = N_("All {count} layers would be dropped: at least one has to stay.")
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Literal
 
 from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_biases
@@ -14,6 +14,7 @@ from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Line
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.records import dataclass
 
 Bias = Literal["none", "all", "lora_only"]
 _UNSUPPORTED = N_(

@@ -2,7 +2,7 @@
 p-tuning (Liu et al. 2021, arXiv:2103.10385), as peft 0.21 adds them."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, Self
 
 from bertcalc.changes.adapter import PeftChange, freeze, set_places
@@ -16,6 +16,7 @@ from bertcalc.model.modules import Activation, Embedding, Linear, Module, Place,
 from bertcalc.model.trace import Operation, Step, Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import version_of
 
 NAMES_OF_WIDTH = ("hidden_size", "n_embd", "d_model")  # the fields in which peft looks for the width

@@ -1,7 +1,6 @@
 """Another vocabulary: the word table and the decoder, as transformers' ``resize_token_embeddings`` resizes them."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from bertcalc.changes.factorized import FactorizeEmbeddings
@@ -16,6 +15,7 @@ from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.live_choices import rounded_up
 from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.records import dataclass
 
 _BROKEN = N_(
     "transformers takes a wrong matrix of {architecture} for its decoder if legacy is False, and cannot resize its "

@@ -10,7 +10,6 @@ bertcalc.config.ConfigError: hidden_size 770 is not a multiple of num_attention_
 import dataclasses
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from itertools import chain
@@ -33,6 +32,7 @@ from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import ArgumentError, checked, quoted, text
 from bertcalc.text.problem import InputError
 from bertcalc.text.problem import Problem as Problem
+from bertcalc.text.records import dataclass
 from bertcalc.text.suggestions import nearest
 
 
@@ -142,7 +142,12 @@ class Config(metaclass=_WithSharedNames):
     def __init_subclass__(cls) -> None:
         for shared, own_name in cls.attribute_map.items():
             setattr(cls, shared, _Shared(own_name))
-        cls.__eq__ = Config.__eq__  # type: ignore[method-assign]  # which a dataclass does not replace then
+        # A dataclass does not replace them then.
+        cls.__init__, cls.__eq__ = Config.__init__, Config.__eq__  # type: ignore[method-assign]
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(_defaults(type(self)) | values)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         for problem in problems(type(self), vars(self)):
@@ -333,8 +338,13 @@ def _is_same(value: Any, other: Any) -> bool:
 
 
 @cache
+def _defaults(kind: type[Config]) -> dict[str, Any]:
+    return {field.name: field.default for field in dataclasses.fields(kind)}
+
+
+@cache
 def _names(kind: type[Config]) -> frozenset[str]:
-    return frozenset(field.name for field in dataclasses.fields(kind))
+    return frozenset(_defaults(kind))
 
 
 # The values of fields in families that lack them, unless the family's class sets another value. LayerNorms have BERT's

@@ -6,14 +6,12 @@
 ['BertForMaskedLM', 'BertLMHeadModel']
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain, combinations
 from math import ceil, floor
-from pathlib import Path
 from typing import NamedTuple
 
 from bertcalc.config import Config, sizes_of
@@ -26,8 +24,9 @@ from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import Single, record
 from bertcalc.text.problem import InputError
+from bertcalc.text.toml_tables import table_beside
 
-_TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLES = table_beside(__file__)
 # The meanings of a number, and the factor that makes it a number of parameters.
 READINGS: Mapping[str, tuple[str, Fraction]] = {
     line["key"]: (line["description"], Fraction(line["factor"])) for line in _TABLES["readings"]

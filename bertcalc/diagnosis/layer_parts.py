@@ -10,20 +10,19 @@
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Literal, NamedTuple
 
 from bertcalc.diagnosis.miscounts import MiscountSizes, is_fused, of_one_head, slices, total
 from bertcalc.diagnosis.tensor_filter import Selector, selector
 from bertcalc.model.modules import Tensor, split_layer
+from bertcalc.text.toml_tables import table_beside
 
 Layers = Literal["all", "one", "others"]
 Heads = Literal["all", "one"]
 
 # The parts that people count in one line: a predicate for their tensors, and a pattern for the line's name.
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))["parts"]
+_TABLE = table_beside(__file__)["parts"]
 PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
 # Patterns for names that mean one part in particular, even if others fit as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}

@@ -12,10 +12,8 @@ formula of the change. They are listed in ``miscounts.toml``.
 ('positions', 'token types', 'embedding LayerNorm', 'final LayerNorm', 'pooler')
 """
 
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
@@ -23,6 +21,7 @@ from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, selector
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
+from bertcalc.text.toml_tables import table_beside
 
 # Multiples to which libraries pad a vocabulary for speed, and to which people round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
@@ -312,7 +311,7 @@ def _miscounts(name: str, description: str, bits: Any, **change: Any) -> Iterato
         yield name.replace("{size}", number), Miscount(description, _change(**filled), rare, values, drawn)
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TABLE = table_beside(__file__)
 MISCOUNTS: Mapping[str, Miscount] = dict(named for line in _TABLE["miscounts"] for named in _miscounts(**line))
 HABITS: Mapping[str, Habit] = {
     line["name"]: Habit(line["description"], tuple(line["miscounts"].split(" + ")), line["bits"])

@@ -15,12 +15,10 @@ different order would give different parts: the more hidden units, the more para
 1,024 more feed-forward units +50,356,224
 """
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from itertools import pairwise, takewhile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.change_steps.effects import with_steps
@@ -36,8 +34,9 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
 from bertcalc.text.problem import InputError
+from bertcalc.text.toml_tables import table_beside
 
-_WORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_WORDS = table_beside(__file__)
 # For one more, several more, one fewer, several fewer.
 COUNTED_PHRASES: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
 # Each additional layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.

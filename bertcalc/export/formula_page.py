@@ -21,9 +21,11 @@ from bertcalc.config.fields import EVERY_LETTER, is_int
 from bertcalc.controls.stops import SLIDERS, WORDS, alike, followers, moved, stops
 from bertcalc.live.live_formulas import live_reading, live_sizes
 from bertcalc.live.live_program import LiveProgram
-from bertcalc.model.formula import component_terms, filled, symbolic_model
+from bertcalc.model.formula import symbolic_model
+from bertcalc.model.letters import filled
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
+from bertcalc.model.terms import component_terms
 from bertcalc.model.totals import Component, breakdown
 from bertcalc.text import N_, Translate
 from bertcalc.text.axis_ends import widened

@@ -7,7 +7,8 @@ from sympy.printing.mathml import mathml
 from bertcalc.compute.flop_formulas import letters, name_formulas
 from bertcalc.compute.flops import PYTORCH
 from bertcalc.export.table import Cell, Math, Table
-from bertcalc.model.formula import FIELD_OF, LETTER, Formula, component_formulas, tensor_formulas
+from bertcalc.model.formula import Formula, component_formulas, tensor_formulas
+from bertcalc.model.letters import FIELD_OF, LETTER
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import Translate

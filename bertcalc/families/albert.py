@@ -4,7 +4,6 @@ Hugging Face's modeling_albert.py as a program.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.families import bert
@@ -12,6 +11,7 @@ from bertcalc.families.common import BASE, EncoderConfig, Named, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import only_absolute
 
 

@@ -6,7 +6,6 @@ FLOPs and memory are derived from it.
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,6 +17,7 @@ from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import unknown_activation
 
 

@@ -1,9 +1,8 @@
 """CamemBERT (Martin et al. 2020, arXiv:1911.03894): RoBERTa with a French vocabulary."""
 
-from dataclasses import dataclass
-
 from bertcalc.families import roberta
 from bertcalc.families.common import LARGE
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,12 +4,12 @@ A family declares only its differences: additional fields, and other defaults.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.model.family import Class, Hidden, Preset, Task, model_card
 from bertcalc.model.trace import Trace
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

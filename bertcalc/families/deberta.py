@@ -5,7 +5,6 @@ has its own matrices for the distances. Code shared by both versions is in deber
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from bertcalc.families.common import FLAGS, LARGE, Named, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Operation, Trace, Value, any_is_one
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ Hugging Face's modeling_deberta_v2.py as a program, including the optional convo
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,6 +15,7 @@ from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Operation, Trace, Value, any_is_one
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 BOTH = "p2c|c2p"  # the pos_att_type of every published model
 

@@ -3,7 +3,6 @@
 Hugging Face's modeling_distilbert.py as a program.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from bertcalc.families import bert
 from bertcalc.families.common import Named, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace, Value
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

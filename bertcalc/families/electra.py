@@ -4,7 +4,6 @@ Hugging Face's modeling_electra.py as a program, which reuses that of BERT.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
@@ -13,6 +12,7 @@ from bertcalc.families.common import BASE, CACHE, ENCODER, LARGE, DecoderConfig,
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import only_absolute
 
 

@@ -4,7 +4,6 @@ Hugging Face's modeling_ernie.py as a program.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from bertcalc.families.common import CACHE, ENCODER, TOKENS, DecoderConfig, Name
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 from bertcalc.transformers4.version import only_absolute
 
 

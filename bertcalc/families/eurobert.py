@@ -5,7 +5,6 @@ feed-forward of three matrices, and optional grouped-query attention.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import gcd
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 _HEAD_SIZE = 64  # of the published models
 

@@ -5,7 +5,6 @@ Hugging Face's modeling_gpt2.py as a program.
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.config import Config
@@ -16,6 +15,7 @@ from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value, any_is_one
 from bertcalc.text import N_
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

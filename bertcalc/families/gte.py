@@ -3,7 +3,6 @@
 Hugging Face's modeling_gte.py as a program. The gated feed-forward has dropout, and a bias in its last layer only.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -12,6 +11,7 @@ from bertcalc.families import bert, eurobert, nomic_bert, roberta
 from bertcalc.families.common import EncoderConfig, Named, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

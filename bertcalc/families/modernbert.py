@@ -5,7 +5,6 @@ changes the mask and the angles, but no parameters or matrix products.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
@@ -18,6 +17,7 @@ from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import quoted
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

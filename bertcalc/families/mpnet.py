@@ -4,7 +4,6 @@ Hugging Face's modeling_mpnet.py as a program, which reuses those of BERT and Ro
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

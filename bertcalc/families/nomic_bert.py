@@ -5,7 +5,6 @@ position table and no biases in the layers.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -17,6 +16,7 @@ from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """XLM-RoBERTa (Conneau et al. 2020, arXiv:1911.02116): RoBERTa with a vocabulary for a hundred languages."""
 
-from dataclasses import dataclass
-
 from bertcalc.families import roberta
 from bertcalc.families.common import LARGE
+from bertcalc.text.records import dataclass
 
 
 @dataclass(frozen=True)

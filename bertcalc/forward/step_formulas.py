@@ -9,7 +9,8 @@
 
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.live.live_formulas import with_formulas
-from bertcalc.model.formula import CALL_LETTERS, symbolic_steps
+from bertcalc.model.formula import symbolic_steps
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import Config, ConfigError, all_or_none
@@ -11,6 +11,7 @@ from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 Task = Literal[
     "base",

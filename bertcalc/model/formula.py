@@ -8,20 +8,22 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from math import prod
 from typing import Any, NamedTuple, TypeVar, cast
 
 import sympy
+from sympy.core.sympify import converter
 
-from bertcalc.config import Config, MixedError, sizes_of, unchecked
+from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model import formula_printers as printers
-from bertcalc.model.change import CHANGE_SIZES, SEVERAL_DEPTHS
 from bertcalc.model.inventory import inventory, named
+from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, MORE_LETTERS, model_in_symbols
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Component, Module, ModuleList, Shape, Tensor
+from bertcalc.model.modules import Component, Module, ModuleList, Shape
+from bertcalc.model.polynomials import Polynomial
 from bertcalc.model.steps import Step
-from bertcalc.model.totals import COMPONENTS, breakdown, over_layers, submodule, summed, top_level
+from bertcalc.model.terms import component_texts
+from bertcalc.model.totals import COMPONENTS, breakdown, submodule, summed, top_level
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked
@@ -29,28 +31,34 @@ from bertcalc.text.digits import latex_number
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import Problem
 
-# The letters of the sizes of a call, beside those of the model's own sizes.
-CALL_LETTERS: dict[str, str] = {
-    "batch_size": "B",
-    "sequence_length": "S",
-    "encoder_sequence_length": "X",
-    "num_choices": "N",
-}
-_MORE_LETTERS = {"masked_positions": "M", **{name: size.letter for name, size in CHANGE_SIZES.items()}}
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
-LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
-_ALL_LETTERS = {**LETTER_OF, **_MORE_LETTERS, **_COUNT_LETTERS}
-FIELD_OF = {letter: field for field, letter in (LETTER_OF | _MORE_LETTERS).items()}
-LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E' is before E
+_ALL_LETTERS = {**LETTER_OF, **MORE_LETTERS, **_COUNT_LETTERS}
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
-    return {field: sympy.Symbol(letter, integer=True, positive=True) for field, letter in letters.items()}
+    return {field: _symbol(letter) for field, letter in letters.items()}
+
+
+def _symbol(letter: str) -> Any:
+    return sympy.Symbol(letter, integer=True, positive=True)
+
+
+def _from_polynomial(polynomial: Polynomial) -> Any:
+    return sympy.Add(
+        *(
+            sympy.Rational(number.numerator, number.denominator)
+            * sympy.Mul(*(_symbol(letter) ** exponent for letter, exponent in monomial))
+            for monomial, number in polynomial.terms.items()
+        )
+    )
+
+
+converter[Polynomial] = _from_polynomial  # SymPy takes polynomials for expressions
 
 
 SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
-ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(_MORE_LETTERS)}
+ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(MORE_LETTERS)}
 FIELD_OF_SYMBOL = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 # Symbols for total counts. They differ from those of CALL_LETTERS, whose N is the number of choices.
 COUNT_SYMBOLS = {
@@ -111,42 +119,6 @@ class SymbolicStep(NamedTuple):
     parameters: Formula | None
 
 
-class Term(NamedTuple):
-    """All tensors of a component with the same number of elements: their number times their size.
-
-    In layers, tensors whose sizes differ only by a number are one term: 4H² is four matrices, or GPT-2's H² and 3H².
-    """
-
-    text: str  # as on paper: 4H²
-    expression: Any  # a sympy.Expr, for one layer if the tensors are in every layer
-    tensors: tuple[Tensor, ...]  # with symbols as sizes
-    fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
-
-    @property
-    def norm(self) -> bool:
-        """Whether all its tensors are gammas and betas of LayerNorms."""
-        return all(tensor.place.role == "norm" for tensor in self.tensors)
-
-
-class Bracket(NamedTuple):
-    """Terms of a component, and their common factor, if any: H (V + P + T), L (4H² + ...)."""
-
-    factor: str
-    terms: tuple[Term, ...]
-    inside: tuple[str, ...]  # the terms without the factor: V for HV
-
-    @property
-    def text(self) -> str:
-        """The bracket as on paper."""
-        written = " + ".join(self.inside)
-        return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
-
-    @property
-    def braced(self) -> bool:
-        """Whether the terms need brackets around them."""
-        return bool(self.factor) and len(self.terms) > 1
-
-
 _OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
@@ -180,36 +152,10 @@ def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
     return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 
 
-def _structure(config: Config) -> Config:
-    """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
-    kind: Any = type(config)
-    letters = config.letters_of_sizes()
-    # Sizes without a letter: each value gives the model another structure.
-    numbers = [field for field in sizes_of(kind) if field not in letters]
-    shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
-    return _in_letters(kind, tuple(letters.items()), **shaping)
-
-
-@lru_cache(maxsize=1024)
-def _in_letters(kind: type[Config], sizes: tuple[tuple[str, str], ...], **shaping: Any) -> Config:
-    return unchecked(kind.default(), **{field: SYMBOLS[of] for field, of in sizes}, **shaping)
-
-
 @checked
 def symbolic_model(model: Model) -> Model:
     """The model with symbols for the sizes that sliders change; the same object for each structure."""
-    config = _structure(model.config)
-    if any(change.by_layer for change in model.changes):
-        layers = model.config.num_hidden_layers
-        if hasattr(layers, "max"):
-            raise MixedError(Problem.of(SEVERAL_DEPTHS))
-        config = unchecked(config, num_hidden_layers=layers)
-    changes = tuple(change.in_letters(ALL_SYMBOLS) for change in model.changes)
-    return _symbolic_model(config, model.architecture, model.add_pooling_layer, changes)
-
-
-# Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
-_symbolic_model = lru_cache(maxsize=1024)(Model)
+    return model_in_symbols(model, ALL_SYMBOLS)
 
 
 @checked
@@ -230,8 +176,7 @@ def formula_text(model: Model, path: str) -> str:
     >>> formula_text(Model(BertConfig()), "embeddings")
     'H (V + P + T) + 2H'
     """
-    component = dict(component_terms(model)).get(cast(Component, path))
-    return " + ".join(bracket.text for bracket in component) if component else str(formula(model, path=path))
+    return component_texts(model).get(cast(Component, path)) or str(formula(model, path=path))
 
 
 @once(1024)
@@ -260,53 +205,6 @@ def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
     modules = top_level(model).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
     return tuple((component, write(counts[component])) for component in COMPONENTS if component in counts)
-
-
-@checked
-@once(1024)
-def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
-    """The terms of each component's formula: every tensor of the folded tree is in one of them.
-
-    If the first layer differs from the others, the tensors that all layers have are counted together:
-    ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
-
-    >>> from bertcalc import BertConfig
-    >>> for component, brackets in component_terms(Model(BertConfig())):
-    ...     print(component, " + ".join(bracket.text for bracket in brackets))
-    embeddings H (V + P + T) + 2H
-    encoder L (4H² + 2HI + 9H + I)
-    pooler H² + H
-    """
-    alike: dict[Component, dict[Any, list[Tensor]]] = {}
-    for tensor in over_layers(model):
-        elements = exact(prod(tensor.shape))
-        if tensor.copies != 1 and not elements.is_number:
-            elements = elements.as_coeff_Mul()[1]
-        alike.setdefault(tensor.place.component, {}).setdefault((tensor.copies, elements), []).append(tensor)
-    components: list[tuple[Component, tuple[Bracket, ...]]] = []
-    for component in [component for component in COMPONENTS if component in alike]:
-        sizes = alike[component]
-        terms: dict[Any, list[Term]] = {}
-        for (copies, _elements), tensors in sorted(sizes.items(), key=lambda size: _in_order(size[1][0])):
-            terms.setdefault(copies, []).append(_term(tensors))
-        layers_first = sorted(terms.items(), key=lambda item: item[0] == 1)
-        brackets = [bracket for copies, group in layers_first for bracket in _brackets(copies, group)]
-        components.append((component, tuple(brackets)))
-    return tuple(components)
-
-
-def filled(text: str, values: Mapping[str, int]) -> str:
-    """The text of a term or bracket with numbers, by the names of fields, instead of letters; live if they are.
-
-    >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
-    '12 · (4 · 768² + 3,072)'
-    """
-    dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
-    letters = set(re.findall(LETTER, text))
-    return fill(
-        re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
-        **{FIELD_OF[letter]: values[FIELD_OF[letter]] for letter in letters},
-    )
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
@@ -368,34 +266,6 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
 def shape_letters(shape: Shape) -> str:
     """A shape of SymPy expressions as on paper: B × A × S × H/A."""
     return " × ".join(map(_side, shape))
-
-
-def _in_order(tensor: Tensor) -> tuple[int, bool]:
-    """The sort key: matrices before vectors, attention before feed-forward: 4H² + 2HI + 9H + I."""
-    return -len(tensor.shape), tensor.place.block == "feed-forward"
-
-
-def _term(tensors: list[Tensor]) -> Term:
-    sizes = [exact(prod(tensor.shape)) for tensor in tensors]
-    expression, first = sum(sizes), sizes[0]
-    fixed = first.is_number or (tensors[0].copies == 1 and first.as_coeff_Mul()[0] != 1)
-    return Term(_text(expression), expression, tuple(tensors), fixed)
-
-
-def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
-    """One bracket for layers; otherwise one for the terms with a common factor, LayerNorms and projections apart."""
-    if copies != 1:
-        layers = _text(copies)
-        return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
-    apart = [term for term in terms if term.norm or term.tensors[0].place.block == "projection"]
-    others = [term for term in terms if term not in apart]
-    together = sum(term.expression for term in others)
-    factored = _rows_times_units(together)
-    if factored == together:
-        return [Bracket("", tuple(terms), tuple(term.text for term in terms))]
-    (factor,) = (symbol for symbol in factored.args if symbol.is_Symbol)
-    inside = tuple(_text(term.expression / factor) for term in others)
-    return [Bracket(_text(factor), tuple(others), inside), *(Bracket("", (term,), (term.text,)) for term in apart)]
 
 
 def _text(expression: Any) -> str:

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import cast
 
-from bertcalc.model.formula import Bracket, Formula, component_terms, formula, in_numbers
+from bertcalc.model.formula import Formula, formula, in_numbers
 from bertcalc.model.model import Model
+from bertcalc.model.modules import Component
+from bertcalc.model.terms import Bracket, component_terms
 from bertcalc.text.live_numbers import fill, grouped
 
 
 def letters_of(model: Model, path: str, color: str = "") -> str:
     """LaTeX in letters for the module at a path of the tree, in the colour if one is given."""
-    component = dict(component_terms(model)).get(path)
+    component = dict(component_terms(model)).get(cast(Component, path))
     letters = _component_latex(component) if component else formula(model, path=path).latex()
     return rf"\textcolor{{{color}}}{{{letters}}}" if color else letters
 

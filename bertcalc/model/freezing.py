@@ -6,7 +6,6 @@ Split(trainable=7678464, frozen=101803776)
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, Problem, check_whole_number
@@ -14,6 +13,7 @@ from bertcalc.model.modules import AFTER_LAYERS, Component, Module, Tensor, laye
 from bertcalc.text.arguments import check_fields, checked, single
 from bertcalc.text.live_choices import smallest
 from bertcalc.text.problem import InputError
+from bertcalc.text.records import dataclass
 
 Train = Literal["all", "head", "bias+LayerNorm"]
 TRAIN: tuple[Train, ...] = ("all", "head", "bias+LayerNorm")

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -23,6 +23,7 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 from bertcalc.text.problem import InputError
+from bertcalc.text.records import dataclass
 
 # Short names that people use, besides the presets' own.
 _ALIASES = {

@@ -1,7 +1,6 @@
 """What was read from a text: its kind, its model, its counts, and all of it as sentences."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.config import letters
@@ -11,6 +10,7 @@ from bertcalc.proofreading.claims import Proofread
 from bertcalc.reading.recognition import UnmatchedPart, with_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
+from bertcalc.text.records import dataclass
 
 Kind = Literal[
     "number",

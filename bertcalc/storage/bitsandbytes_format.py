@@ -1,7 +1,6 @@
 """bitsandbytes 0.50 as transformers writes it: int8 with a scale per row, and 4-bit types with a scale per block."""
 
 import json
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from bertcalc.changes.targets import named_by_layer
@@ -14,6 +13,7 @@ from bertcalc.storage.stored_tensors import CODES, LONG_NAMES, Dtype
 from bertcalc.text import N_
 from bertcalc.text.patterns import check_patterns
 from bertcalc.text.problem import wrong
+from bertcalc.text.records import dataclass
 
 _BLOCK = 64  # weights for each scale (Params4bit)
 _NESTED_BLOCK = 256  # scales for each scale of scales

@@ -4,7 +4,6 @@ Eight weights are packed into an int32, and each group of a column's weights has
 point. Only linear layers of the repeated layers are quantized.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from bertcalc.model.modules import Module, join, split_layer
@@ -13,6 +12,7 @@ from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
+from bertcalc.text.records import dataclass
 
 _INT32 = 32
 _NOT_PACKED = N_(

@@ -1,8 +1,6 @@
 """The tensors of the GGUF file that llama.cpp makes of a model of transformers."""
 
-import tomllib
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.model.model import Model
@@ -10,12 +8,16 @@ from bertcalc.model.modules import Module, Shape
 from bertcalc.storage.saved_names import saved
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
+from bertcalc.text.toml_tables import table_beside
 
-_RULES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("gguf_names.toml").read_text(encoding="utf-8"))
 _NOT_CONVERTED = N_(
     "llama.cpp does not convert {architecture} to GGUF: set pure to True to count all its matrices in one type."
 )
 _NO_NAME = N_("llama.cpp does not convert {name} to GGUF: set pure to True to count all matrices in one type.")
+
+
+def _rules() -> dict[str, Any]:
+    return table_beside(__file__, "gguf_names.toml")
 
 
 class GgufTensor(NamedTuple):
@@ -38,9 +40,9 @@ class GgufTensor(NamedTuple):
 
 def architecture_of(model: Module) -> str:
     """GGUF's name of the architecture, such as bert. Raises InputError if llama.cpp does not convert the class."""
-    if not (isinstance(model, Model) and model.architecture in _RULES["architectures"]):
+    if not (isinstance(model, Model) and model.architecture in _rules()["architectures"]):
         raise wrong(_NOT_CONVERTED, "type", None, architecture=model.kind)
-    name: str = _RULES["architectures"][model.architecture]
+    name: str = _rules()["architectures"][model.architecture]
     return name
 
 
@@ -64,7 +66,7 @@ def converted(model: Module) -> list[GgufTensor]:
         if not name:
             continue
         shape = tensor.shape
-        if name == "position_embd" and model.architecture in _RULES["cut"]["architectures"]:
+        if name == "position_embd" and model.architecture in _rules()["cut"]["architectures"]:
             shape = (shape[0] - 1 - (model.config.pad_token_id or 0), *shape[1:])
         tensors.append(GgufTensor(f"{name}.{last}", tensor.name, shape))
     return tensors
@@ -73,9 +75,9 @@ def converted(model: Module) -> list[GgufTensor]:
 @lru_cache(maxsize=4096)
 def _name(path: str) -> str | None:
     """The name of a module in GGUF; "" if it is left out, None if it is not converted."""
-    if f"{path}.".startswith(tuple(_RULES["left_out"]["starts"])):
+    if f"{path}.".startswith(tuple(_rules()["left_out"]["starts"])):
         return ""
     parts = path.split(".")
     layer = next((part for part in parts if part.isdecimal()), "")
-    name: str | None = _RULES["names"].get(".".join("*" if part.isdecimal() else part for part in parts))
+    name: str | None = _rules()["names"].get(".".join("*" if part.isdecimal() else part for part in parts))
     return name and name.replace("*", layer)

@@ -1,11 +1,8 @@
 """GGUF, the format of llama.cpp: blocks of weights along a row, each with its scales."""
 
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import prod
-from pathlib import Path
 from typing import Any, Literal, NamedTuple, cast
 
 from bertcalc.config import Config
@@ -17,6 +14,8 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
+from bertcalc.text.records import dataclass
+from bertcalc.text.toml_tables import table_beside
 
 TypeName = Literal[
     "Q4_0",
@@ -36,6 +35,7 @@ TypeName = Literal[
     "IQ4_NL",
     "IQ4_XS",
 ]
+_TABLE = "gguf_types.toml"
 _ALIGNMENT = 32
 _UINT32, _UINT64 = 4, 8
 # Tables that llama.cpp never quantizes, because it adds them in float32: roles in a model, with the names in a file.
@@ -57,8 +57,16 @@ class BlockType(NamedTuple):
         return 8 * self.bytes / self.block
 
 
-_RULES = tomllib.loads(Path(__file__).with_name("gguf_types.toml").read_text(encoding="utf-8"))
-BLOCK_TYPES: dict[str, BlockType] = {name: BlockType(name, **entry) for name, entry in _RULES["types"].items()}
+def _mix(name: str) -> dict[str, Any]:
+    """The type of most matrices, and the rules for the others."""
+    mix: dict[str, Any] = table_beside(__file__, _TABLE)["mixes"][name]
+    return mix
+
+
+@cache
+def block_type_of(name: str) -> BlockType:
+    """The block type of a name, such as Q6_K."""
+    return BlockType(name, **table_beside(__file__, _TABLE)["types"][name])
 
 
 @dataclass(frozen=True)
@@ -103,7 +111,9 @@ class Gguf(QuantizationFormat):
 
     @property
     def alike_layers(self) -> bool:
-        rules = (rule for rule in _RULES["mixes"][self.type].values() if isinstance(rule, Mapping))
+        rules = (
+            rule for rule in table_beside(__file__, _TABLE)["mixes"][self.type].values() if isinstance(rule, Mapping)
+        )
         return self.pure or not any(rule.keys() - {"all", "grouped"} for rule in rules)
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
@@ -128,13 +138,13 @@ class Gguf(QuantizationFormat):
 @lru_cache(maxsize=4)
 def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
     """The tensors of the file, each with its type."""
-    mix = _RULES["mixes"][form.type]
+    mix = _mix(form.type)
     if form.pure:
         targets = [(tensor, _kept(tensor, is_kept) or mix["type"]) for tensor, is_kept in _all_tensors(model)]
     else:
         tensors, config = converted(model), cast(Model, model).final_config
         targets = [(tensor, _mixed(tensor, mix, config)) for tensor in tensors]
-    return [(tensor, _fitting(tensor, BLOCK_TYPES[target])) for tensor, target in targets]
+    return [(tensor, _fitting(tensor, block_type_of(target))) for tensor, target in targets]
 
 
 def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
@@ -143,7 +153,7 @@ def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
     if kept := _kept(tensor, part in _KEPT_TABLES.values()):
         return kept
     if part == "token_embd":
-        return "Q8_0" if most == "Q8_0" or tensor.shape[-1] % BLOCK_TYPES["Q6_K"].block else "Q6_K"
+        return "Q8_0" if most == "Q8_0" or tensor.shape[-1] % block_type_of("Q6_K").block else "Q6_K"
     rule = mix.get("attn_v" if part == "attn_qkv" else part, {})
     return next((name for where, name in rule.items() if _holds(where, tensor.layer, config)), most)
 
@@ -191,8 +201,8 @@ def _fitting(tensor: GgufTensor, block_type: BlockType) -> BlockType:
         return block_type
     if not block_type.fallback:
         raise wrong(_NO_TYPE, "type", None, name=tensor.name, columns=columns, block=block_type.block)
-    fallback = BLOCK_TYPES[block_type.fallback]
-    return fallback if columns % fallback.block == 0 else BLOCK_TYPES["F16"]
+    fallback = block_type_of(block_type.fallback)
+    return fallback if columns % fallback.block == 0 else block_type_of("F16")
 
 
 def _blocks(tensor: GgufTensor, block_type: BlockType) -> int:

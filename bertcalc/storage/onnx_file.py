@@ -11,21 +11,17 @@ PyTorch 1 did not.
 341.6
 """
 
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Conv1D, Embedding, Linear, Module, Shape, Tensor
 from bertcalc.model.trace import Sizes, Step
 from bertcalc.storage.stored_tensors import StoredTensor
+from bertcalc.text.toml_tables import table_beside
 
 Exporter = Literal["dynamo", "torchscript", "torchscript-1"]
 Operation = Literal["MatMul", "Gemm", "Gather", ""]
-_GRAPHS: dict[str, dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("onnx_graphs.toml").read_text(encoding="utf-8")
-)
 
 
 class Initializer(NamedTuple):
@@ -118,7 +114,7 @@ def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -
     """The bytes of the graph without the data of its weights, as measured for the family."""
     kind = f"{exporter}-int8" if quantized else exporter
     measured = _measured(model)
-    graph, layer = map(int, measured.get(kind) or _GRAPHS["other"][kind])
+    graph, layer = map(int, measured.get(kind) or _graphs()["other"][kind])
     lengths = [shape[-1] for _path, module, _copies in model.modules() for shape, _whole in module.buffers.values()]
     ids = 0 if exporter == "torchscript-1" else int(measured["positions"]) * max(lengths, default=0)
     return graph + layer * _layers(model) + ids
@@ -127,7 +123,12 @@ def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -
 def _measured(model: Module) -> dict[str, Any]:
     """The measured bytes of a family, or of one whose program it shares, or else of BERT."""
     names = [model.family.name, model.family.prefix] if isinstance(model, Model) else []
-    return next(_GRAPHS[name] for name in (*names, "other") if name in _GRAPHS)
+    graphs = _graphs()
+    return next(graphs[name] for name in (*names, "other") if name in graphs)
+
+
+def _graphs() -> dict[str, dict[str, Any]]:
+    return table_beside(__file__, "onnx_graphs.toml")
 
 
 def _layers(model: Module) -> int:

@@ -1,6 +1,5 @@
 """ONNX with dynamic int8: ``onnxruntime.quantization.quantize_dynamic`` of an exported model."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from bertcalc.model.modules import Module
@@ -8,6 +7,7 @@ from bertcalc.storage.onnx_file import Exporter, Initializer, graph_bytes, initi
 from bertcalc.storage.pieces import StoredPiece, bytes_of
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.text import N_
+from bertcalc.text.records import dataclass
 
 _SHAPE_OF_ONE = ()
 

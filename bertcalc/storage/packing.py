@@ -1,7 +1,5 @@
 """The quantization of a model as a change: what a training step with an adapter sees of it."""
 
-from dataclasses import dataclass
-
 from bertcalc.changes.rewriting import Rewriting
 from bertcalc.model.change import PACKS, Change
 from bertcalc.model.model import Model
@@ -11,6 +9,7 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.stored_tensors import CODES, Dtype
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
+from bertcalc.text.records import dataclass
 
 _SHARED = N_("{module} shares a tensor with another module, so it cannot be quantized: leave it as it is.")
 

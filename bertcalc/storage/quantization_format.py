@@ -1,6 +1,5 @@
 """A quantization format: what it stores of a model, and the size of the file."""
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
 from bertcalc.model.change import PACKS
@@ -12,7 +11,7 @@ from bertcalc.storage.stored_tensors import Dtype, state_dict
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields, check_names
 from bertcalc.text.problem import wrong
-from bertcalc.text.records import call
+from bertcalc.text.records import call, dataclass
 
 _NOT_SIMULATED = N_(
     "The peak of a training step is not simulated for weights in {format}, only for int8 and the 4-bit types "

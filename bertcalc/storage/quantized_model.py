@@ -15,7 +15,6 @@ QLoRA is an adapter on a quantized model:
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -34,6 +33,7 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked
 from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem, wrong
+from bertcalc.text.records import dataclass
 
 _SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {ideal} times")
 _NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")

@@ -1,18 +1,13 @@
 """The names under which save_pretrained stores tensors, where they are not those of the model."""
 
-import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.stored_tensors import StoredTensor, stored
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
+from bertcalc.text.toml_tables import table_beside
 
-_RULES: dict[str, dict[str, Any]] = tomllib.loads(
-    Path(__file__).with_name("saved_names.toml").read_text(encoding="utf-8")
-)
 _SCALARS = N_("transformers cannot save this model in this format: it would have to join the scalars {name}.")
 
 
@@ -28,7 +23,7 @@ def saved(model: Module, dtype: str) -> list[StoredTensor]:
 
 def renamed(model: Module, tensors: Iterable[StoredTensor]) -> list[StoredTensor]:
     """Tensors of a model under the names in its file, with joined tensors as one."""
-    rules = _RULES.get(getattr(getattr(model, "family", None), "prefix", ""))
+    rules = table_beside(__file__).get(getattr(getattr(model, "family", None), "prefix", ""))
     if not rules:
         return list(tensors)
     joined = {part: whole for whole, parts in rules["joined"].items() for part in parts}

@@ -1,7 +1,6 @@
 """PyTorch's dynamic int8: ``torch.ao.quantization.quantize_dynamic(model, {torch.nn.Linear}, dtype=torch.qint8)``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from bertcalc.model.modules import Module, join
 from bertcalc.storage.kept_layers import linear_layers, matrix
@@ -11,6 +10,7 @@ from bertcalc.storage.quantization_format import QuantizationFormat, with_unchan
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.storage.torch_file import SavedTensor, module_versions, torch_file_bytes, with_versions
 from bertcalc.text import N_
+from bertcalc.text.records import dataclass
 
 _VERSION, _PACKED_VERSION = 4, 3  # of the modules DynamicQuantizedLinear and LinearPackedParams
 

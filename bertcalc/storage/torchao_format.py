@@ -1,6 +1,5 @@
 """torchao 0.18: weight-only integers of torch.nn.Linear, as ``quantize_(model, config)`` leaves them."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from bertcalc.model.modules import Module, join
@@ -13,6 +12,7 @@ from bertcalc.storage.torch_file import SavedTensor, state_dict_value, torch_fil
 from bertcalc.text import N_
 from bertcalc.text.arguments import check_fields
 from bertcalc.text.problem import wrong
+from bertcalc.text.records import dataclass
 
 _STRIDED = PickledCall(Global("torch.serialization", "_get_layout"), ("torch.strided",), is_single=True)
 

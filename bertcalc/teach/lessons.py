@@ -3,14 +3,13 @@
 The texts are in lessons.toml, in English with placeholders in braces; the caller translates them.
 """
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.forward.walk import Stop
 from bertcalc.model.modules import Norm
+from bertcalc.text.toml_tables import table_beside
 from bertcalc.transformers4.version import version_of
 
 _Condition = Callable[[Stop, Config], bool]
@@ -93,7 +92,7 @@ _CONDITIONS: Mapping[str, _Condition] = {
     "several heads": lambda _stop, config: config.num_attention_heads > 1,
     "tied": lambda _stop, config: config.tie_word_embeddings,
 }
-_TEXTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_TEXTS = table_beside(__file__)
 
 
 def _question(entry: Mapping[str, Any]) -> Question:

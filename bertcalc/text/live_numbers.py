@@ -16,7 +16,7 @@ loses the node shows the same value, which then follows when the server answers.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import wraps
+from functools import cache, wraps
 from math import floor, prod
 from string import Formatter
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
@@ -163,18 +163,22 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     tests/browser/test_live.py compares both.
     """
     MIRRORED[function.__name__] = function
-    defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
-    names = tuple(defaults)
 
     @wraps(function)
     def lively(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
         result = function(*arguments, **named)
         if not (any(map(is_live, arguments)) or any(map(is_live, named.values()))):
             return result
-        others = [named.get(name, defaults[name]) for name in names[len(arguments) :]]
+        defaults = _defaults_of(function)
+        others = [named.get(name, defaults[name]) for name in list(defaults)[len(arguments) :]]
         return cast(Result, live(result, LiveNode(function.__name__, tuple(map(node_of, (*arguments, *others))))))
 
     return lively
+
+
+@cache
+def _defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
+    return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
 
 @mirrored

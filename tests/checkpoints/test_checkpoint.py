@@ -24,7 +24,8 @@ from bertcalc.checkpoints.checkpoint import (
 from bertcalc.config import sizes_of
 from bertcalc.families import FAMILIES
 from bertcalc.families.electra import ElectraConfig
-from bertcalc.families.presets import PRESETS, PUBLISHED
+from bertcalc.families.presets import PRESETS
+from bertcalc.families.published import PUBLISHED
 from bertcalc.model.model import Model
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.problem import InputError

@@ -14,7 +14,7 @@ from bertcalc.compute.flop_formulas import crossover, letters, name_formulas, pa
 from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name, by_part, masked_positions, total
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, attends, run
-from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from tests.compute.test_flops import CONVENTIONS, steps_of
 from tests.examples import examples

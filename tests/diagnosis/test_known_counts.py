@@ -22,7 +22,8 @@ from bertcalc.diagnosis.known_counts import (
     readings,
 )
 from bertcalc.families import family_of
-from bertcalc.families.presets import PRESETS, PUBLISHED, PublishedCount
+from bertcalc.families.presets import PRESETS
+from bertcalc.families.published import PUBLISHED, PublishedCount
 from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.examples import examples

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -33,6 +33,7 @@ from bertcalc.model.trace import Sizes, Trace
 from bertcalc.proof.tensor_proof import prove
 from bertcalc.teach.exercises import KINDS, sheet
 from bertcalc.teach.lessons import lesson, questions
+from bertcalc.text.records import dataclass
 from pages.ui.shell.navigation import PAGES
 from tests.families.made_up import MADE_UP, made_up
 from tests.oracle import Case

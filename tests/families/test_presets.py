@@ -7,7 +7,8 @@ import pytest
 
 from bertcalc import BertConfig, build
 from bertcalc.families import CLASSES, FAMILIES
-from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, PUBLISHED, PublishedCount, preset_named
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
+from bertcalc.families.published import PUBLISHED, PublishedCount
 from bertcalc.model.totals import totals_by_component
 from tests.oracle import Case, facts
 

@@ -31,7 +31,8 @@ from bertcalc.forward.outputs import (
     taking_all,
     total_bytes,
 )
-from bertcalc.model.formula import CALL_LETTERS, shape_letters, symbolic_steps
+from bertcalc.model.formula import shape_letters, symbolic_steps
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from tests.examples import examples, sampled
 from tests.oracle import Case, arguments, flat, real_config, real_outputs

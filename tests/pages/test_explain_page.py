@@ -14,7 +14,8 @@ from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
-from bertcalc.families.presets import PRESETS, PUBLISHED
+from bertcalc.families.presets import PRESETS
+from bertcalc.families.published import PUBLISHED
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model

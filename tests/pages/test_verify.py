@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
-from bertcalc.families.presets import PUBLISHED
+from bertcalc.families.published import PUBLISHED
 from bertcalc.model.model import Model
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text.digits import signed_count

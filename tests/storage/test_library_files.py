@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 import bertcalc
-from bertcalc.storage.gguf_conversion import _RULES, architecture_of, converted
-from bertcalc.storage.gguf_format import BLOCK_TYPES, _stored
+from bertcalc.storage.gguf_conversion import _rules, architecture_of, converted
+from bertcalc.storage.gguf_format import _stored, block_type_of
 from bertcalc.storage.onnx_file import Exporter, graph_bytes, initializers
 from bertcalc.storage.stored_tensors import Dtype
 from tests.storage.ask_libraries import library_files
@@ -172,13 +172,13 @@ def tensors_of(model: bertcalc.Model, kind: str) -> dict[str, Any]:
     tensors = []
     for name, sides in model.named_parameters():
         is_kept = len(sides) == 1 or "position_embeddings" in name or "token_type" in name
-        rows = kind if sides[-1] % BLOCK_TYPES[kind].block == 0 else fallback
+        rows = kind if sides[-1] % block_type_of(kind).block == 0 else fallback
         tensors.append((name, sides, "F32" if is_kept else rows))
     return {"architecture": model.family.name, "tensors": tensors}
 
 
 def test_gguf_as_llama_cpp_converts_it() -> None:
-    models = [small(name).replace(hidden_size=256, num_labels=3) for name in _RULES["architectures"]]
+    models = [small(name).replace(hidden_size=256, num_labels=3) for name in _rules()["architectures"]]
     forms = (bertcalc.Gguf("Q4_K_M"), bertcalc.Gguf("Q2_K"))
     asked = [(model, form) for model in models for form in forms]
     found = library_files([{"writer": "gguf", "options": converted_tensors(*case)} for case in asked])

@@ -13,7 +13,7 @@ import pytest
 
 import bertcalc
 from bertcalc.model.model import Model
-from bertcalc.storage.gguf_format import BLOCK_TYPES, Gguf
+from bertcalc.storage.gguf_format import Gguf, block_type_of
 
 LINES = Path(__file__).with_name("published_gguf.csv").read_text(encoding="utf-8").splitlines()
 PUBLISHED: list[dict[str, Any]] = list(csv.DictReader(LINES))
@@ -59,7 +59,7 @@ def early(repository: str, kind: str) -> int:
     if not repository.startswith(EARLY) or kind == "Q8_0":
         return 0
     now, then = ("Q6_K", "Q4_K") if columns % 256 == 0 else ("Q8_0", "Q5_0")
-    sizes = (rows * columns // BLOCK_TYPES[name].block * BLOCK_TYPES[name].bytes for name in (now, then))
+    sizes = (rows * columns // block_type_of(name).block * block_type_of(name).bytes for name in (now, then))
     larger, smaller = (-(-size // 32) * 32 for size in sizes)
     return larger - smaller
 

@@ -11,7 +11,7 @@ from transformers.quantizers.quantizers_utils import should_convert_module
 
 import bertcalc
 from bertcalc.config import columns
-from bertcalc.storage.gguf_format import BLOCK_TYPES
+from bertcalc.storage.gguf_format import block_type_of
 from bertcalc.storage.kept_layers import converted, linear_layers, not_converted
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import QuantizedModel
@@ -84,7 +84,7 @@ def test_effective_bits() -> None:
     assert double.bits_per_weight == pytest.approx(4.127, abs=0.01)
     pure = [bertcalc.Gguf(name, pure=True) for name in ("Q4_0", "Q8_0", "Q4_K_M")]
     assert [MASKED_LM.quantized(form).bits_per_weight for form in pure] == [4.5, 8.5, 4.5]
-    assert BLOCK_TYPES["Q6_K"].bits_per_weight == 6.5625
+    assert block_type_of("Q6_K").bits_per_weight == 6.5625
 
 
 def test_documented_layouts() -> None:

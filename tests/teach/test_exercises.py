@@ -17,7 +17,7 @@ from bertcalc.config import LETTERS
 from bertcalc.diagnosis.explain import is_chance
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.forward.outputs import Call
-from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.teach.answers import Verdict, check
 from bertcalc.teach.exercise_models import LEVELS, Level

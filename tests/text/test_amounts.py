@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bertcalc.families.presets import PUBLISHED
+from bertcalc.families.published import PUBLISHED
 from bertcalc.text.amounts import LARGEST, Typed, Unit, amount, typed
 from bertcalc.text.problem import InputError
 

@@ -1,7 +1,7 @@
 """The result of a discovery: formulas, the conditions under which they hold, and how they were checked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from dataclasses import fields as members
 from fractions import Fraction
 from functools import cached_property
@@ -14,6 +14,7 @@ from sympy.parsing.sympy_parser import parse_expr
 from bertcalc.discover.results.conditions import Condition
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.records import dataclass
 from bertcalc.text.suggestions import nearest
 
 _NAMES = dict(vars(sympy))  # sympify would import them for each text, which takes ten times as long as parsing

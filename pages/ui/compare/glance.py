@@ -11,7 +11,7 @@ from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
-from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.text.digits import fixed, size

@@ -24,7 +24,8 @@ from bertcalc.explore.factor_formulas import Side
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.forward.step_formulas import call_sizes
 from bertcalc.live.live_formulas import live_sizes, with_formula, with_formulas
-from bertcalc.model.formula import CALL_LETTERS, Formula, in_numbers
+from bertcalc.model.formula import Formula, in_numbers
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Step, batch_problems
 from bertcalc.text import N_

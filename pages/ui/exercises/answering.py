@@ -7,7 +7,7 @@ import streamlit as st
 
 from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.families import FAMILIES
-from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.letters import LETTER_OF
 from bertcalc.teach import exercises
 from bertcalc.teach import sheet as documents
 from bertcalc.teach.answers import Verdict, check

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bertcalc.families import FAMILIES
-from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.letters import LETTER_OF
 from bertcalc.teach import exercises
 from bertcalc.teach import sheet as documents
 from bertcalc.teach.exercise_models import Level

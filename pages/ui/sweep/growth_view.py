@@ -6,8 +6,8 @@ from bertcalc.charts.colors import COLORS, INK
 from bertcalc.explore.growth_formulas import Growth, growth, local_exponent
 from bertcalc.explore.live_quantity_formulas import live_doubled, live_quantity
 from bertcalc.explore.quantities import QUANTITIES
-from bertcalc.model.formula import LETTER_OF
 from bertcalc.model.formula_latex import aligned, colored_sum
+from bertcalc.model.letters import LETTER_OF
 from bertcalc.text import N_
 from bertcalc.text.digits import figure as exactly
 from bertcalc.text.digits import fixed, multiple

@@ -8,7 +8,7 @@ import streamlit as st
 
 from bertcalc.charts.sweep_charts import MapPoint
 from bertcalc.explore.sweep import Sweep, around, levels, line, published
-from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.letters import LETTER_OF
 from bertcalc.text.live_numbers import fill
 from pages.ui.session.present_model import take_preset
 from pages.ui.shell import live

@@ -12,7 +12,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
 from bertcalc.live.live_formulas import live_size
-from bertcalc.model.formula import LETTER_OF
+from bertcalc.model.letters import LETTER_OF
 from bertcalc.model.steps import BATCH
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, size

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import Config
-from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, Batch, batch_problems
 from bertcalc.text import N_

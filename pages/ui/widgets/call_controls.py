@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, possible, problems, remarks
-from bertcalc.model.formula import CALL_LETTERS
+from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
 from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text import N_

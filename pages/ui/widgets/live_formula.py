@@ -3,8 +3,9 @@
 import streamlit as st
 
 from bertcalc.live.live_formulas import live_sizes
-from bertcalc.model.formula import filled, formula_text
+from bertcalc.model.formula import formula_text
 from bertcalc.model.formula_latex import letters_of
+from bertcalc.model.letters import filled
 from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live

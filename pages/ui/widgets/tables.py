@@ -14,7 +14,7 @@ from bertcalc.config import allowed
 from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
 from bertcalc.export.cells import Shown
-from bertcalc.families.presets import PublishedCount
+from bertcalc.families.published import PublishedCount
 from bertcalc.forward.outputs import Entry
 from bertcalc.live.live_formulas import live_sizes
 from bertcalc.model.difference import ModuleChange

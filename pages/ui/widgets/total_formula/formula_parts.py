@@ -12,10 +12,12 @@ from typing import Any
 
 from bertcalc.config.fields import field_named
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula
-from bertcalc.model.formula import FIELD_OF, Bracket, Term, component_terms, filled, formula_text
+from bertcalc.model.formula import formula_text
+from bertcalc.model.letters import FIELD_OF, filled
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
+from bertcalc.model.terms import Bracket, Term, component_terms
 from bertcalc.model.totals import Component, over_layers
 from bertcalc.text.live_numbers import LiveText, between, fill, grouped
 from pages.ui.shell.i18n import _, with_colon

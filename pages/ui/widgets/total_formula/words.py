@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 
-from bertcalc.model.formula import Term
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.names import tensor_name
+from bertcalc.model.terms import Term
 from bertcalc.text import N_
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import unbroken

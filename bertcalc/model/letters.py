@@ -1,0 +1,70 @@
+"""The letters of sizes in formulas, texts with numbers instead of letters, and models with symbols as sizes."""
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from bertcalc.config import Config, MixedError, sizes_of, unchecked
+from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.model.change import CHANGE_SIZES, SEVERAL_DEPTHS
+from bertcalc.model.model import Model
+from bertcalc.text.live_numbers import fill
+from bertcalc.text.problem import Problem
+
+# The letters of the sizes of a call, beside those of the model's own sizes.
+CALL_LETTERS: dict[str, str] = {
+    "batch_size": "B",
+    "sequence_length": "S",
+    "encoder_sequence_length": "X",
+    "num_choices": "N",
+}
+MORE_LETTERS = {"masked_positions": "M", **{name: size.letter for name, size in CHANGE_SIZES.items()}}
+LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
+FIELD_OF = {letter: field for field, letter in (LETTER_OF | MORE_LETTERS).items()}
+LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E' is before E
+
+
+def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
+    """The model with ``symbols``, by the names of fields, as sizes; the same object for each structure."""
+    config = _structure(model.config, symbols)
+    if any(change.by_layer for change in model.changes):
+        layers = model.config.num_hidden_layers
+        if hasattr(layers, "max"):
+            raise MixedError(Problem.of(SEVERAL_DEPTHS))
+        config = unchecked(config, num_hidden_layers=layers)
+    changes = tuple(change.in_letters(symbols) for change in model.changes)
+    return _model(config, model.architecture, model.add_pooling_layer, changes)
+
+
+# Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
+_model = lru_cache(maxsize=1024)(Model)
+
+
+def _structure(config: Config, symbols: Mapping[str, Any]) -> Config:
+    """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
+    kind: Any = type(config)
+    letters = config.letters_of_sizes()
+    # Sizes without a letter: each value gives the model another structure.
+    numbers = [field for field in sizes_of(kind) if field not in letters]
+    shaping = {field: getattr(config, field) for field in (*config.shaping, *numbers) if field not in letters}
+    return _with_symbols(kind, tuple((field, symbols[of]) for field, of in letters.items()), **shaping)
+
+
+@lru_cache(maxsize=1024)
+def _with_symbols(kind: type[Config], sizes: tuple[tuple[str, Any], ...], **shaping: Any) -> Config:
+    return unchecked(kind.default(), **dict(sizes), **shaping)
+
+
+def filled(text: str, values: Mapping[str, int]) -> str:
+    """The text of a term or bracket with numbers, by the names of fields, instead of letters; live if they are.
+
+    >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
+    '12 · (4 · 768² + 3,072)'
+    """
+    dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
+    letters = set(re.findall(LETTER, text))
+    return fill(
+        re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
+        **{FIELD_OF[letter]: values[FIELD_OF[letter]] for letter in letters},
+    )
