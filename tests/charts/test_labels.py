@@ -16,7 +16,16 @@ def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
     area = Box(0, 0, 780, 264)
     found = place(at, [80.0] * len(at), 14, area)
     assert len(found) == len(at)
-    boxes = [box for box in found if box]
+    names = [name for name in found if name]
+    boxes, leaders = [name.box for name in names], [name.leader for name in names if name.leader]
+    for leader in leaders:  # each along itself, point by point
+        (x, y), (end_x, end_y) = leader
+        for share in range(1, 100):
+            across, down = x + (end_x - x) * share / 100, y + (end_y - y) * share / 100
+            assert not any(
+                box.left + 1e-6 < across < box.right - 1e-6 and box.top + 1e-6 < down < box.bottom - 1e-6
+                for box in boxes
+            )
     for index, box in enumerate(boxes):
         assert round(box.right - box.left) == 80
         assert box.within(area)

@@ -101,15 +101,18 @@ def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
     return with_colon(title(step), ", ".join(texts)) if texts else title(step)
 
 
-def brief(step: ChangeStep, letters: int = 32) -> str:
-    """A step in a few words: its title and as many arguments as fit; a quantization by its format alone."""
+def brief(step: ChangeStep) -> str:
+    """A step in a few words: its title and the first arguments, if they fit; a quantization by its format alone."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
     names = list(_arguments(step))
     left_out: list[str] = []
-    while names and len(summary(step, without=left_out)) > letters:
+    while names and len(summary(step, without=left_out)) > (_SEVERAL if names[1:] else _ONE):
         left_out.append(names.pop())
     return summary(step, without=left_out)
+
+
+_ONE, _SEVERAL = 44, 32  # letters of a step with one argument, and with several
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:
