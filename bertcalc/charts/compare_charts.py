@@ -1,5 +1,6 @@
 """Charts of the Compare page: models at a glance, with a column of bars per quantity, and a scatter plot."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from math import exp, log
@@ -36,6 +37,7 @@ OTHER = "other"  # the kind of a bar that is not a component
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
 _AXIS = 42  # additional height for the lower axis
 _NAME = 12
+_LONGEST = 34  # letters of a name on a phone
 _BOLD = 1.06  # how much wider bold letters are
 
 
@@ -193,7 +195,8 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         figures = {"parameters": float(parameters), "flops": float(flops)}
         rows.append({**texts, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
     compared = sum(any(point.compared for point in group) for _at, group in grouped)
-    firsts = [group[0].name for _at, group in grouped]  # a phone has no room for all names of a point
+    # A phone has no room for all names of a point, nor for a long one.
+    firsts = [textwrap.shorten(group[0].name, _LONGEST, placeholder=" …") for _at, group in grouped]
     for area, labels in ((_AREA, names), (_PHONE, firsts)):
         across, down = area.right / (right - left), area.bottom / (high - low)
         pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in grouped]

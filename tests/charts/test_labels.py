@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.charts.labels import Box, place
+from bertcalc.charts.labels import Box, in_lines, place
 
 
 def test_names_are_placed_beside_each_other() -> None:
@@ -31,3 +31,11 @@ def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
         assert box.within(area)
         assert not any(box.overlaps(other) for other in boxes[:index])
         assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)
+
+
+def test_a_line_ends_between_words_also_where_no_space_is_between_them() -> None:
+    name = "bert-base-multilingual-cased、bitsandbytes NF4、LoRA：r=16"
+    assert in_lines(name, 34) == "bert-base-multilingual-cased、\nbitsandbytes NF4、LoRA：r=16"
+    assert in_lines("少一半的层，更小的词表", 12) == "少一半的层，\n更小的词表"
+    assert in_lines("2 more layers, 4 more heads", 14) == "2 more layers,\n4 more heads"
+    assert in_lines("bidirectional", 5) == "bidir\nectio\nnal"
