@@ -66,6 +66,15 @@ KINDS: dict[str, type[ChangeStep]] = {
     "ln_tuning": LNTuning,
     "bitfit": BitFit,
 }
+# What people and other programs call an argument that peft or transformers calls otherwise.
+_SYNONYMS: Mapping[str, str] = {
+    **dict.fromkeys(("rank", "lora_rank", "lora_r"), "r"),
+    "alpha": "lora_alpha",
+    "dropout": "lora_dropout",
+    **dict.fromkeys(("targets", "target", "modules", "lora_target"), "target_modules"),
+    **dict.fromkeys(("vocab_size", "tokens"), "new_num_tokens"),
+    "virtual_tokens": "num_virtual_tokens",
+}
 _NO_KIND = (
     N_("There is no step {name}: did you mean {nearest}?"),
     N_("There is no step {name}: it must be one of {options}."),
@@ -91,9 +100,9 @@ def written(steps: Iterable[ChangeStep]) -> str:
     )
 
 
-def argument_texts(step: ChangeStep) -> dict[str, str]:
-    """The arguments of a step that differ from their defaults, as text."""
-    return {name: _value(value) for name, value in arguments(step).items()}
+def argument_texts(step: ChangeStep, always: Collection[str] = ()) -> dict[str, str]:
+    """The arguments of a step that differ from their defaults, and those that are ``always`` there, as text."""
+    return {name: _value(value) for name, value in arguments(step, always).items()}
 
 
 def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
@@ -157,7 +166,11 @@ def without_spaces(text: str) -> str:
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
     """The steps that a text describes. Raises InputError if a part of it is wrong.
 
-    They are checked by themselves; whether a model can be changed so is known once it is built.
+    They are checked by themselves; whether a model can be changed so is known once it is built. Arguments have the
+    names of peft and transformers; ``rank``, ``alpha``, ``dropout`` and ``targets`` are understood, too.
+
+    >>> written(read_steps("lora,rank=16,alpha=32"))
+    'lora,r=16,lora_alpha=32'
     """
     return tuple(_step(step) for step in text.split(";") if step.strip())
 
@@ -178,6 +191,8 @@ def _step(text: str) -> ChangeStep:
         field, equals, value = map(str.strip, part.partition("="))
         if not (equals and value):
             raise wrong(_NO_VALUE, name, part, text=part)
+        if field not in names and _SYNONYMS.get(field) in names:
+            field = _SYNONYMS[field]
         if field not in names:
             raise unknown(_NO_ARGUMENT, field, names, kind=name)
         if field in values:

@@ -1,8 +1,9 @@
 """Charts of the Compare page: models at a glance, with a column of bars per quantity, and a scatter plot."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from math import dist, exp, log
+from math import exp, log
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -36,7 +37,8 @@ OTHER = "other"  # the kind of a bar that is not a component
 _AREA, _PHONE = Box(0, 0, 780, 264), Box(0, 0, 255, 264)
 _AXIS = 42  # additional height for the lower axis
 _NAME = 12
-_BESIDE = 12
+_LONGEST = 34  # letters of a name on a phone
+_BOLD = 1.06  # how much wider bold letters are
 
 
 class Cell(NamedTuple):
@@ -192,16 +194,18 @@ def points_frame(points: Sequence[ModelPoint]) -> Columns:
         texts = {"name": name, "compared": any(point.compared for point in group)}
         figures = {"parameters": float(parameters), "flops": float(flops)}
         rows.append({**texts, **figures, "tip": f"{parameters:,}", "flops_tip": f"{flops:,}"})
-    firsts = [group[0].name for _at, group in grouped]  # a phone has no room for all names of a point
+    compared = sum(any(point.compared for point in group) for _at, group in grouped)
+    # A phone has no room for all names of a point, nor for a long one.
+    firsts = [textwrap.shorten(group[0].name, _LONGEST, placeholder=" …") for _at, group in grouped]
     for area, labels in ((_AREA, names), (_PHONE, firsts)):
         across, down = area.right / (right - left), area.bottom / (high - low)
         pixels = [(across * (log(count) - left), down * (high - log(flops))) for (count, flops), _group in grouped]
-        boxes = place(pixels, [_NAME * (0.54 * len(name) + 0.4) for name in labels], _NAME + 2, area)
-        for row, name, box, position in zip([*rows], labels, boxes, pixels, strict=True):
-            if box:
-                # Draw a leader line only if the name is not right beside its point.
-                edge = box.nearest(*position)
-                ends = edge if dist(edge, position) > _BESIDE else position
+        widths = [_NAME * (_BOLD * ems(name) + 0.4) for name in labels]
+        places = place(pixels, widths, _NAME + 2, area, compared)
+        for row, name, named, position in zip([*rows], labels, places, pixels, strict=True):
+            if named:
+                box = named.box
+                ends = named.leader[0] if named.leader else position
                 middle = (box.left + box.right) / 2, (box.top + box.bottom) / 2
                 (x, y), (edge_x, edge_y) = ((exp(left + x / across), exp(high - y / down)) for x, y in (middle, ends))
                 placed = {"x": x, "y": y, "edge_x": edge_x, "edge_y": edge_y}

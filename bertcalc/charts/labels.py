@@ -1,7 +1,9 @@
 """Labels on charts: their approximate width, and where to place names beside points without overlaps."""
 
+import re
 from collections.abc import Iterator, Sequence
-from math import cos, pi, sin
+from itertools import chain, product
+from math import cos, dist, pi, sin
 from typing import NamedTuple
 from unicodedata import east_asian_width
 
@@ -79,17 +81,29 @@ def place_in_order(figures: tuple[int, ...] | list[int], at: int, descending: bo
 
 @mirrored
 def in_lines(text: str, most: int) -> str:
-    """A text in lines of at most so many letters; a longer word is cut."""
+    r"""A text in lines of at most so many letters, a wide one counted twice; a longer word is cut.
+
+    A line ends at a space, or behind a sign that Chinese has in its place.
+
+    >>> in_lines("当前模型、bitsandbytes NF4", 20).split("\n")
+    ['当前模型、', 'bitsandbytes NF4']
+    """
     lines = [""]
-    for word in text.split(" "):
-        if lines[-1] and len(lines[-1]) + 1 + len(word) <= most:
-            lines[-1] += f" {word}"
-            continue
-        pieces = [word[start : start + most] for start in range(0, len(word), most)] or [""]
-        lines += pieces if lines[-1] else []
-        if lines == [""]:
-            lines = pieces
-    return "\n".join(lines)
+    for word in _WORDS.findall(text):
+        if lines[-1] and _letters(lines[-1] + word.rstrip(" ")) > most:
+            lines.append("")
+        for sign in word:
+            if sign != " " and lines[-1] and _letters(lines[-1] + sign) > most:
+                lines.append("")
+            lines[-1] += sign
+    return "\n".join(line.rstrip(" ") for line in lines)
+
+
+_WORDS = re.compile("[^ 、，：；]*[ 、，：；]|[^ 、，：；]+")
+
+
+def _letters(text: str) -> int:
+    return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 class Box(NamedTuple):
@@ -116,34 +130,69 @@ class Box(NamedTuple):
         """The point of the box that is nearest to (x, y)."""
         return min(max(x, self.left), self.right), min(max(y, self.top), self.bottom)
 
+    def crosses(self, line: "Line") -> bool:
+        """Whether a line goes through the box; touching an edge does not count."""
+        (x, y), (end_x, end_y) = line
+        first, last = 0.0, 1.0  # the ends of what is inside, as shares of the line
+        for start, end, low, high in ((x, end_x, self.left, self.right), (y, end_y, self.top, self.bottom)):
+            if start == end:
+                if not low < start < high:
+                    return False
+                continue
+            enters, leaves = sorted(((low - start) / (end - start), (high - start) / (end - start)))
+            first, last = max(first, enters), min(last, leaves)
+        return first < last
 
-def place(points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box) -> list[Box | None]:
-    """Place the name of each point as near to it as possible without covering other names or points.
 
-    Returns a box for each name, or None if there is no room.
+Line = tuple[tuple[float, float], tuple[float, float]]  # from one point to another
+
+
+class Name(NamedTuple):
+    """The box of a name, and the line that leads from it to its point; None if it is right beside its point."""
+
+    box: Box
+    leader: Line | None
+
+    def covers(self, other: "Name") -> bool:
+        """Whether the boxes overlap, or the line of one goes through the box of the other."""
+        lines = ((self.box, other.leader), (other.box, self.leader))
+        return self.box.overlaps(other.box) or any(line is not None and box.crosses(line) for box, line in lines)
+
+
+def place(
+    points: Sequence[tuple[float, float]], widths: Sequence[float], height: float, area: Box, first: int = 0
+) -> list[Name | None]:
+    """Place the name of each point as near to it as possible; names cover no other names, lines or points.
+
+    The ``first`` names take their places before the others. Of these, the ones right beside their points come first, as
+    each line takes room of others. Returns None for a name for which there is no room.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
-    placed: list[Box] = []
-    boxes: list[Box | None] = []
-    for (x, y), width in zip(points, widths, strict=True):
-        free = (
-            box
-            for box in _candidates(x, y, width, height)
-            if box.within(area) and not any(map(box.overlaps, placed)) and not any(map(box.overlaps, marks))
-        )
-        boxes.append(next(free, None))
-        placed += filter(None, boxes[-1:])
-    return boxes
+    names: dict[int, Name] = {}
+    every = range(len(points))
+    for at, distances in chain(
+        product(every[:first], [_DISTANCES]), product(every, [_DISTANCES[:1]]), product(every, [_DISTANCES[1:]])
+    ):
+        x, y = points[at]
+        for box in () if at in names else _candidates(x, y, widths[at], height, distances):
+            edge = box.nearest(x, y)
+            name = Name(box, (edge, (x, y)) if dist(edge, (x, y)) > _BESIDE else None)
+            covers = any(map(box.overlaps, marks)) or any(map(name.covers, names.values()))
+            if box.within(area) and not covers:
+                names[at] = name
+                break
+    return [names.get(at) for at in every]
 
 
+_BESIDE = 12  # pixels between a name and its point, from which on a line leads there
 _MARK = 10.0  # side of the square around each point that names must not cover
 _DIRECTIONS = 16
 _DISTANCES = (0, 8, 18, 30, 44, 60)
 
 
-def _candidates(x: float, y: float, width: float, height: float) -> Iterator[Box]:
+def _candidates(x: float, y: float, width: float, height: float, distances: Sequence[int]) -> Iterator[Box]:
     """Boxes around a point, the nearest first; at each distance, the box to the right first."""
-    for distance in _DISTANCES:
+    for distance in distances:
         for turn in range(_DIRECTIONS):
             angle = 2 * pi * turn / _DIRECTIONS
             across = (_MARK + width) / 2 + 1 + distance

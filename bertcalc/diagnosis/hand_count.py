@@ -18,7 +18,17 @@ from typing import Literal, NamedTuple
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.count_lines import TypedLine, shape_in
 from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
-from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, USUAL, Counted, Layers, of_layers, parts_of, table_called
+from bertcalc.diagnosis.layer_parts import (
+    PARTS,
+    SPECIFIC,
+    USUAL,
+    WHOLE,
+    Counted,
+    Layers,
+    of_layers,
+    parts_of,
+    table_called,
+)
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.tensor_names import LAYER_NUMBER, no_tensor, other_shape, tensors_called
@@ -145,7 +155,7 @@ def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[st
 def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
     """Whether a line is not a term but a sum of lines before it: the total, or a subtotal of the last lines."""
     called = set(_called(_last_part(verdict.line.name)))
-    if called == {_WHOLE} or (called == _MODEL and verdict.counted and verdict.counted.part == _WHOLE):
+    if called == {WHOLE} or (called == _MODEL and verdict.counted and verdict.counted.part == WHOLE):
         return True
     named = _TOTAL.search(verdict.line.name)
     summed, names = Fraction(0), _names(verdict)
@@ -175,8 +185,7 @@ def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
             yield verdict
 
 
-_WHOLE = "the whole model"
-_MODEL = {_WHOLE, "the model without its head"}
+_MODEL = {WHOLE, "the model without its head"}
 _TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总|共(?!享)", re.I)
 
 

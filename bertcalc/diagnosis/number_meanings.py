@@ -29,6 +29,7 @@ from bertcalc.diagnosis.known_counts import (
     other_labels,
 )
 from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_words
+from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.diagnosis.stored_sizes import stored_sizes
 from bertcalc.families import build
 from bertcalc.model.model import Model
@@ -63,6 +64,10 @@ def meanings_of(model: Model, text: str) -> Meanings:
 
     Raises InputError if the text has no number.
     """
+    if line := whole_line_of_peft(text):
+        trained = amount(f"{line.trained}")
+        present = KnownCount(model, model.num_parameters())
+        return Meanings(f"{line.trained:,}", tuple(line.meanings(model)), diagnose(present, trained))
     written = number_asked(text)
     number = amount(written, None, letters(model.config))
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
@@ -116,6 +121,12 @@ _BYTES = re.compile(
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
+
+
+def whole_line_of_peft(text: str) -> PeftLine | None:
+    """The line of peft's that a text is; None if it is anything else, or more."""
+    line = text.strip()
+    return printed_by_peft(line) if line.startswith("trainable params:") and "\n" not in line else None
 
 
 def field_asked(text: str) -> str:

@@ -1,8 +1,8 @@
 """Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
-The fields are changed one after another, in the order of FIELDS, and last the steps of the models, such as adapters.
-The model is counted after each. So the parts add up, and each can be checked by changing that field in the sidebar. A
-different order would give different parts: the more hidden units, the more parameters a layer has.
+The fields are changed one after another, in the order of FIELDS, and last the steps of the models, such as adapters,
+one by one. The model is counted after each. So the parts add up, and each can be checked by changing that field in the
+sidebar. A different order would give different parts: the more hidden units, the more parameters a layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
@@ -16,9 +16,11 @@ different order would give different parts: the more hidden units, the more para
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from difflib import SequenceMatcher
 from fractions import Fraction
-from itertools import pairwise, takewhile
+from functools import partial
+from itertools import chain, pairwise, zip_longest
 from typing import Any, NamedTuple
 
 from bertcalc.change_steps.effects import with_steps
@@ -58,8 +60,8 @@ class FieldChange(NamedTuple):
     """A field that differs, with its values in both models.
 
     If the class changes, ``sharing`` is the number of times that its single layer runs or, if negative, the number of
-    layers that get their own weights. Of the field "changes", the values are the steps, without those at the start
-    that both models have.
+    layers that get their own weights. Of the field "changes", the values are tuples of the steps that are replaced:
+    empty for one that is added or removed.
     """
 
     field: str
@@ -199,7 +201,8 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
             (_with_sharing(changes, *pair), case)
             for (changes, case), pair in zip(stages, pairwise(models), strict=True)
         ]
-    explanation = attributed(quantity.of(start), ((changes, quantity.of(case)) for changes, case in stages))
+    figures = joined_until_known((changes, partial(quantity.of, case)) for changes, case in stages)
+    explanation = attributed(quantity.of(start), figures)
     if quantity.of not in (parameters, weights) or start.base or goal.base:
         return explanation
     per_parameter = quantity.of(start) // parameters(start)
@@ -209,6 +212,26 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
             for part, pair in zip(explanation.parts, pairwise(models), strict=True)
         ]
     )
+
+
+def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> Iterator[tuple[Changes, int]]:
+    """The changes with the figure after them; those after which it is not known, together with the next ones.
+
+    Nothing is trained in a quantized model before it has an adapter. Raises InputError if the last one is not known.
+    """
+    waiting: Changes = ()
+    refused: InputError | None = None
+    for changes, figure in stages:
+        waiting += changes
+        try:
+            known = figure()
+        except InputError as error:
+            refused = error
+            continue
+        yield waiting, known
+        waiting, refused = (), None
+    if refused:
+        raise refused
 
 
 def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -> tuple[FieldChange, ...]:
@@ -249,7 +272,7 @@ def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Cas
     """The way from one model to another: the fields that change together, and the valid model after each change.
 
     A field that cannot change alone (heads that do not divide the old hidden_size) changes together with the next field
-    that gives a valid model. The models on the way have the steps of ``start``; the last one has those of ``goal``.
+    that gives a valid model. Meanwhile the models have the steps of ``start``; the steps change last, one by one.
     """
     current, target = values_of(start.model), values_of(goal.model)
     before, after = start.changed.steps, goal.changed.steps
@@ -275,18 +298,40 @@ def path(start: Case, goal: Case) -> Iterator[tuple[tuple[FieldChange, ...], Cas
             break
         else:
             waiting += (change,)
-    if before != after:
-        waiting += (FieldChange(STEPS, *_differing_ends(before, after)),)
+    for replaced, replacing, steps in _replaced_steps(before, after):
+        waiting += (FieldChange(STEPS, replaced, replacing),)
+        if steps == after:
+            break
+        values = _changed(current, target, [change for change in waiting if change.field != STEPS])
+        try:
+            case = start.of(with_steps(model_of(values), steps))
+        except InputError:
+            continue
+        yield waiting, case
+        current, waiting = values, ()
     if waiting:
         yield waiting, start.of(goal.changed)
 
 
-def _differing_ends(
-    before: Sequence[ChangeStep], after: Sequence[ChangeStep]
-) -> tuple[Sequence[ChangeStep], Sequence[ChangeStep]]:
-    """Two sequences of steps without those at the start that both have."""
-    shared = len([*takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))])
-    return before[shared:], after[shared:]
+Steps = tuple[ChangeStep, ...]
+
+
+def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
+    """The steps that are replaced one after another, what replaces them, and all steps after that.
+
+    Steps of the same kind replace each other. Others are first removed, the last one first, and then added.
+    """
+    matcher = SequenceMatcher(a=[*map(type, before)], b=[*map(type, after)], autojunk=False)
+    pairs: list[tuple[Steps, Steps]] = []
+    for _tag, *ends in matcher.get_opcodes():
+        old, new = before[ends[0] : ends[1]], after[ends[2] : ends[3]]
+        pairs += zip_longest(((step,) for step in old), ((step,) for step in new), fillvalue=())
+    removed = [at for at, (_old, new) in enumerate(pairs) if not new]
+    others = [at for at, (old, new) in enumerate(pairs) if new and old != new]
+    present = [old for old, _new in pairs]
+    for at in (*reversed(removed), *others):
+        present[at] = pairs[at][1]
+        yield *pairs[at], tuple(chain.from_iterable(present))
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:

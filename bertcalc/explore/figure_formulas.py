@@ -11,15 +11,23 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import partial
-from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 from bertcalc.change_steps.effect_formulas import LiveSizes, argument_sizes
 from bertcalc.config.fields import is_int
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.compare import Attribution, Changes, Explanation, FieldChange, explain, path, shapes
+from bertcalc.explore.compare import (
+    Attribution,
+    Changes,
+    Explanation,
+    FieldChange,
+    explain,
+    joined_until_known,
+    path,
+    shapes,
+)
 from bertcalc.explore.live_quantity_formulas import live_quantity
-from bertcalc.explore.model_refs import FIELDS
+from bertcalc.explore.model_refs import FIELDS, STEPS
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case, components
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.formula import symbolic_model
@@ -92,16 +100,23 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explana
     plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
         return plain
-    by_fields = {_fields(part.changes): part for part in plain.parts}
+    by_changes = {_named(part.changes): part for part in plain.parts}
     states = [*_states(first, second)]
-    sides = [first, *(state.side for state in states[:-1]), *([second] if states else [])]
-    totals = [live_figure(measure, side) for side in sides]
+    sides = [*(state.side for state in states[:-1]), second]
+    stages = ((state.changes, partial(live_figure, measure, side)) for state, side in zip(states, sides, strict=False))
+    before = total = live_figure(measure, first)
     parts = []
-    for state, (before, after) in zip(states, pairwise(totals), strict=True):
-        part = by_fields.get(_fields(state.changes))
-        changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state.changes))
-        parts.append(Attribution(changes, after, after - before, part.moved if part else 0))
-    return Explanation(totals[0], totals[-1], parts)
+    for state_changes, after in joined_until_known(stages):
+        part = by_changes.get(_named(state_changes))
+        changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state_changes))
+        parts.append(Attribution(changes, after, after - total, part.moved if part else 0))
+        total = after
+    return Explanation(before, total, parts)
+
+
+def _named(changes: Changes) -> tuple[object, ...]:
+    """What makes changes distinct: their fields, and the steps that are replaced."""
+    return tuple((change.before, change.after) if change.field == STEPS else change.field for change in changes)
 
 
 def _fields(changes: Changes) -> tuple[str, ...]:

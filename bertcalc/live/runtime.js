@@ -313,22 +313,17 @@ function place_in_order(figures, at, descending) {
   return BigInt(before.length + figures.slice(0, Number(at)).filter((figure) => isSame(figure, own)).length);
 }
 function in_lines(text, longest) {
-  const limit = Number(longest);
-  let lines = [""];
-  for (const word of text.split(" ")) {
-    const letters = [...word];
-    const last = lines.at(-1);
-    if (last && [...last].length + 1 + letters.length <= limit) {
-      lines[lines.length - 1] += ` ${word}`;
-      continue;
+  const letters = (signs) => [...signs].reduce((sum, sign) => sum + (WIDE.test(sign) ? 2 : 1), 0);
+  const lines = [""];
+  const begin = (signs) => lines.at(-1) && letters(lines.at(-1) + signs) > longest && lines.push("");
+  for (const word of text.match(/[^ 、，：；]*[ 、，：；]|[^ 、，：；]+/g) ?? []) {
+    begin(word.replace(/ +$/, ""));
+    for (const sign of word) {
+      if (sign !== " ") begin(sign);
+      lines[lines.length - 1] += sign;
     }
-    const pieces = [];
-    for (let start = 0; start < letters.length; start += limit) pieces.push(letters.slice(start, start + limit).join(""));
-    if (!pieces.length) pieces.push("");
-    if (last) lines.push(...pieces);
-    if (lines.length === 1 && lines[0] === "") lines = pieces;
   }
-  return lines.join("\n");
+  return lines.map((line) => line.replace(/ +$/, "")).join("\n");
 }
 function signed_share(difference, whole) {
   const isNegative = isLess(difference, 0n);

@@ -16,19 +16,15 @@ import re
 from fractions import Fraction
 
 from bertcalc.diagnosis.changed_counts import adapter_counts
+from bertcalc.diagnosis.peft_line import printed_by_peft
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
 
 _ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable|\ball params|low[- ]rank|适配器|低秩|可训练", re.I)
-_PRINTED = re.compile(
-    r"trainable params:\s?(?P<trainable>[0-9][0-9,]{0,20})\W{1,6}all params:\s?(?P<all>[0-9][0-9,]{0,20})"
-    r"\W{1,6}trainable ?%:\s?(?P<share>[0-9]{1,3}\.[0-9]{1,20})"
-)
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -42,15 +38,10 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
     """The verdict on the share that peft prints behind the two counts that it is computed from."""
-    printed = _PRINTED.search(context.line)
-    if printed is None or side.text.strip(" %") != printed["share"]:
+    printed = printed_by_peft(context.line)
+    if printed is None or side.text.strip(" %") != printed.share:
         return None
-    trainable, whole = (int(printed[name].replace(",", "")) for name in ("trainable", "all"))
-    places = len(printed["share"].partition(".")[2])
-    share = Fraction(100 * trainable, max(whole, 1))
     counts = Problem.of(N_("the share of the trainable parameters"))
-    if abs(share - Fraction(printed["share"])) * 10**places <= 1:
-        return Judged("right", counts=counts)
-    message = N_("{trainable} of {all} parameters are {share} %.")
-    reason = Problem.of(message, trainable=trainable, all=whole, share=fixed(share, places))
-    return Judged("wrong", share / 100, counts, (reason,))
+    if reason := printed.wrong_share():
+        return Judged("wrong", Fraction(printed.trained, max(printed.whole, 1)), counts, (reason,))
+    return Judged("right", counts=counts)

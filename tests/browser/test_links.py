@@ -1,9 +1,12 @@
 """The link is the state: it can be opened, kept, reloaded, and gone back to."""
 
 import re
+from collections.abc import Callable
 from urllib.parse import urlencode
 
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.ui.shell.navigation import SECTIONS
 from tests.browser.conftest import Look, Open
@@ -210,3 +213,65 @@ def test_a_page_that_is_opened_is_one_step_and_back_leads_to_all_that_the_page_b
     expect(page).to_have_title(re.compile("^Compute · "))
     assert said(page, shared) == there
     page.close()
+
+
+class Late:
+    """The messages of the server to a page, which can be held back."""
+
+    def __init__(self, page: Page) -> None:
+        self.holds = False
+        self.went_back = False  # whether the page has told the server that Back was pressed
+        self._held: list[str | bytes] = []
+        page.route_web_socket("**/_stcore/stream", self._join)
+
+    def _join(self, socket: WebSocketRoute) -> None:
+        self._socket, server = socket, socket.connect_to_server()
+        server.on_message(lambda message: self._held.append(message) if self.holds else socket.send(message))
+
+        def to_server(message: str | bytes) -> None:
+            if isinstance(message, bytes):
+                self.went_back |= BackMsg.FromString(message).rerun_script.is_history_navigation
+            server.send(message)
+
+        socket.on_message(to_server)
+
+    def has_address(self) -> bool:
+        """Whether a message that changes the address is held back."""
+        messages = (ForwardMsg.FromString(held) for held in self._held if isinstance(held, bytes))
+        return any(message.WhichOneof("type") == "page_info_changed" for message in messages)
+
+    def send(self) -> None:
+        """Send what is held back, and hold nothing any more."""
+        self.holds = False
+        for message in self._held:
+            self._socket.send(message)
+
+
+def test_what_a_run_writes_after_back_was_pressed_does_not_replace_the_address(
+    context: BrowserContext, server: str
+) -> None:
+    page = context.new_page()
+    late = Late(page)
+    page.goto(f"{server}/compare?compare=table")
+    expect(page.get_by_role("cell", name="335,141,888")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="uncased and Chinese").click()
+    expect(page.get_by_role("cell", name="102,267,648")).to_be_visible()
+    settled(page)
+    late.holds = True
+    page.get_by_role("button", name="base and large").click()
+    _until(page, late.has_address)
+    page.evaluate("history.back()")
+    _until(page, lambda: late.went_back)
+    late.send()
+    expect(page.get_by_role("cell", name="335,141,888")).to_be_visible()
+    settled(page)
+    expect_query(page, {"compare": "table"})
+    page.close()
+
+
+def _until(page: Page, is_so: Callable[[], bool]) -> None:
+    for _turn in range(1000):
+        if is_so():
+            return
+        page.wait_for_timeout(20)
+    raise TimeoutError

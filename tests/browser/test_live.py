@@ -182,7 +182,10 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
         rng.randrange(6),
         rng.random() < 0.5,
     ),
-    "in_lines": lambda rng: (" ".join(_text(rng) * rng.randrange(1, 3) for _one in range(6)), rng.randrange(5, 40)),
+    "in_lines": lambda rng: (
+        rng.choice(" 、").join(_text(rng) * rng.randrange(1, 3) for _one in range(6)),
+        rng.randrange(5, 40),
+    ),
     "signed_share": lambda rng: (rng.choice((1, -1)) * _exact(rng), 1 + _count(rng)),
     "counted_words": lambda rng: (("{count} more", "{count} mores", "{count} fewer", "{count} fewers"), *_two(rng)),
     "round_figure": lambda rng: (_count(rng),),

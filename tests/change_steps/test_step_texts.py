@@ -18,6 +18,7 @@ from bertcalc import (
     PerGroup,
     PromptEncoder,
     PruneHeads,
+    ResizeVocabulary,
     load,
 )
 from bertcalc.change_steps.recipes import RECIPES
@@ -73,6 +74,23 @@ def test_a_wrong_text_is_told(text: str, message: str) -> None:
     with pytest.raises(InputError) as error:
         read_steps(text)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "arguments", ["rank=16,alpha=32,dropout=0.1,targets=query+value", "lora_r=16,lora_alpha=32,lora_target=query+value"]
+)
+def test_the_names_of_other_programs_are_understood(arguments: str) -> None:
+    (step,) = read_steps(f"lora,{arguments}")
+    dropout = 0.1 if "dropout" in arguments else 0.0
+    assert step == Lora(r=16, lora_alpha=32, lora_dropout=dropout, target_modules=["query", "value"])
+
+
+def test_a_name_of_another_program_counts_as_the_argument() -> None:
+    assert read_steps("vocabulary,vocab_size=20000") == (ResizeVocabulary(20000),)
+    with pytest.raises(InputError, match="lora has r twice"):
+        read_steps("lora,rank=16,r=8")
+    with pytest.raises(InputError, match="ia3 has no argument 'rank'"):
+        read_steps("ia3,rank=8")
 
 
 def test_a_flag_takes_the_place_of_the_one_that_excludes_it() -> None:

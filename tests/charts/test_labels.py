@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.charts.labels import Box, place
+from bertcalc.charts.labels import Box, in_lines, place
 
 
 def test_names_are_placed_beside_each_other() -> None:
@@ -16,9 +16,26 @@ def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
     area = Box(0, 0, 780, 264)
     found = place(at, [80.0] * len(at), 14, area)
     assert len(found) == len(at)
-    boxes = [box for box in found if box]
+    names = [name for name in found if name]
+    boxes, leaders = [name.box for name in names], [name.leader for name in names if name.leader]
+    for leader in leaders:  # each along itself, point by point
+        (x, y), (end_x, end_y) = leader
+        for share in range(1, 100):
+            across, down = x + (end_x - x) * share / 100, y + (end_y - y) * share / 100
+            assert not any(
+                box.left + 1e-6 < across < box.right - 1e-6 and box.top + 1e-6 < down < box.bottom - 1e-6
+                for box in boxes
+            )
     for index, box in enumerate(boxes):
         assert round(box.right - box.left) == 80
         assert box.within(area)
         assert not any(box.overlaps(other) for other in boxes[:index])
         assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in at)
+
+
+def test_a_line_ends_between_words_also_where_no_space_is_between_them() -> None:
+    name = "bert-base-multilingual-cased、bitsandbytes NF4、LoRA：r=16"
+    assert in_lines(name, 34) == "bert-base-multilingual-cased、\nbitsandbytes NF4、LoRA：r=16"
+    assert in_lines("少一半的层，更小的词表", 12) == "少一半的层，\n更小的词表"
+    assert in_lines("2 more layers, 4 more heads", 14) == "2 more layers,\n4 more heads"
+    assert in_lines("bidirectional", 5) == "bidir\nectio\nnal"

@@ -307,6 +307,49 @@ def test_steps_are_the_last_part_and_all_parts_sum_up(here: str, there: str, sai
     )
 
 
+@pytest.mark.parametrize(
+    ("here", "there", "parts"),
+    [
+        (
+            "",
+            "layers,layers=1+3;vocabulary,new_num_tokens=20000;lora,r=4",
+            ["with DropLayers(layers=[1, 3])", "with ResizeVocabulary(new_num_tokens=20000)", "with Lora(r=4)"],
+        ),
+        (
+            "layers,layers=1+;lora,r=4",
+            "layers,layers=1+3;lora,r=4",
+            ["DropLayers(layers=[1, 3]) instead of DropLayers(layers=[1])"],
+        ),
+        (
+            "vocabulary,new_num_tokens=20000;lora,r=4",
+            "lora,r=8",
+            ["without ResizeVocabulary(new_num_tokens=20000)", "Lora(r=8) instead of Lora(r=4)"],
+        ),
+        ("layers,layers=1+;ia3", "", ["without IA3()", "without DropLayers(layers=[1])"]),
+    ],
+)
+def test_each_step_is_a_part_and_counts_what_it_adds(here: str, there: str, parts: list[str]) -> None:
+    """The model after each part is one that the library makes."""
+    first, second = stepped("bert-base-uncased", here), stepped("bert-base-uncased", there)
+    for measure in ("parameters", "forward", "training_memory", "file"):
+        found = explain(first, second, EVERY_QUANTITY[measure])
+        assert [str(part.changes[0]) for part in found.parts] == parts
+        assert found.before + sum(part.difference for part in found.parts) == EVERY_QUANTITY[measure].of(second)
+    if not here:
+        made = there.split(";")
+        totals = [stepped("bert-base-uncased", ";".join(made[: number + 1])).model for number in range(len(made))]
+        found = explain(first, second, PARAMETERS)
+        assert [part.total for part in found.parts] == [model.num_parameters() for model in totals]
+
+
+def test_a_step_after_which_a_figure_is_not_known_is_a_part_with_the_next_one() -> None:
+    """Nothing is trained in a quantized model without an adapter."""
+    first, second = stepped("bert-base-uncased", ""), stepped("bert-base-uncased", f"{NF4};lora,r=4")
+    trained, weights = (explain(first, second, EVERY_QUANTITY[name]).parts for name in ("trainable", "weights"))
+    assert [len(part.changes) for part in trained] == [2]
+    assert [len(part.changes) for part in weights] == [1, 1]
+
+
 def test_layers_that_get_weights_of_their_own_are_called_so() -> None:
     parts = _parts(model_of_preset("albert-base-v2"), model_of_preset("bert-base-uncased"))
     assert parts["12 layers, each with its own weights"] > 70_000_000

@@ -244,6 +244,13 @@ def test_gradient_checkpointing_is_one_choice_away() -> None:
     lora = changed_models(CLASSIFIER, read_steps(LORA))[0][-1].model
     expected = [training_peak_bytes(lora, 1, 128, recompute=kind, keep_outputs=False) for kind in ("none", "full")]
     assert peaks == [size(count).split(" (")[0] for count in expected]
+    assert any("`training_peak_bytes(keep_outputs=False)`" in caption.value for caption in app.caption)
+
+
+def test_the_largest_change_can_be_that_of_the_flops() -> None:
+    """Half of the feed-forward is a third of a layer's products, but a quarter of all parameters."""
+    app = open_app("change.py", changes="feed_forward,intermediate_size=1536")
+    assert "**FLOPs**" in [markdown.value for markdown in app.markdown]
 
 
 @pytest.mark.parametrize(("threshold", "outliers"), [("6.0", True), ("0.0", False)])

@@ -495,6 +495,35 @@ def test_a_click_on_a_row_opens_its_model() -> None:
     assert links == {name: f"./?preset={name}" for name in ("bert-base-uncased", "albert-base-v2")}
 
 
+def test_the_model_to_explain_has_the_name_that_the_page_shows() -> None:
+    chosen = "bert-base-uncased~changes-lora"
+    app = open_app("compare.py", models=f"bert-large-uncased present {chosen}", explained=chosen)
+    explain = app.selectbox(key="explained")
+    assert explain.options == ["current model", "bert-base-uncased, LoRA: r=8"]
+    assert explain.value == chosen
+    explain.select("present").run()
+    assert dict(app.query_params) == {"models": f"bert-large-uncased present {chosen}"}
+
+
+def test_a_scatter_plot_offers_what_it_can_have_above_the_parameters() -> None:
+    app = open_app("compare.py", compare="scatter")
+    assert "compare_by" not in {control.key for control in app.selectbox}
+    vertical = app.selectbox(key="vertical")
+    assert vertical.value == "forward"
+    assert not set(vertical.options) & {"Parameters", "Trained"}
+    vertical.select("weights").run()
+    assert dict(app.query_params) == {"compare": "scatter", "vertical": "weights"}
+    assert chart_rows(app, "Parameters and FLOPs of every preset")["flops"][0] == 4 * real(BertConfig())
+    app.session_state["compare"] = "differences"
+    app.run()
+    assert app.selectbox(key="compare_by").value == "parameters"
+
+
+def test_a_link_of_a_scatter_plot_with_the_quantity_of_the_other_views_shows_it() -> None:
+    app = open_app("compare.py", compare="scatter", compare_by="training_memory")
+    assert app.selectbox(key="vertical").value == "training_memory"
+
+
 def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(case: Quantified) -> int:
         if case.model.architecture == "AlbertModel":

@@ -444,3 +444,13 @@ def test_what_else_a_number_may_mean_is_said_where_nothing_explains_it(text: str
     app = open_app("explain.py", number=text)
     assert any(words in info.value.replace("\\", "") for info in app.info)
     assert not app.warning
+
+
+def test_the_line_that_peft_prints_is_compared_with_the_model_and_its_steps() -> None:
+    line = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
+    link = {"architecture": "BertForSequenceClassification", "number": line}
+    app = open_app("explain.py", changes="lora,target_modules=query+value,task_type=SEQ_CLS", **link)
+    assert not app.error
+    whose, whole = (info.value for info in app.info)
+    assert whose.startswith("peft prints this of BertForSequenceClassification with `Lora(r=8, ")
+    assert "1,538 of a trained copy of classifier" in whole

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, load
 from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.memory_charts import step_areas
 from bertcalc.explore.model_refs import model_of_preset
@@ -441,3 +441,10 @@ def test_the_meaning_of_a_precision_does_not_repeat_its_name(language: str) -> N
 def test_attention_has_the_same_name_in_both_languages() -> None:
     options = [memory("training", lang=language).selectbox(key="attention").options for language in ("en", "zh")]
     assert [names[0] for names in options] == ["Eager", "Eager"]
+
+
+def test_a_loop_that_keeps_all_outputs_needs_more_by_their_bytes() -> None:
+    bert = load("bert-base-uncased")
+    peaks = [bert.training_peak_bytes(1, 128, keep_outputs=keeps) for keeps in (True, False)]
+    (caption,) = (caption.value for caption in open_app("memory.py").caption if "keeps all outputs" in caption.value)
+    assert f"{size(peaks[0] - peaks[1])}</span> more at the peak" in caption

@@ -95,13 +95,17 @@ HISTORY = Internal(
         f"{_RUN}ScriptRunContext.is_history_navigation",
         f"{_RUN}ScriptRunContext.query_string",
         f"{_RUN}ScriptRunContext.session_state",
+        f"{_RUN}ScriptRunContext.enqueue",
         f"{_STATE}SafeSessionState.query_params",
         f"{_PARAMETERS}populate_from_query_string",
         f"{_PARAMETERS}set_initial_query_params",
+        "streamlit.proto.ForwardMsg_pb2:ForwardMsg.page_info_changed",
+        "streamlit.proto.PageInfo_pb2:PageInfo.query_string",
     ),
     reason=(
         "Scripts cannot ask whether the reader pressed Back. If both pages have a control of the same name, Streamlit "
-        "drops its parameter as the other page's, and the control starts with its default."
+        "drops its parameter as the other page's, and the control starts with its default. If Back is pressed during a "
+        "run, what that run writes into the address arrives after it, and replaces the address that Back led to."
     ),
     issue="https://github.com/streamlit/streamlit/issues/9279",
     loss="Back and Forward do not restore all controls",
@@ -447,11 +451,19 @@ def went_back() -> bool:
 
 
 def restore_parameters() -> None:
-    """Read all query parameters of the address again; after Back, before any control is drawn."""
+    """Read all query parameters of the address again; after Back, before any control is drawn.
+
+    The browser is told the address, too: a run that Back ended may have written its own into it since.
+    """
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
     context = _context()
     with context.session_state.query_params() as parameters:
         parameters.populate_from_query_string(context.query_string)
         parameters.set_initial_query_params(context.query_string)
+    message = ForwardMsg()
+    message.page_info_changed.query_string = context.query_string
+    context.enqueue(message)
 
 
 def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:

@@ -151,13 +151,13 @@ def _exported(amount: int, difference: int) -> dict[str, object]:
 
 
 def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
-    """The figure with the largest relative change between the first effect and the last one; FLOPs only if chosen."""
+    """The figure with the largest relative change between the first effect and the last one, except what is trained."""
 
     def change(name: str) -> Fraction:
         before, after = known[name].of(figures[0]) or 0, known[name].of(figures[-1]) or 0
         return Fraction(abs(after - before), max(before, after, 1))
 
-    return max((name for name in known if name not in ("trained", "flops")), key=change)
+    return max((name for name in known if name != "trained"), key=change)
 
 
 def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
@@ -169,6 +169,12 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
     with live.older("unknown"):
         for problem in figures[-1].unknown:
             st.caption(sentence(problem))
+    if figures[-1].peak is not None and not presenting():
+        loop = _(
+            "The training step keeps only the loss, like transformers' Trainer; in the library, this is "
+            "`training_peak_bytes(keep_outputs=False)`."
+        )
+        st.caption(loop)
 
 
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 
+from bertcalc.change_steps.argument_stops import sliding_arguments
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep, argument_texts, kind_of
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
 from bertcalc.storage.quantization_format import QuantizationFormat
@@ -95,20 +96,28 @@ def title(step: ChangeStep) -> str:
 
 
 def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
-    """A step in a line: its title and the arguments that differ from their defaults, except those in ``without``."""
-    texts = [f"{name}={text}" for name, text in argument_texts(step).items() if name not in without]
+    """A step in a line: its title and its arguments (see ``_arguments``), except those in ``without``."""
+    texts = [f"{name}={text}" for name, text in _arguments(step).items() if name not in without]
     return with_colon(title(step), ", ".join(texts)) if texts else title(step)
 
 
-def brief(step: ChangeStep, letters: int = 32) -> str:
-    """A step in a few words: its title and as many arguments as fit; a quantization by its format alone."""
+def brief(step: ChangeStep) -> str:
+    """A step in a few words: its title and the first arguments, if they fit; a quantization by its format alone."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
-    names = list(argument_texts(step))
+    names = list(_arguments(step))
     left_out: list[str] = []
-    while names and len(summary(step, without=left_out)) > letters:
+    while names and len(summary(step, without=left_out)) > (_SEVERAL if names[1:] else _ONE):
         left_out.append(names.pop())
     return summary(step, without=left_out)
+
+
+_ONE, _SEVERAL = 44, 32  # letters of a step with one argument, and with several
+
+
+def _arguments(step: ChangeStep) -> dict[str, str]:
+    """The arguments that differ from their defaults, and the sizes, such as r, which readers compare."""
+    return argument_texts(step, always=() if isinstance(step, QuantizationFormat) else sliding_arguments(step))
 
 
 def refusal(problem: Problem) -> str:

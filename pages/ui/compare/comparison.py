@@ -41,7 +41,7 @@ from pages.ui.change.step_controls import steps_of_link
 from pages.ui.compare import discovered_models
 from pages.ui.compare.compare_words import names_of
 from pages.ui.session.present_model import own_name
-from pages.ui.shell.controls import Select, Text, change, sentence, view
+from pages.ui.shell.controls import Reason, Select, Text, change, sentence, view
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
@@ -61,8 +61,25 @@ VIEW = view(
     },
 )
 MODELS = Text("models", N_("The comparison, as it is in the link"), "", LONGEST)
-EXPLAINED = Text("explained", N_("Explain"), "", LONGEST)  # a model of the comparison, as written in MODELS
+
+
+class _ModelChoice(Select[str]):
+    """A choice among the models of the comparison, as they are written in MODELS."""
+
+    def wrong(self, text: str) -> Reason | None:
+        return MODELS.wrong(text)
+
+
+EXPLAINED = _ModelChoice("explained", N_("Explain"), [""], width=430)
 COMPARE_BY = Select("compare_by", N_("Compare by"), EVERY_QUANTITY, QUANTITY_NAMES, width=190)
+# What a scatter plot can have above the parameters.
+VERTICAL = Select(
+    "vertical",
+    N_("Vertical axis"),
+    [name for name, quantity in EVERY_QUANTITY.items() if quantity.unit != "parameters"],
+    QUANTITY_NAMES,
+    width=190,
+)
 FIGURES = ("forward", "training_memory", "inference_memory")  # of the table, beside parameters
 _OF_STEPS = ("trainable", "weights", "file")  # as well, if a model has steps
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # the columns of "At a glance"
@@ -221,7 +238,13 @@ def begin(choice: Choice, present: Present) -> list[ModelRef]:
 
 
 def choose_measure(view: str) -> str:
-    """Draw the choice of the quantity; at a glance, it is the one to sort by."""
+    """Draw the choice of the quantity; at a glance, it is the one to sort by, in the scatter plot the vertical axis."""
+    if view == "scatter":
+        measure = COMPARE_BY.value()
+        is_new = VERTICAL.name not in st.session_state and VERTICAL.name not in st.query_params
+        if is_new and measure in VERTICAL.options:
+            st.session_state[VERTICAL.name] = measure
+        return VERTICAL.show(help=VERTICAL.meanings({name: EVERY_QUANTITY[name].meaning for name in VERTICAL.options}))
     glance = {"label": _("Sort by"), "width": 300} if view == "glance" else {}
     offered = GLANCE if glance else tuple(EVERY_QUANTITY)
     words = COMPARE_BY.meanings({name: EVERY_QUANTITY[name].meaning for name in offered})
@@ -379,8 +402,8 @@ def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
 def choose_explained(models: Sequence[Compared]) -> None:
     """Draw the choice of the model whose difference is explained, and the button that makes it the baseline."""
     if len(models) > 2:
-        others = [str(model.item) for model in models[1:]]
-        st.selectbox(EXPLAINED.title, others, key=EXPLAINED.name, bind="query-params", width=430)
+        names = {str(model.item): model.name for model in models[1:]}
+        EXPLAINED.show([*names], format_func=lambda item: names.get(item, item))
     other = explained(models)
     turned = write([other.item, *(model.item for model in models if model is not other)])
     help_text = filled(_("Compare all others with {model}."), model=other.name)

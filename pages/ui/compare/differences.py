@@ -141,15 +141,11 @@ def phrase(part: Attribution) -> str:
     return joined(_(", "), texts) if any(map(is_live, texts)) else listed(texts)
 
 
-_LABEL = 64  # letters of two or more steps beside a bar, which is two lines high
-
-
 def _change(change: FieldChange | PartChange, *, alone: bool) -> str:
     if change.field in SLIDERS and is_live((change.before, change.after)) and not getattr(change, "sharing", 0):
         return counted_words(tuple(map(_, COUNTED_PHRASES[change.field])), change.before, change.after)
     if change.field == STEPS and isinstance(change, FieldChange):
-        letters = _LABEL // max(len(change.before), len(change.after), 2)
-        before, after = ([brief(step, letters) for step in steps] for steps in (change.before, change.after))
+        before, after = ([brief(step) for step in steps] for steps in (change.before, change.after))
         change = change._replace(before=before, after=after)
     message, values = change.sentence(alone=alone)
     return fill(_(message), **values)

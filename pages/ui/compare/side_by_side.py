@@ -177,15 +177,13 @@ def _label(comparison: Comparison, count: int, first: int) -> str:
 
 def show_scatter(comparison: Comparison) -> None:
     """Draw all presets and the compared models as a scatter plot: parameters against FLOPs or another quantity."""
-    measure = comparison.measure if comparison.quantity.unit != "parameters" else "forward"
-    quantity = EVERY_QUANTITY[measure]
     figures = [
-        (model.name, comparison.figure_of(model, "parameters"), comparison.figure_of(model, measure))
+        (model.name, comparison.figure_of(model, "parameters"), comparison.figure_of(model))
         for model in comparison.models
     ]
     compared = [ModelPoint(name, count, other, True) for name, count, other in figures if count and other]
-    titles = title_of(EVERY_QUANTITY["parameters"]), title_of(quantity)
-    presets = _presets(comparison.batch, measure)
+    titles = title_of(EVERY_QUANTITY["parameters"]), title_of(comparison.quantity)
+    presets = _presets(comparison.batch, comparison.measure)
     moves = any(model.follows for model in comparison.models)
     with live.older("scatter") if moves else st.container():  # the names are placed by the server
         draw_chart(

@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
-from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked
+from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked, whole_line_of_peft
 from bertcalc.diagnosis.other_tools import tools_with
 from bertcalc.diagnosis.stored_sizes import sizes_of_steps
 from bertcalc.model.model import Model
@@ -24,6 +24,10 @@ def show_number(model: Model, text: str, *, is_named: bool = False, changed: Cha
     If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with its
     steps, whose quantization ``model`` does not have.
     """
+    if whole_line_of_peft(text):
+        for meaning in meanings_of(model, text).sentences:
+            st.info(sentence(meaning))
+        return
     asked = number_asked(text)
     if number := read_number(asked, model.config):
         if not is_named or number.low != number.high:

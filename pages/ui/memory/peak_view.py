@@ -123,14 +123,15 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """A sentence on which training loop is counted, and one on the peak of a loop that keeps all outputs."""
+    """A sentence on which training loop is counted, and one on what a loop needs more that keeps all outputs."""
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
         return sentence
-    keeping = _("A loop that keeps all outputs in a variable until the next step needs {size} at the peak.")
-    return in_a_row([sentence, fill(keeping, size=size(run.live_peak(with_outputs).num_bytes))])
+    keeping = _("A loop that keeps all outputs in a variable until the next step needs {more} more at the peak.")
+    more = run.live_peak(with_outputs).num_bytes - run.live_peak(plan).num_bytes
+    return in_a_row([sentence, fill(keeping, more=size(more))])
 
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:

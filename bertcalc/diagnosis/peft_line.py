@@ -1,0 +1,93 @@
+"""The line that peft prints of a model with an adapter: what is trained, all parameters, and the share.
+
+>>> from bertcalc import Lora, load
+>>> text = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
+>>> line = printed_by_peft(text)
+>>> line.trained, line.whole, line.wrong_share()
+(296450, 109780228, None)
+>>> for sentence in line.meanings(load("bert-base-uncased")):
+...     print(sentence)
+peft prints this of BertForSequenceClassification with Lora(r=8, target_modules=['query', 'value'], \
+task_type='SEQ_CLS').
+All 109,780,228 parameters: 109,483,778 of the model, 294,912 of the adapter, and 1,538 of a trained copy of \
+classifier. peft keeps the original, too, but freezes it.
+"""
+
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.changes.adapter import PeftChange, copies
+from bertcalc.diagnosis.changed_counts import adapter_counts, changed_in_words
+from bertcalc.model.model import Model
+from bertcalc.text import N_
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import Problem
+
+_PRINTED = re.compile(
+    r"trainable params:\s?(?P<trained>[0-9][0-9,]{0,20})\W{1,6}all params:\s?(?P<all>[0-9][0-9,]{0,20})"
+    r"\W{1,6}trainable ?%:\s?(?P<share>[0-9]{1,3}\.[0-9]{1,20})"
+)
+_IS = N_("peft prints this of {model}.")
+_IS_NOT = N_("Of {model}, peft prints other numbers: {trained} trained of all {all} parameters.")
+_UNKNOWN = N_("No usual adapter trains {trained} of all {all} parameters.")
+_ALL = N_("All {all} parameters: {base} of the model, and {adapter} of the adapter.")
+_ALL_WITH_COPY = N_(
+    "All {all} parameters: {base} of the model, {adapter} of the adapter, and {copies} of a trained copy of {modules}. "
+    "peft keeps the original, too, but freezes it."
+)
+_SHARE = N_("{trainable} of {all} parameters are {share} %.")
+
+
+class PeftLine(NamedTuple):
+    """The parameters that are trained, all of them, and the share in percent as it is written."""
+
+    trained: int
+    whole: int
+    share: str
+
+    def wrong_share(self) -> Problem | None:
+        """The right share, if the written one is not it."""
+        places = len(self.share.partition(".")[2])
+        share = Fraction(100 * self.trained, max(self.whole, 1))
+        if abs(share - Fraction(self.share)) * 10**places <= 1:
+            return None
+        return Problem.of(_SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places))
+
+    def meanings(self, model: Model) -> Iterator[Problem]:
+        """Whose line it is: the model's, if it has an adapter, or that of a usual adapter; and what "all" are."""
+        own = model.num_parameters(only_trainable=True), model.num_parameters()
+        adapted = any(isinstance(change, PeftChange) for change in model.changes)
+        if adapted and own != self[:2]:
+            yield Problem.of(_IS_NOT, model=changed_in_words(model), trained=own[0], all=own[1])
+        whose = model if adapted and own == self[:2] else self._usual(model)
+        if whose is None:
+            yield Problem.of(_UNKNOWN, trained=self.trained, all=self.whole)
+        else:
+            yield Problem.of(_IS, model=changed_in_words(whose))
+            yield self._all_of(whose)
+        if problem := self.wrong_share():
+            yield problem
+
+    def _usual(self, model: Model) -> Model | None:
+        """The model with a usual adapter that has both counts."""
+        trained, whole = (adapter_counts(model, count) for count in self[:2])
+        return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
+
+    def _all_of(self, model: Model) -> Problem:
+        resized = tuple(change for change in model.changes if change.resizes)
+        base, saved = model.changed(changes=resized).num_parameters(), copies(model)
+        adapter = self.whole - base - sum(saved.values())
+        message = _ALL_WITH_COPY if saved else _ALL
+        values = {"copies": sum(saved.values()), "modules": ", ".join(saved)}
+        return Problem.of(message, all=self.whole, base=base, adapter=adapter, **values)
+
+
+def printed_by_peft(text: str) -> PeftLine | None:
+    """The first line of peft's in a text; None if there is none."""
+    printed = _PRINTED.search(text)
+    if printed is None:
+        return None
+    trained, whole = (int(printed[name].replace(",", "")) for name in ("trained", "all"))
+    return PeftLine(trained, whole, printed["share"])

@@ -1,0 +1,52 @@
+"""The line that peft prints: peft's own output is explained, of the present model and of others."""
+
+import pytest
+
+import bertcalc
+from bertcalc import IA3, BertConfig, Lora
+from bertcalc.diagnosis.peft_line import printed_by_peft
+from tests.adapters import Adapter
+from tests.oracle import Case
+
+RANK_8 = {"r": 8, "target_modules": ["query", "value"], "task_type": "SEQ_CLS"}
+CLASSIFIER = bertcalc.load("bert-base-uncased", "BertForSequenceClassification")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "adapter", "copied"),
+    [
+        ("BertForSequenceClassification", Adapter(Lora, RANK_8), True),
+        ("BertModel", Adapter(Lora, {"r": 4, "target_modules": "all-linear"}), False),
+        ("BertForTokenClassification", Adapter(IA3, {"task_type": "TOKEN_CLS"}), True),
+    ],
+)
+def test_what_peft_prints_of_the_model_is_its_own(
+    architecture: str, adapter: Adapter, copied: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = Case(BertConfig(), architecture).real()
+    base = sum(tensor.numel() for tensor in real.parameters())
+    adapter.added(real).print_trainable_parameters()
+    model = bertcalc.load("bert-base-uncased", architecture).adapted(adapter.ours())
+    whose, whole = str(model.explain(capsys.readouterr().out.strip())).split("\n")
+    assert whose == f"peft prints this of {architecture} with {adapter.ours()}."
+    assert f"{base:,} of the model" in whole
+    assert ("a trained copy of classifier" in whole) == copied
+
+
+def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
+    line = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
+    other = CLASSIFIER.adapted(Lora(r=16, target_modules=["query", "value"], task_type="SEQ_CLS"))
+    first, second, _whole = str(other.explain(line)).split("\n")
+    assert first.endswith("peft prints other numbers: 591,362 trained of all 110,075,140 parameters.")
+    assert "Lora(r=8, " in second
+    assert str(CLASSIFIER.explain(line)).startswith(second)  # also of a model without an adapter
+    assert "No usual adapter" in str(bertcalc.load("gpt2").explain(line))
+    assert "are 0.2700 %" in str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
+    assert printed_by_peft("trainable params: 296,450") is None
+
+
+def test_a_rounded_count_of_a_changed_model_is_its_own_first() -> None:
+    lora = CLASSIFIER.adapted(Lora(**RANK_8))  # type: ignore[arg-type]
+    first, *others = str(lora.explain("110M")).split("\n")
+    assert first == "110M may mean the count of the whole model: 109,780,228."
+    assert len(others) == 5
