@@ -9,54 +9,57 @@ from math import prod
 
 from bertcalc.memory.family_steps import dora_step
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
-from bertcalc.memory.simulator.tape import FLOAT32, SimulatedTensor
+from bertcalc.memory.simulator.frames import Frame, frame
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import FLOAT32
 from bertcalc.model.modules import Packed4Bits
 from bertcalc.model.steps import Step
 
 
-def _lora(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _lora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """lora.Linear.forward and lora.Conv1d.forward."""
     tape = run.tape
     if run.packed(parts["base_layer"]):
         return _lora_of_packed(run, parts, x)
-    result = run.call(parts["base_layer"], x)
-    item = result.item
-    x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
+    v.result = run.call(parts["base_layer"], x)
+    item = v.result.item
+    v.x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
     if dora_step.MAGNITUDE in parts:
-        result = dora_step.linear(run, parts, x, result)
-        return tape.to(result, item)
+        v.result = dora_step.linear(run, parts, v.x, v.result)
+        return tape.to(v.result, item)
     dropout = parts.get("lora_dropout.default")
-    result = tape.add(
-        result,
+    v.result = tape.add(
+        v.result,
         tape.scale(
             run.call(
                 parts["lora_B.default"],
-                run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x),
+                run.call(parts["lora_A.default"], run.call(dropout, v.x) if dropout else v.x),
             )
         ),
     )
-    return tape.to(result, item)
+    return tape.to(v.result, item)
 
 
-def _lora_of_packed(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _lora_of_packed(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """lora.bnb.Linear4bit.forward and Linear8bitLt.forward, which cast nothing under autocast."""
     tape, dropout = run.tape, parts.get("lora_dropout.default")
-    result = _of_packed(run, parts["base_layer"], run.call(parts["base_layer"], x))
-    item = result.item
-    if not tape.autocast:
-        x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
+    v.result = _of_packed(run, parts["base_layer"], run.call(parts["base_layer"], x))
+    item = v.result.item
+    v.x = x if tape.autocast else tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
     if dora_step.MAGNITUDE in parts:
-        result = dora_step.linear(run, parts, x, result)
-        return tape.to(result, item)
-    output = tape.scale(
+        v.result = dora_step.linear(run, parts, v.x, v.result)
+        return tape.to(v.result, item)
+    v.output = tape.scale(
         run.call(
             parts["lora_B.default"],
-            run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x),
+            run.call(parts["lora_A.default"], run.call(dropout, v.x) if dropout else v.x),
         )
     )
     if not tape.autocast:
-        output = tape.to(output, item)
-    return tape.add(result, output)
+        v.output = tape.to(v.output, item)
+    return tape.add(v.result, v.output)
 
 
 def _of_packed(run: Pass, base: Step, result: SimulatedTensor) -> SimulatedTensor:
@@ -64,49 +67,47 @@ def _of_packed(run: Pass, base: Step, result: SimulatedTensor) -> SimulatedTenso
     return run.tape.clone(result) if isinstance(run.packed(base), Packed4Bits) else result
 
 
-def _lora_of_table(run: Pass, parts: Steps, ids: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _lora_of_table(run: Pass, v: Frame, parts: Steps, ids: SimulatedTensor) -> SimulatedTensor:
     """lora.Embedding.forward."""
     tape = run.tape
-    result = run.call(parts["base_layer"], ids)
-    item = result.item
+    v.result = run.call(parts["base_layer"], ids)
+    item = v.result.item
     tape.memory.where = parts["lora_embedding_A"].name
-    table = tape.transpose(run.tensor(parts["lora_embedding_A"], "default"), 0, 1)
-    wide = tape.transpose(run.tensor(parts["lora_embedding_B"], "default"), 0, 1)
+    v.embedding_A = tape.transpose(run.tensor(parts["lora_embedding_A"], "default"), 0, 1)
+    v.embedding_B = tape.transpose(run.tensor(parts["lora_embedding_B"], "default"), 0, 1)
     if dora_step.MAGNITUDE in parts:
-        result = dora_step.table(run, parts, (ids, table, wide), result)
-        return tape.to(result, item)
-    after = tape.index(table, [ids])
+        v.result = dora_step.table(run, parts, (ids, v.embedding_A, v.embedding_B), v.result)
+        return tape.to(v.result, item)
+    v.after_A = tape.index(v.embedding_A, [ids])
     tape.memory.where = parts["lora_embedding_B"].name
-    output = tape.scale(tape.product(after, wide))
-    result = tape.add(result, output)
-    result = tape.to(result, item)
-    del table, wide, after, output  # variables of the forward method
-    return result
+    v.adapter_output = tape.scale(tape.product(v.after_A, v.embedding_B))
+    v.result = tape.add(v.result, v.adapter_output)
+    return tape.to(v.result, item)
 
 
-def _ia3(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _ia3(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """ia3.Linear.forward, and that of ia3.bnb.Linear4bit and Linear8bitLt."""
     tape, base = run.tape, parts["base_layer"]
     (scaled,) = (part for part in parts.values() if part.operation == "multiply")
     tape.memory.where = scaled.name
     vector = run.tensor(scaled, "default")
-    scaling = tape.scale(tape.view(vector, (prod(vector.shape),)))
+    v.scaling = tape.scale(tape.view(vector, (prod(vector.shape),)))
     in_front = base.takes[0].name == scaled.gives.name
     if run.packed(base):
-        x = x if tape.autocast else tape.to(x, FLOAT32)
-        result = run.call(base, tape.multiply(x, scaling) if in_front else x)
+        v.x = x if tape.autocast else tape.to(x, FLOAT32)
+        v.result = run.call(base, tape.multiply(v.x, v.scaling) if in_front else v.x)
         tape.memory.where = scaled.name
-        result = result if in_front else tape.multiply(result, scaling)
-        return _of_packed(run, base, result)
+        v.result = v.result if in_front else tape.multiply(v.result, v.scaling)
+        return _of_packed(run, base, v.result)
     if in_front:
-        item = x.item
-        x = tape.to(x, vector.item)
-        interm = tape.to(tape.multiply(x, scaling), item)  # beside x: both are variables of the forward method
-        return run.call(base, interm)
-    result = run.call(base, x)
-    item = result.item
+        v.x = tape.to(x, vector.item)
+        v.interm = tape.to(tape.multiply(v.x, v.scaling), x.item)
+        return run.call(base, v.interm)
+    v.result = run.call(base, x)
     tape.memory.where = scaled.name
-    return tape.to(tape.multiply(result, scaling), item)
+    return tape.to(tape.multiply(v.result, v.scaling), v.result.item)
 
 
 # By the first part that tells them apart.

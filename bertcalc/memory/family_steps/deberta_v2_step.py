@@ -8,80 +8,98 @@ from collections.abc import Callable
 from typing import Any
 
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass, Steps
-from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor, Tape, is_contiguous
+from bertcalc.memory.simulator.frames import Frame, frame
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, Tape, is_contiguous
 from bertcalc.model.steps import Step
 
 
-def _attention(run: Pass, steps: Steps) -> SimulatedTensor:
+@frame
+def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
     """DisentangledSelfAttention.forward, with the steps of our program by role."""
     hidden_states, rel_embeddings = run.values[steps["query"].takes[0].name], distances(run, steps)
     tape = run.tape
     batch, heads, length, size = steps["query_heads"].gives.shape
-    query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
-    key_layer = _heads(tape, run.call(steps["key"], hidden_states), heads, size)
-    value_layer = _heads(tape, run.call(steps["value"], hidden_states), heads, size)
+    v.query_layer = _heads(tape, run.call(steps["query"], hidden_states), heads, size)
+    v.key_layer = _heads(tape, run.call(steps["key"], hidden_states), heads, size)
+    v.value_layer = _heads(tape, run.call(steps["value"], hidden_states), heads, size)
     for_step(run, steps["scores"])
-    scale = scaled_size_sqrt(tape)
-    attention_scores = tape.bmm(
-        query_layer, tape.divide(tape.transpose(key_layer, 1, 2), tape.to(scale, query_layer.item))
+    v.scale = scaled_size_sqrt(tape)
+    v.attention_scores = tape.bmm(
+        v.query_layer, tape.divide(tape.transpose(v.key_layer, 1, 2), tape.to(v.scale, v.query_layer.item))
     )
     if rel_embeddings:
-        rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
-        rel_att = _bias(run, steps, query_layer, key_layer, rel_embeddings)
+        v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
+        v.rel_att = _bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
         for_step(run, steps["add_distances"])
-        attention_scores = tape.add(attention_scores, rel_att)
+        v.attention_scores = tape.add(v.attention_scores, v.rel_att)
     for_step(run, steps["mask"])
-    attention_scores = tape.view(attention_scores, (batch, heads, length, length))
-    attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
-    attention_scores = tape.masked(attention_scores, tape.like(attention_mask))
-    for_step(run, steps["softmax"])
-    attention_probs = tape.softmax(attention_scores)
-    attention_probs = run.call(steps["weights_dropout"], attention_probs)
-    for_step(run, steps["context"])
-    context_layer = tape.bmm(tape.view(attention_probs, (batch * heads, length, length)), value_layer)
+    v.attention_scores = tape.view(v.attention_scores, (batch, heads, length, length))
+    mask_scores(run, v, steps)
+    v.context_layer = tape.bmm(tape.view(v.attention_probs, (batch * heads, length, length)), v.value_layer)
     for_step(run, steps["merge_heads"])
-    context_layer = tape.contiguous(tape.permute(tape.view(context_layer, (batch, heads, length, size)), (0, 2, 1, 3)))
-    return tape.view(context_layer, (batch, length, heads * size))
+    v.context_layer = tape.contiguous(
+        tape.permute(tape.view(v.context_layer, (batch, heads, length, size)), (0, 2, 1, 3))
+    )
+    return tape.view(v.context_layer, (batch, length, heads * size))
 
 
+@frame
 def _bias(
-    run: Pass, steps: Steps, query_layer: SimulatedTensor, key_layer: SimulatedTensor, rel_embeddings: SimulatedTensor
+    run: Pass,
+    v: Frame,
+    steps: Steps,
+    query_layer: SimulatedTensor,
+    key_layer: SimulatedTensor,
+    rel_embeddings: SimulatedTensor,
 ) -> SimulatedTensor:
     """disentangled_attention_bias with both c2p and p2c in pos_att_type, in any order."""
     tape, item = run.tape, query_layer.item
     batch, heads, _rows, size = steps["pos_key_heads"].gives.shape
     length = query_layer.shape[1]
-    relative_pos = tape.view(run.values["relative_pos"], (1, 1, length, length))
+    v.relative_pos = tape.view(run.values["relative_pos"], (1, 1, length, length))
     for_step(run, steps["one_batch"])
-    rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
+    v.rel_embeddings = tape.unsqueeze(tape.same(rel_embeddings), 0)
 
     def positions(name: str) -> SimulatedTensor:
         position_step = steps.get(f"position {name}")
-        y = _heads(tape, run.call(position_step or steps[f"{name} again"], rel_embeddings), heads, size)
+        y = _heads(tape, run.call(position_step or steps[f"{name} again"], v.rel_embeddings), heads, size)
         return tape.repeat(y, batch)
 
     if "query again" in steps:
-        pos_query_layer = positions("query")
-        pos_key_layer = positions("key")
+        v.pos_query_layer = positions("query")
+        v.pos_key_layer = positions("key")
     else:
-        pos_key_layer = positions("key")
-        pos_query_layer = positions("query")
+        v.pos_key_layer = positions("key")
+        v.pos_query_layer = positions("query")
     for_step(run, steps["c2p"])
-    scale = scaled_size_sqrt(tape)
-    c2p_att = tape.bmm(query_layer, tape.transpose(pos_key_layer, 1, 2))
+    v.scale = scaled_size_sqrt(tape)
+    v.c2p_att = tape.bmm(query_layer, tape.transpose(v.pos_key_layer, 1, 2))
     for_step(run, steps["c2p_gathered"])
-    c2p_pos = tape.like(tape.like(relative_pos))
-    c2p_att = tape.gather(c2p_att, for_each(c2p_pos, c2p_att))
+    v.c2p_pos = tape.like(tape.like(v.relative_pos))
+    v.c2p_att = tape.gather(v.c2p_att, for_each(v.c2p_pos, v.c2p_att))
     for_step(run, steps["c2p_scaled"])
-    score = tape.shift(tape.divide(c2p_att, tape.to(scale, item)))
+    v.score = tape.shift(tape.divide(v.c2p_att, tape.to(v.scale, item)))
     for_step(run, steps["p2c"])
-    scale = scaled_size_sqrt(tape)
-    p2c_pos = tape.like(tape.like(tape.like(relative_pos)))
-    p2c_att = tape.bmm(key_layer, tape.transpose(pos_query_layer, 1, 2))
+    v.scale = scaled_size_sqrt(tape)
+    v.p2c_pos = tape.like(tape.like(tape.like(v.relative_pos)))
+    v.p2c_att = tape.bmm(key_layer, tape.transpose(v.pos_query_layer, 1, 2))
     for_step(run, steps["p2c_gathered"])
-    p2c_att = tape.transpose(tape.gather(p2c_att, for_each(p2c_pos, p2c_att)), 1, 2)
+    v.p2c_att = tape.transpose(tape.gather(v.p2c_att, for_each(v.p2c_pos, v.p2c_att)), 1, 2)
     for_step(run, steps["p2c_scaled"])
-    return tape.add(score, tape.divide(p2c_att, tape.to(scale, item)), in_place=True)
+    return tape.add(v.score, tape.divide(v.p2c_att, tape.to(v.scale, item)), in_place=True)
+
+
+def mask_scores(run: Pass, v: Frame, steps: Steps) -> None:
+    """The part between scores and context, which both versions share, with the variables of their forward method."""
+    tape = run.tape
+    for_step(run, steps["mask"])
+    v.attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
+    v.attention_scores = tape.masked(v.attention_scores, tape.like(v.attention_mask))
+    for_step(run, steps["softmax"])
+    v.attention_probs = tape.softmax(v.attention_scores)
+    v.attention_probs = run.call(steps["weights_dropout"], v.attention_probs)
+    for_step(run, steps["context"])
 
 
 def distances(run: Pass, steps: Steps) -> SimulatedTensor | None:
@@ -94,11 +112,12 @@ def for_step(run: Pass, step: Step) -> None:
     run.tape.memory.where = step.name
 
 
-def _heads(tape: Tape, x: SimulatedTensor, heads: int, size: int) -> SimulatedTensor:
+@frame
+def _heads(tape: Tape, v: Frame, x: SimulatedTensor, heads: int, size: int) -> SimulatedTensor:
     """transpose_for_scores: one axis for the heads of all sequences."""
     batch, length, _width = x.shape
-    x = tape.view(x, (batch, length, heads, size))
-    return tape.view(tape.contiguous(tape.permute(x, (0, 2, 1, 3))), (batch * heads, length, size))
+    v.x = tape.view(x, (batch, length, heads, size))
+    return tape.view(tape.contiguous(tape.permute(v.x, (0, 2, 1, 3))), (batch * heads, length, size))
 
 
 def scaled_size_sqrt(tape: Tape) -> SimulatedTensor:
@@ -114,45 +133,48 @@ def for_each(positions: SimulatedTensor, scores: SimulatedTensor) -> SimulatedTe
     return SimulatedTensor(positions.storage, (*heads, length, length), strides, INT64, is_view=True)
 
 
-def _convolution(run: Pass, steps: Steps) -> SimulatedTensor:
+@frame
+def _convolution(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
     """ConvLayer.forward."""
     hidden_states, residual_states = (run.values[steps[name].takes[0].name] for name in ("channels", "add"))
     tape, input_mask = run.tape, run.values["ones"]
     for_step(run, steps["convolution"])
-    base: SimulatedTensor | None = run.call(
-        steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1)))
-    )
-    assert base
-    out = tape.permute(base, (0, 2, 1))
-    if not is_contiguous(out):  # unless there is a single token
-        base = None
-        out = tape.contiguous(out)
+    v.base = run.call(steps["convolution"], tape.contiguous(tape.permute(hidden_states, (0, 2, 1))))
+    v.out = tape.permute(v.base, (0, 2, 1))
+    is_view = is_contiguous(v.out)  # of a single token
+    if not is_view:
+        del v.base
+        v.out = tape.contiguous(v.out)
     for_step(run, steps["fill_padding"])
-    rmask = tape.made(input_mask.shape, BOOL, tape.like(input_mask))
-    out = tape.changed_in_view(base, out, rmask) if base else tape.masked(out, rmask, in_place=True)
-    del base
-    out = run.call(steps["activation"], run.call(steps["dropout"], out))
+    v.rmask = tape.made(input_mask.shape, BOOL, tape.like(input_mask))
+    if is_view:
+        v.out = tape.changed_in_view(v.base, v.out, v.rmask)
+        del v.base
+    else:
+        v.out = tape.masked(v.out, v.rmask, in_place=True)
+    v.out = run.call(steps["activation"], run.call(steps["dropout"], v.out))
     for_step(run, steps["add"])
-    layer_norm_input = tape.add(residual_states, out)
-    output = run.call(steps["norm"], layer_norm_input)
+    v.layer_norm_input = tape.add(residual_states, v.out)
+    v.output = run.call(steps["norm"], v.layer_norm_input)
     for_step(run, steps["mask_padding"])
-    input_mask = tape.to(tape.unsqueeze(input_mask, 2), output.item)
-    return tape.multiply(output, input_mask)
+    v.input_mask = tape.to(tape.unsqueeze(input_mask, 2), v.output.item)
+    return tape.multiply(v.output, v.input_mask)
 
 
-def _loss(run: Pass, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
+@frame
+def _loss(run: Pass, v: Frame, returned: list[SimulatedTensor]) -> list[SimulatedTensor]:
     """The classification loss over the sequences that have a label: here all of them."""
     tape, labels = run.tape, run.batch["labels"]
     if run.model.config.num_labels == 1:
-        returned[0] = tape.to(tape.view(returned[0], labels.shape), FLOAT32)
+        # The model returns the cast scores in place of its own.
+        returned[0] = tape.to(tape.view(returned[0].pass_on(), labels.shape), FLOAT32).own()
         return [tape.mean_squared_error(returned[0], labels)]
     (logits,) = returned
-    label_index = tape.made((*labels.shape, len(labels.shape)), INT64, tape.new(labels.shape, BOOL))
-    rows = SimulatedTensor(label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
-    labeled_logits = tape.gather(logits, rows)
-    del rows
-    labels = tape.like(labels)
-    return [tape.cross_entropy(tape.to(labeled_logits, FLOAT32), labels)]
+    v.label_index = tape.made((*labels.shape, len(labels.shape)), INT64, tape.new(labels.shape, BOOL))
+    rows = SimulatedTensor(v.label_index.storage, logits.shape, (1, 0), INT64, is_view=True)
+    v.labeled_logits = tape.gather(logits, rows)
+    v.labels = tape.like(labels)
+    return [tape.cross_entropy(tape.to(v.labeled_logits, FLOAT32), v.labels)]
 
 
 def _make_ones(run: Pass, _step: Step) -> None:
@@ -184,34 +206,35 @@ def _make_masks(run: Pass, positions: Callable[[Pass, int], SimulatedTensor]) ->
         run.hold("", {"relative_pos": positions(run, length)})
 
 
-def _relative_positions(run: Pass, length: int) -> SimulatedTensor:
+@frame
+def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
     """build_relative_position: the distance between each pair of tokens, or the bucket that it is in."""
     tape = run.tape
-    q_ids = tape.new((length,), INT64)
-    k_ids = tape.new((length,), INT64)
-    rel_pos_ids = tape.new((length, length), INT64)
+    v.q_ids = tape.new((length,), INT64)
+    v.k_ids = tape.new((length,), INT64)
+    v.rel_pos_ids = tape.new((length, length), INT64)
     if vars(run.model.config)["position_buckets"] != -1:
-        rel_pos_ids = _log_buckets(tape, rel_pos_ids)
-        rel_pos_ids = tape.made(rel_pos_ids.shape, INT64, q_ids, k_ids)
-    del q_ids, k_ids
-    return tape.view(rel_pos_ids, (1, length, length))
+        v.rel_pos_ids = _log_buckets(tape, v.rel_pos_ids)
+        v.rel_pos_ids = tape.new((length, length), INT64)
+    return tape.view(v.rel_pos_ids, (1, length, length))
 
 
-def _log_buckets(tape: Tape, relative_pos: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _log_buckets(tape: Tape, v: Frame, relative_pos: SimulatedTensor) -> SimulatedTensor:
     """make_log_bucket_position: a bucket for each small distance, logarithmic buckets for large ones."""
     shape = relative_pos.shape
 
     def made(item: int, *of: SimulatedTensor) -> SimulatedTensor:
         return tape.made(shape, item, *of)
 
-    sign = made(INT64)
-    abs_pos = made(INT64, made(BOOL, made(BOOL), made(BOOL)), tape.new((), INT64), made(INT64))
+    v.sign = made(INT64)
+    v.abs_pos = made(INT64, made(BOOL, made(BOOL), made(BOOL)), tape.new((), INT64), made(INT64))
     # ceil(log(abs_pos / mid) / log(...) * (mid - 1)) + mid
-    log_pos = made(
+    v.log_pos = made(
         FLOAT32,
         made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32, made(FLOAT32)), tape.like(tape.new(()))))),
     )
-    return made(FLOAT32, sign, abs_pos, log_pos, made(BOOL), made(FLOAT32), made(FLOAT32))
+    return made(FLOAT32, made(BOOL), made(FLOAT32), made(FLOAT32))
 
 
 def overrides(

@@ -3,7 +3,9 @@
 from math import prod
 
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
-from bertcalc.memory.simulator.tape import BOOL, INT32, INT64, SimulatedTensor
+from bertcalc.memory.simulator.frames import Frame, frame
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, INT32, INT64
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -35,17 +37,18 @@ def _chosen_token(run: Pass, step: Step) -> SimulatedTensor:
     return tape.squeeze(tape.gather(x, run.values["cls_index"]), 2)
 
 
-def _losses(run: Pass, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
+@frame
+def _losses(run: Pass, v: Frame, logits: list[SimulatedTensor]) -> list[SimulatedTensor]:
     """A loss for the words, and one for the choices."""
     tape, labels, (words, choices) = run.tape, run.batch["labels"], logits
     if prod(choices.shape[:-1]) != run.batch_size:
         values = {"architecture": run.model.cls.name}
         raise InputError(Problem("summary_use_proj", "False", CHOICES, values, ({"summary_use_proj": True},)))
-    of_choices = run.classified(choices, run.batch["mc_labels"])
+    v.mc_loss = run.classified(choices, run.batch["mc_labels"])
     *first, length = labels.shape
-    shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))
-    shift_labels = tape.contiguous(tape.narrow(labels, (*first, length - 1)))
-    return [run.classified(shift_logits, shift_labels), of_choices]
+    v.shift_logits = tape.contiguous(tape.narrow(words, (*first, length - 1, words.shape[-1])))
+    v.shift_labels = tape.contiguous(tape.narrow(labels, (*first, length - 1)))
+    return [run.classified(v.shift_logits, v.shift_labels), v.mc_loss]
 
 
 def _softmax(run: Pass, step: Step) -> SimulatedTensor:

@@ -1,7 +1,8 @@
 """ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
 
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
-from bertcalc.memory.simulator.tape import INT64, SimulatedTensor
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import INT64
 from bertcalc.model.steps import Step
 
 

@@ -2,31 +2,33 @@
 
 from bertcalc.memory.family_steps.roberta_step import positions_after_padding
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
-from bertcalc.memory.simulator.tape import BOOL, INT64, SimulatedTensor, Tape
+from bertcalc.memory.simulator.frames import Frame, frame
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, INT64, Tape
 from bertcalc.model.steps import Step
 
 
 def _buckets(run: Pass, step: Step) -> SimulatedTensor:
     """The bucket of the distance between each pair of tokens."""
     tape, square = run.tape, step.takes[0].shape
-    rows, columns = (tape.new(square[:1], INT64) for _axis in range(2))
-    distances = tape.new(square, INT64)
-    buckets = _bucket(tape, distances)
-    run.values |= {"rows": rows, "columns": columns, "distances": distances, "buckets": buckets}
-    return buckets
+    run.values |= {name: tape.new(square[:1], INT64) for name in ("rows", "columns")}
+    run.values["distances"] = tape.new(square, INT64)
+    run.values["buckets"] = _bucket(tape, run.values["distances"])
+    return run.values["buckets"]
 
 
-def _bucket(tape: Tape, distances: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _bucket(tape: Tape, v: Frame, distances: SimulatedTensor) -> SimulatedTensor:
     """T5's relative_position_bucket: logarithmic buckets for large distances, computed in float32."""
     shape, like = distances.shape, tape.like
-    n = like(distances)
-    relative_buckets = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
-    n = like(n)
-    small = tape.new(shape, BOOL)
-    large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
-    large = like(large, like(large))
-    like(n, small, large)  # torch.where, added to ``relative_buckets`` in place
-    return relative_buckets
+    v.n = like(distances)
+    v.relative_buckets = like(like(tape.made(shape, INT64, tape.new(shape, BOOL))))  # 0 + (n < 0) * num_buckets
+    v.n = like(v.n)
+    v.is_small = tape.new(shape, BOOL)
+    v.large = like(tape.made(shape, INT64, like(like(like(like(tape.new(shape)))))))
+    v.large = like(v.large, like(v.large))
+    like(v.n, v.is_small, v.large).drop()  # torch.where, added to ``relative_buckets`` in place
+    return v.relative_buckets
 
 
 def _bias(run: Pass, step: Step) -> SimulatedTensor:

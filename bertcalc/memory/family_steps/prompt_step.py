@@ -6,7 +6,9 @@ The operations and variables are those of PeftModel.get_prompt and the forward m
 from collections.abc import Callable, Mapping
 
 from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.tape import INT64, SimulatedTensor
+from bertcalc.memory.simulator.frames import Frame, frame
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import INT64
 from bertcalc.model.modules import layer_number
 from bertcalc.model.steps import Step
 
@@ -40,15 +42,18 @@ def _prefix_tokens(run: Pass, step: Step) -> SimulatedTensor:
     return run.call(step, numbers)
 
 
-def _past_key_values(run: Pass, step: Step) -> None:
+@frame
+def _past_key_values(run: Pass, v: Frame, step: Step) -> None:
     """A DynamicCache with the keys and values of the virtual tokens: each layer's are copied."""
     tape, config = run.tape, run.model.final_config
     layers, heads, size = config.num_hidden_layers, config.num_attention_heads, config.attention_head_size
     past = tape.to(run.values.pop(step.takes[0].name), run.width)
     past = tape.permute(tape.view(past, (*past.shape[:2], 2 * layers, heads, size)), (2, 0, 3, 1, 4))
-    for layer, both in enumerate(tape.split(past, layers, 0)):
-        for name, states in zip(("key", "value"), tape.unbind(tape.narrow(both, both.shape), 0), strict=True):
-            run.values[_earlier(name, layer)] = tape.cat_with_nothing(states)
+    v.past_key_values = parts = tape.split(past, layers, 0)
+    for layer, both in enumerate(parts):
+        v.key_values = states = tape.unbind(tape.narrow(both, both.shape), 0)
+        run.values[_earlier("key", layer)] = tape.cat_with_nothing(states[0])
+        run.values[_earlier("value", layer)] = tape.cat_with_nothing(states[1])
     del run.values["prompt_tokens"]
 
 
@@ -57,7 +62,7 @@ def _prefixed(run: Pass, step: Step) -> SimulatedTensor:
     name, (states,) = _earlier(step.place.role.removesuffix("_prefixed"), layer_number(step.name)), run.taken(step)
     states = run.values[name] = run.tape.cat(run.values[name], states, 2)
     if run.caches():  # the model returns the cache
-        run.cache.append(states)
+        run.cache.append(states.own())
     return states
 
 

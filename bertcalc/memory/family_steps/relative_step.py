@@ -5,7 +5,9 @@ Each function has the operations and variables of the original, in the same orde
 
 from bertcalc.memory.einsum import EQUATIONS
 from bertcalc.memory.simulator.forward_pass import ENCODED, Overrides, Pass, usual_positions
-from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, SimulatedTensor
+from bertcalc.memory.simulator.frames import Frame, frame
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.steps import Step
 
@@ -31,30 +33,32 @@ def _make_masks(run: Pass, _step: Step) -> None:
     decoder = run.model.config.is_decoder
     run.hold("", {"attention_mask": _inverted(run, _causal(run, mask) if decoder else mask)})
     if decoder and ENCODED in run.batch:
-        ones = run.tape.new(run.batch[ENCODED].shape[:2], FLOAT32)
-        run.hold("", {"encoder_ones": ones, "encoder_attention_mask": _inverted(run, ones)})
+        run.hold("", {"encoder_ones": run.tape.new(run.batch[ENCODED].shape[:2], FLOAT32)})
+        run.hold("", {"encoder_attention_mask": _inverted(run, run.values["encoder_ones"])})
 
 
-def _causal(run: Pass, mask: SimulatedTensor) -> SimulatedTensor:
+@frame
+def _causal(run: Pass, v: Frame, mask: SimulatedTensor) -> SimulatedTensor:
     """The causal mask: get_extended_attention_mask in modeling_utils.py."""
     tape, (batch, length) = run.tape, mask.shape
     square = (batch, length, length)
-    numbers = tape.new((length,), INT64)
-    allowed = tape.made(square, BOOL, tape.new(square, INT64))
-    causal = tape.made(square, mask.item, allowed)
-    del allowed
-    return tape.made((batch, 1, length, length), mask.item, numbers, causal)
+    v.seq_ids = tape.new((length,), INT64)
+    v.causal_mask = tape.made(square, mask.item, tape.made(square, BOOL, tape.new(square, INT64)))
+    return tape.made((batch, 1, length, length), mask.item, v.causal_mask)
 
 
 def _inverted(run: Pass, seen: SimulatedTensor) -> SimulatedTensor:
     """The additive mask: (1 - seen) times the smallest number."""
     seen = run.tape.to(seen, run.width)
     if len(seen.shape) == 2:  # the same for every query
-        batch, length = seen.shape
-        strides = (length, length, length, 1)
-        seen = SimulatedTensor(seen.storage, (batch, 1, 1, length), strides, seen.item, is_view=True)
-    hidden = run.tape.like(seen)
-    return run.tape.like(hidden)
+        seen = run.tape.unsqueeze(run.tape.unsqueeze(seen, 1), 1)
+    return _hidden(run, seen)
+
+
+@frame
+def _hidden(run: Pass, v: Frame, seen: SimulatedTensor) -> SimulatedTensor:
+    v.inverted_mask = run.tape.like(seen)
+    return run.tape.like(v.inverted_mask)
 
 
 def _distances(run: Pass, step: Step) -> SimulatedTensor:

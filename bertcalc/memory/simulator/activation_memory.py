@@ -6,10 +6,13 @@ Each has the operations of the original in the same order, because the lifetime 
 from collections.abc import Callable, Sequence
 
 from bertcalc.config.activations import INPUT, OUTPUT
-from bertcalc.memory.simulator.tape import BOOL, Gradients, SimulatedTensor, Tape
+from bertcalc.memory.simulator.frames import Frame, frame, operation
+from bertcalc.memory.simulator.simulated_tensor import Gradients, SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, Tape
 from bertcalc.model.modules import Activation
 
 
+@operation
 def simulate_activation(
     tape: Tape, module: Activation, x: SimulatedTensor, learned: Sequence[SimulatedTensor]
 ) -> SimulatedTensor:
@@ -32,20 +35,24 @@ def _gelu_fast(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     )
 
 
-def _laplace(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
-    x = t.scale(t.shift(x))
-    return t.scale(t.shift(t.function("erf", x)))
+@frame
+def _laplace(t: Tape, v: Frame, x: SimulatedTensor) -> SimulatedTensor:
+    v.x = t.scale(t.shift(x))
+    return t.scale(t.shift(t.function("erf", v.x)))
 
 
-def _xielu(t: Tape, x: SimulatedTensor, alpha_p: SimulatedTensor, alpha_n: SimulatedTensor) -> SimulatedTensor:
-    beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
-    alpha_p = t.function("softplus", alpha_p)
-    alpha_n = t.add(beta, t.function("softplus", alpha_n))
+@frame
+def _xielu(
+    t: Tape, v: Frame, x: SimulatedTensor, alpha_p: SimulatedTensor, alpha_n: SimulatedTensor
+) -> SimulatedTensor:
+    v.beta = SimulatedTensor(alpha_p.storage, (), (), alpha_p.item)  # any storage of one element will do
+    v.alpha_p = t.function("softplus", alpha_p)
+    v.alpha_n = t.add(v.beta, t.function("softplus", alpha_n))
     return _where(
         t,
         t.new(x.shape, BOOL),
-        t.add(t.multiply(t.multiply(alpha_p, x), x), t.multiply(beta, x)),
-        t.add(t.multiply(t.subtract(t.function("expm1", _minimum(t, x)), x), alpha_n), t.multiply(beta, x)),
+        t.add(t.multiply(t.multiply(v.alpha_p, x), x), t.multiply(v.beta, x)),
+        t.add(t.multiply(t.subtract(t.function("expm1", _minimum(t, x)), x), v.alpha_n), t.multiply(v.beta, x)),
     )
 
 
@@ -66,40 +73,37 @@ _WRITTEN_OUT: dict[str, Callable[..., SimulatedTensor]] = {
 }
 
 
-# Operations whose backward pass makes temporary tensors. Those with names are alive until a C++ expression ends.
+# Operations whose backward pass makes temporary tensors.
 
 
 def _prelu(t: Tape, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
     slope = t.view(weight, (1,) * len(x.shape))
-    return t.record((x, slope), t.like(x), (x, slope), lambda grad, *kept: (t.like(grad), t.like(grad)))
+    y = t.new(x.shape, x.item)
+    return t.record((x, slope), y, (x, slope), lambda grad, *kept: (t.like(grad), t.like(grad)))
 
 
 def _clamp(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     def rule(grad: SimulatedTensor, x: SimulatedTensor) -> Gradients:
-        zero = t.new((), grad.item)
-        above, below = t.new(x.shape, BOOL), t.new(x.shape, BOOL)
-        result = t.like(grad)
-        del zero, above, below
-        return (result,)
+        _zero, _above, _below = t.new((), grad.item), t.new(x.shape, BOOL), t.new(x.shape, BOOL)
+        return (t.like(grad),)
 
-    return t.record((x,), t.like(x), (x,), rule)
+    return t.record((x,), t.new(x.shape, x.item), (x,), rule)
 
 
 def _minimum(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
     """The minimum of a tensor and a buffer with one element."""
 
     def rule(grad: SimulatedTensor, x: SimulatedTensor) -> Gradients:
-        half, equal = t.like(grad), t.new(x.shape, BOOL)
-        chosen = t.like(half)
-        greater = t.new(x.shape, BOOL)
-        del half, equal, greater
+        _half, _equal = t.like(grad), t.new(x.shape, BOOL)
+        chosen = t.like(grad)
+        _greater = t.new(x.shape, BOOL)
         return (chosen,)
 
-    return t.record((x,), t.like(x), (x,), rule)
+    return t.record((x,), t.new(x.shape, x.item), (x,), rule)
 
 
 def _where(t: Tape, condition: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
     def masked(grad: SimulatedTensor) -> SimulatedTensor:
         return t.like(grad, t.new((), grad.item))
 
-    return t.record((x, y), t.like(x), (condition,), lambda grad, condition: (masked(grad), masked(grad)))
+    return t.record((x, y), t.new(x.shape, x.item), (condition,), lambda grad, condition: (masked(grad), masked(grad)))

@@ -9,9 +9,11 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulator import layer_memory as layers
 from bertcalc.memory.simulator.activation_memory import simulate_activation
+from bertcalc.memory.simulator.frames import Frame, Variables, frame, operation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
 from bertcalc.memory.simulator.packed_memory import packed_linear, unpacked_weight
-from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Memory, Region, SimulatedTensor, Tape
+from bertcalc.memory.simulator.simulated_tensor import Memory, Region, SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Tape
 from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
 from bertcalc.model.model import Model
@@ -98,16 +100,16 @@ class Pass:
         positions = ["positions"] if "positions for layers" in asides else []
         self._handed = {*overrides.handed, *positions} if plan.recompute == "full" else set()
         self._has_types = any(step.place.role == "token type" for step in self.steps)
-        self.parameters: dict[str, SimulatedTensor] = {}  # all but packed weights
+        self.parameters = Variables()  # all but packed weights
         self._packed = {
             f"{path}.weight": module.packed for path, module, _copies in model.modules(folded=False) if module.packed
         }
         self._unnamed: list[SimulatedTensor] = []  # packed weights, and all buffers
-        self.buffers: dict[str, SimulatedTensor] = {}
-        self.batch: dict[str, SimulatedTensor] = {}  # held by the caller
-        self.values: dict[str, SimulatedTensor] = {}  # the variables, by the names of our steps
-        self.cache: list[SimulatedTensor] = []
-        self._pieces: list[SimulatedTensor] = []  # of a split value, not yet assigned to variables
+        self.buffers = Variables()
+        self.batch = Variables()  # held by the caller
+        self.values = Variables()  # the variables, by the names of our steps
+        self.cache: list[SimulatedTensor] = []  # which it owns
+        self._pieces: list[SimulatedTensor] = []  # of a split value, which it owns until they are assigned to variables
         self._losses = 0  # the number of losses that the class returned
 
     def begin(self) -> None:
@@ -117,11 +119,11 @@ class Pass:
         for _path, module, _copies in self.model.modules(folded=False):
             for name, (shape, whole) in module.buffers.items():
                 self.buffers[name] = tape.new(shape, INT64 if whole else self.width, "buffers and batch")
-                self._unnamed.append(self.buffers[name])  # a copy of a module has buffers of the same names
+                self._unnamed.append(self.buffers[name].own())  # a copy of a module has buffers of the same names
         for name, shape, _copies, place, _frozen in self.model.tensors(folded=False):
             self.memory.where = name
             if packed := self._packed.get(name):
-                self._unnamed += [tape.new((count,), 1, "weights") for count in packed.num_bytes]
+                self._unnamed += [tape.new((count,), 1, "weights").own() for count in packed.num_bytes]
                 continue
             xielu = name.endswith((".alpha_p", ".alpha_n"))  # bfloat16 whatever the type of the model
             item = 2 if xielu else FLOAT32 if place.block == ADAPTER else self.width
@@ -178,19 +180,22 @@ class Pass:
             if region and region != self._regions[index - 1]:
                 self.tape.region = self._region(index)
             self._run(index)
-            if region not in self._regions[index + 1 : index + 2]:  # its last step
+            if self.tape.region and region not in self._regions[index + 1 : index + 2]:  # its last step
+                self.tape.region.disown()
                 self.tape.region = None
         self.memory.phase, self.memory.where = "loss", "loss"
-        returned = [self.values.pop(step.gives.name) for step in self.steps if step.output]
+        returned = [self.values.pop(step.gives.name).own() for step in self.steps if step.output]
         if self.training and self.model.cls.targets:
             losses = self.overrides.losses.get(self.model.cls.task)
-            returned[:0] = terms = losses(self, returned) if losses else [self._loss(returned)]
+            terms = losses(self, returned) if losses else [self._loss(returned)]
+            returned = [*(term.own() for term in terms), *returned]
             self._losses = len(terms)
         if self.model.cls.caches and "past_key_values" not in self.model.cls.withholds:
-            returned += self.cache
+            returned += [tensor.own() for tensor in self.cache]
         self.values.clear()
-        self.cache = []
-        return returned
+        while self.cache:
+            self.cache.pop(0).disown()
+        return [tensor.pass_on() for tensor in returned]
 
     def _run(self, index: int) -> None:
         """Run one step, and delete the variables that are not held after it."""
@@ -206,7 +211,8 @@ class Pass:
         if layer and not any(split_layer(later.name)[0] for later in self.steps[index + 1 : index + 2]):
             self.memory.where = layer.rpartition(".")[0]  # what is released after the last layer belongs to no layer
         for name in self.held.after[index]:
-            self.values.pop(name, None)
+            self.values.release(name)
+        self.memory.check()
 
     def hold(self, module: str, variables: Mapping[str, SimulatedTensor]) -> None:
         """Assign variables of a module's forward method ("" for the body's), which are held until it returns."""
@@ -228,14 +234,14 @@ class Pass:
                 tensor.storage.move("kept activations")
 
         def again() -> None:
-            self.values = dict(inputs)
+            self.values |= inputs
             try:
                 for index in steps:
                     self._run(index)
             finally:
-                self.values = {}
+                self.values.clear()
 
-        return Region(again)
+        return Region([*inputs.values()], again)
 
     def loss(self, returned: list[SimulatedTensor]) -> SimulatedTensor:
         """The tensor to minimize: the class's loss, the sum of its two losses, or of all outputs if it has none."""
@@ -318,8 +324,7 @@ class Pass:
             case _, "merge_heads":  # no copy after the fused kernel, which lays out its output for this
                 return tape.reshape(tape.contiguous(tape.transpose(taken[0], 1, 2)), shape)
             case "view", "cut":
-                self._pieces = self._pieces or self._cut(step, *taken)
-                return self._pieces.pop(0)
+                return self._piece(lambda: self._cut(step, *taken))
             case "view", "first_token":
                 return tape.select(*taken)
             case "view", role if role in HEADS:
@@ -329,10 +334,9 @@ class Pass:
             case "view", _:
                 return tape.view(taken[0], shape)
             case "copy", "start_logits" | "end_logits":
-                self._pieces = self._pieces or tape.split(taken[0], 2)
-                return tape.contiguous(tape.squeeze(self._pieces.pop(0)))
+                return tape.contiguous(tape.squeeze(self._piece(lambda: tape.split(taken[0], 2))))
             case "copy", "key_cached" | "value_cached":
-                self.cache.append(tape.cat_with_nothing(*taken))
+                self.cache.append(tape.cat_with_nothing(*taken).own())
                 return self.cache[-1]
         raise NotImplementedError(f"There is no rule for what {step.name} ({step.operation}) allocates.")
 
@@ -343,6 +347,12 @@ class Pass:
         )
         return self.values[name]
 
+    def _piece(self, split: Callable[[], list[SimulatedTensor]]) -> SimulatedTensor:
+        """The next piece of a value that is split when the first one is needed."""
+        self._pieces = self._pieces or [piece.own() for piece in split()]
+        return self._pieces.pop(0).pass_on()
+
+    @operation
     def call(self, step: Step, x: SimulatedTensor) -> SimulatedTensor:
         tape, module = self.tape, step.module
         self.memory.where = step.name
@@ -430,14 +440,16 @@ class Pass:
             types = ids.get("token type", _types)(self, step)
             rows = SimulatedTensor(types.storage, step.takes[0].shape, types.strides, INT64, is_view=True)
             self.hold(step.within, {"types": rows})
+            types.drop()
 
-    def _rotated(self, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
+    @frame
+    def _rotated(self, v: Frame, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
         """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
         result = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
-            query = self.values[query_name]  # alive until both are cast
-            self.values[query_name] = self.tape.to(query, x.item)
+            v.query = self.values[query_name]  # alive until both are cast
+            self.values[query_name] = self.tape.to(v.query, x.item)
             return self.tape.to(result, x.item)
         return result
 
@@ -459,7 +471,7 @@ class Pass:
         sums = tape.sum_along(tape.masked(x, mask), 1)
         (made,) = (maker for maker in self.steps if maker.gives == step.takes[0])
         if made.variable == step.variable:
-            del self.values[step.takes[0].name], x
+            self.values.release(step.takes[0].name)
         return tape.divide(sums, tape.new((sums.shape[0], 1), INT64), in_place=True)
 
     def _attention(
@@ -500,7 +512,7 @@ class Pass:
         path = step.name.removesuffix("value_heads")
         copies = [self.tape.cat_with_nothing(self.values[f"{path}{name}"]) for name in ("key_heads", "value_heads")]
         self.values[f"{path}key_heads"], self.values[f"{path}value_heads"] = copies
-        self.cache += copies
+        self.cache += [copy.own() for copy in copies]
 
     def number_positions(self, _step: Step) -> None:
         """Make the position ids in the body, from 0; a body with a cache adds its length."""
@@ -516,7 +528,7 @@ class Pass:
         """
         if not self.padded and self.model.config.pad_token_id is not None:
             ends = self.tape.made((shape[0], 2, *shape[2:]), INT64, self.tape.new((2,), INT64))
-            self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL))
+            self.tape.made((), BOOL, ends, self.tape.new(ends.shape, BOOL)).drop()
 
     def make_masks(self, _step: Step) -> None:
         caches = self.caches() or self._earlier
@@ -537,11 +549,11 @@ class Pass:
         first = tape.new((batch, 1), INT64)
         differences = tape.made((batch, length), INT64, tape.new((batch, length + 1), INT64))
         counted = tape.made((batch, length), INT64, tape.new((batch, length), BOOL))
-        tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL))
+        tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL)).drop()
 
     def _find_no_padding(self) -> None:
         """Check a given mask, which is dropped because it has no zeros."""
-        self.tape.made((), BOOL, self.tape.new(self.sides, BOOL))
+        self.tape.made((), BOOL, self.tape.new(self.sides, BOOL)).drop()
 
     def _mask_of(self, step: Step) -> str:
         """The name of the mask for the attention core that a step is in."""
@@ -549,22 +561,25 @@ class Pass:
             return step.takes[-1].name
         return "window_mask" if step.within in self._windowed else "attention_mask"
 
-    def _mask(self, *, window: bool = False) -> SimulatedTensor:
+    @frame
+    def _mask(self, v: Frame, *, window: bool = False) -> SimulatedTensor:
         """The mask of transformers' masking_utils: additive, or boolean with fused attention."""
         tape = self.tape
         batch, length = self.sides
-        padding = tape.new((batch, length), BOOL) if self.given_mask else None
+        padding: list[SimulatedTensor] = []
+        if self.given_mask:
+            v.padding = padding = [tape.new((batch, length), BOOL)]
         if self.given_mask and not self.model.config.is_decoder:
-            tape.new((), BOOL)  # whether there is no padding
+            tape.new((), BOOL).drop()  # whether there is no padding
         elif self._fused and not window:
             for _time in range(2):  # the same check, by counting
-                tape.made((), BOOL, tape.new((), INT64))
+                tape.made((), BOOL, tape.new((), INT64)).drop()
         allowed = self._allowed(batch, length, window)
         if self._fused:
             return allowed
         item = self._embedded_width()
         square = (batch, 1, length, self._earlier + length)
-        return self._in_numbers(square, allowed, *((padding,) if padding else ()), item=item)
+        return self._in_numbers(square, allowed, *padding, item=item)
 
     def _embedded_width(self) -> int:
         """The bytes of an element of the embeddings' output, which with autocast a projection makes narrower."""
@@ -576,29 +591,31 @@ class Pass:
         zero, least = self.tape.new((), item), self.tape.new((), item)
         return self.tape.made(shape, item, zero, least, *of)
 
-    def _allowed(self, batch: int, length: int, window: bool) -> SimulatedTensor:
+    @frame
+    def _allowed(self, v: Frame, batch: int, length: int, window: bool) -> SimulatedTensor:
         """The boolean mask: which tokens each token may see."""
         tape, seen = self.tape, self._earlier + length
-        rows, heads = tape.new((batch,), INT64), tape.new((1,), INT64)
-        queries = tape.like(tape.new((length,), INT64))
-        keys = tape.like(tape.new((seen,), INT64))
-        flag = tape.new((), BOOL) if self.given_mask else None
+        v.rows, v.heads = tape.new((batch,), INT64), tape.new((1,), INT64)
+        v.queries = tape.like(tape.new((length,), INT64))
+        v.keys = tape.like(tape.new((seen,), INT64))
+        if self.given_mask:
+            v.flag = tape.new((), BOOL)
         if window:
             allowed = _in_window(tape, (1, 1, length, length))
         else:
             allowed = tape.new((1, 1, length, seen if self.model.config.is_decoder else 1), BOOL)
         if self.given_mask:
             allowed = tape.like(allowed)
-            del flag
-            allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL))
-        del rows, heads, queries, keys
+            del v.flag
+            allowed = tape.made((batch, 1, length, length), BOOL, tape.new((batch, 1, 1, length), BOOL), allowed)
         return allowed
 
-    def _loss(self, logits: list[SimulatedTensor]) -> SimulatedTensor:
+    @frame
+    def _loss(self, v: Frame, logits: list[SimulatedTensor]) -> SimulatedTensor:
         """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
         if cls.widens_scores or cls.task == "causal-lm":
-            logits = [tape.to(scores, FLOAT32) for scores in logits]
+            v.logits = logits = [tape.to(scores, FLOAT32) for scores in logits]
         match cls.task:
             case "sequence-classification" if self.model.config.num_labels == 1:
                 scores, labels = tape.squeeze(logits[0]), batch["labels"]
@@ -607,21 +624,21 @@ class Pass:
                 return self.classified(logits[0], batch["labels"])
             case "causal-lm":
                 labels = self.values.get("labels", batch["labels"])
-                padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
-                rows = SimulatedTensor(padded.storage, labels.shape, padded.strides, INT64, is_view=True)
+                v.padded = tape.new((labels.shape[0], labels.shape[1] + 1), INT64)
+                rows = SimulatedTensor(v.padded.storage, labels.shape, v.padded.strides, INT64, is_view=True)
                 return self.classified(logits[0], tape.contiguous(rows))
             case "pretraining":
-                words = self.classified(logits[0], batch["labels"])
+                v.words = self.classified(logits[0], batch["labels"])
                 *_words, order = cls.targets
-                sentences = self.classified(logits[1], batch[order])
-                return tape.add(words, sentences)
+                v.sentences = self.classified(logits[1], batch[order])
+                return tape.add(v.words, v.sentences)
             case "replaced-tokens":
                 return tape.binary_cross_entropy(logits[0], tape.to(batch["labels"], FLOAT32))
             case "question-answering":
-                start, end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
-                starts = tape.cross_entropy(logits[0], start)
-                ends = tape.cross_entropy(logits[1], end)
-                return tape.scale(tape.add(starts, ends))
+                v.start, v.end = tape.like(batch["start_positions"]), tape.like(batch["end_positions"])  # clamped
+                v.starts = tape.cross_entropy(logits[0], v.start)
+                v.ends = tape.cross_entropy(logits[1], v.end)
+                return tape.scale(tape.add(v.starts, v.ends))
         raise NotImplementedError(f"There is no rule for what the loss of {cls.name} allocates.")
 
     def classified(self, logits: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
@@ -663,13 +680,14 @@ def _windowed(steps: Sequence[Step]) -> set[str]:
     return {step.within for step in steps if step.operation == "rotate" and step.takes[1].name not in angles[:1]}
 
 
-def _in_window(tape: Tape, square: tuple[int, ...]) -> SimulatedTensor:
+@frame
+def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor:
     """The boolean mask of a window: tokens that are near each other, and not before the first one."""
-    flag = tape.new((), BOOL)
-    near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
-    allowed = tape.like(near)
-    del flag, near
-    return tape.like(allowed, tape.new((*square[:3], 1), BOOL))
+    v.flag = tape.new((), BOOL)
+    v.near = tape.made(square, BOOL, tape.like(tape.new(square, INT64)))
+    v.allowed = tape.like(v.near)
+    del v.flag, v.near
+    return tape.like(v.allowed, tape.new((*square[:3], 1), BOOL))
 
 
 # What a body's forward method does without a step of the program, by the names of Trace.aside.

@@ -5,29 +5,33 @@ Each function has the operations and variables of transformers 5.23, in the same
 
 from typing import Any
 
-from bertcalc.memory.simulator.tape import FLOAT32, SimulatedTensor, Tape
+from bertcalc.memory.simulator.frames import Frame, frame, operation
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import FLOAT32, Tape
 
 
+@frame
 def angles(
-    tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor, head_size: int, item: int
+    tape: Tape, v: Frame, positions: SimulatedTensor, frequencies: SimulatedTensor, head_size: int, item: int
 ) -> tuple[SimulatedTensor, SimulatedTensor]:
     """The cosine and sine for each position, computed in float32 and without gradients."""
     length = positions.shape[1]
-    together = _products(tape, positions, frequencies), tape.new((1, length, head_size))
-    cosine = tape.like(tape.new((1, length, head_size)))
-    sine = tape.like(tape.new((1, length, head_size)))
-    pair = tape.to(cosine, item), tape.to(sine, item)
-    del together
-    return pair
+    v.freqs = _products(tape, positions, frequencies)
+    v.emb = tape.new((1, length, head_size))
+    v.cos = tape.like(tape.new((1, length, head_size)))
+    v.sin = tape.like(tape.new((1, length, head_size)))
+    return tape.to(v.cos, item), tape.to(v.sin, item)
 
 
 def _products(tape: Tape, positions: SimulatedTensor, frequencies: SimulatedTensor) -> SimulatedTensor:
     """The products of positions and frequencies, which are half the elements of the angles."""
-    numbers = tape.new(positions.shape)
-    same = tape.new(frequencies.shape, FLOAT32 // 2) if frequencies.item != FLOAT32 else None
-    return tape.made((*positions.shape, *frequencies.shape), FLOAT32 // 2, numbers, *((same,) if same else ()))
+    numbers = [tape.new(positions.shape)]
+    if frequencies.item != FLOAT32:
+        numbers.append(tape.new(frequencies.shape, FLOAT32 // 2))
+    return tape.made((*positions.shape, *frequencies.shape), FLOAT32 // 2, *numbers)
 
 
+@operation
 def rotated(
     tape: Tape, x: SimulatedTensor, cosine: SimulatedTensor, sine: SimulatedTensor, *, wide: bool
 ) -> SimulatedTensor:
@@ -37,6 +41,7 @@ def rotated(
     return tape.add(tape.multiply(tape.to(x, item), cosine), tape.multiply(_half_turned(tape, tape.to(x, item)), sine))
 
 
+@operation
 def _half_turned(tape: Tape, x: SimulatedTensor) -> SimulatedTensor:
     *sides, size = x.shape
     half = (*sides, quotient(size, 2))
@@ -56,21 +61,24 @@ def repeated(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
     return tape.reshape(wide, (batch, heads, length, size))
 
 
-def layer_norm(tape: Tape, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor) -> SimulatedTensor:
+@frame
+def layer_norm(
+    tape: Tape, v: Frame, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor
+) -> SimulatedTensor:
     """LayerNorm computed step by step in float32."""
-    item, last = x.item, len(x.shape) - 1
-    x = tape.to(x, FLOAT32)
-    mean = tape.mean(x, last)
-    variance = tape.mean(tape.function("pow", tape.subtract(x, mean)), last)
-    x = tape.quotient(tape.subtract(x, mean), tape.function("sqrt", tape.shift(variance)))
-    x = tape.to(x, item)
-    return tape.add(tape.multiply(weight, x), bias)
+    last = len(x.shape) - 1
+    v.x = tape.to(x, FLOAT32)
+    v.mean = tape.mean(v.x, last)
+    v.variance = tape.mean(tape.function("pow", tape.subtract(v.x, v.mean)), last)
+    v.x = tape.quotient(tape.subtract(v.x, v.mean), tape.function("sqrt", tape.shift(v.variance)))
+    v.x = tape.to(v.x, x.item)
+    return tape.add(tape.multiply(weight, v.x), bias)
 
 
-def rms_norm(tape: Tape, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
+@frame
+def rms_norm(tape: Tape, v: Frame, x: SimulatedTensor, weight: SimulatedTensor) -> SimulatedTensor:
     """RMSNorm: each row divided by the root of its mean square, which is computed in float32."""
-    item = x.item
-    x = tape.to(x, FLOAT32)
-    variance = tape.mean(tape.function("pow", x), len(x.shape) - 1)
-    x = tape.multiply(x, tape.function("rsqrt", tape.shift(variance)))
-    return tape.multiply(weight, tape.to(x, item))
+    v.x = tape.to(x, FLOAT32)
+    v.variance = tape.mean(tape.function("pow", v.x), len(x.shape) - 1)
+    v.x = tape.multiply(v.x, tape.function("rsqrt", tape.shift(v.variance)))
+    return tape.multiply(weight, tape.to(v.x, x.item))

@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, sizes
 from bertcalc.memory.simulator.forward_pass import Pass
-from bertcalc.memory.simulator.tape import FLOAT32, SimulatedTensor, Tape
+from bertcalc.memory.simulator.frames import Variables
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import FLOAT32, Tape
 from bertcalc.model import modules
 from bertcalc.model.modules import Shape
 
@@ -19,14 +21,14 @@ class Optimizing:
         self._step = step
         self._optimizer = step.plan.optimizer
         self._rule = PRECISIONS[step.plan.precision]
-        self._masters: dict[str, SimulatedTensor] = {}
+        self._masters = Variables()
         self._states: list[SimulatedTensor] = []
         for name, parameter in step.parameters.items():
             if parameter.node and self._rule.master:
                 step.memory.where = name
                 self._masters[name] = step.tape.new(parameter.shape, FLOAT32, "optimizer states")
             if parameter.node and self._rule.gradient != self._rule.weight:
-                parameter.node.grad = step.tape.new(parameter.shape, FLOAT32, "gradients")
+                parameter.node.set_grad(step.tape.new(parameter.shape, FLOAT32, "gradients"))
 
     def step(self) -> None:
         """Update every parameter that has a gradient."""
@@ -35,14 +37,15 @@ class Optimizing:
         if not self._states:
             for memory.where, tensor in trained.items():
                 states = _states(self._optimizer, tensor)
-                self._states += [tape.new(shape, item, "optimizer states") for shape, item in states]
+                self._states += [tape.new(shape, item, "optimizer states").own() for shape, item in states]
         if not self._masters:
             _update(tape, self._optimizer, self._each(trained.items()))
             return
         for memory.where, tensor in trained.items():
-            gradient = tape.like(tensor) if self._rule.gradient != FLOAT32 else None
+            gradients = [tape.like(tensor)] if self._rule.gradient != FLOAT32 else []
             _update(tape, self._optimizer, [tensor])
-            del gradient
+            for gradient in gradients:
+                gradient.drop()
 
     def _each(self, tensors: Iterable[tuple[str, SimulatedTensor]]) -> Iterator[SimulatedTensor]:
         for self._step.memory.where, tensor in tensors:
@@ -53,7 +56,7 @@ class Optimizing:
         if self._rule.gradient == self._rule.weight:
             for parameter in self._step.parameters.values():
                 if parameter.node:
-                    parameter.node.grad = None
+                    parameter.node.set_grad(None)
 
 
 def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, int]]:
@@ -88,12 +91,12 @@ def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]
     A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. The other optimizers
     work in place: bitsandbytes has one kernel for each tensor, which has not been measured.
     """
-    held: dict[str, SimulatedTensor] = {}
+    held = Variables()
     for tensor in tensors:
         if optimizer == "adamw":
             held["denominator"] = tape.like(tape.like(tensor))  # a square root, divided
         elif optimizer == "adafactor":
-            tape.new((), tensor.item)  # its norm
+            tape.new((), tensor.item).drop()  # its norm
             if len(tensor.shape) == 1:
                 held["squared gradient"] = tape.like(tensor)
                 held["estimate"] = tape.like(tensor)
@@ -102,6 +105,7 @@ def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]
                 held["mean of rows"] = tape.new(rows, tensor.item)
                 held["mean of columns"] = tape.new(columns, tensor.item)
                 held["estimate"] = tape.like(tensor)
-                tape.new((*tensor.shape[:-2], 1, 1), tensor.item)  # the mean of the state of the rows
+                tape.new((*tensor.shape[:-2], 1, 1), tensor.item).drop()  # the mean of the state of the rows
             held["update"] = held["estimate"]
-            tape.new((), tensor.item)  # its norm
+            tape.new((), tensor.item).drop()  # its norm
+    held.clear()

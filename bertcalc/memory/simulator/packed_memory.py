@@ -6,7 +6,9 @@ Each function has the operations and variables of the original (nn/modules.py, a
 from collections.abc import Callable
 from math import prod
 
-from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, Gradients, SimulatedTensor, Tape, contiguous_strides
+from bertcalc.memory.simulator.frames import Frame, frame, operation
+from bertcalc.memory.simulator.simulated_tensor import Gradients, SimulatedTensor
+from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, Tape
 from bertcalc.model.modules import Packed4Bits, Packed8Bits, PackedWeight, Shape
 
 _INT8, _INT32 = 1, 4  # bytes of an element
@@ -22,25 +24,25 @@ def packed_linear(
     return _linear_4bit(tape, x, bias, weight, item)
 
 
+@frame
 def _linear_4bit(
-    tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits, item: int
+    tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits, item: int
 ) -> SimulatedTensor:
     """Linear4bit.forward.
 
     For a few tokens, bitsandbytes may choose a CUDA kernel that does not unpack the weight in the forward pass.
     """
-    before = x.item
-    x = tape.to(x, weight.item)
-    _cast_bias(tape, bias, x)
+    v.x = tape.to(x, weight.item)
+    _cast_bias(tape, bias, v.x)
 
-    def forward(x: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
-        return _product_4bit(tape, x, bias, weight)
+    def forward() -> SimulatedTensor:
+        return _product_4bit(tape, v.x.detached(), bias and bias.detached(), weight)
 
     def of_input(grad: SimulatedTensor) -> SimulatedTensor:
         unpacked = tape.to(unpacked_weight(tape, weight, item), grad.item)
         return tape.made((*grad.shape[:-1], weight.shape[1]), grad.item, unpacked)
 
-    return tape.to(_function(tape, x, bias, forward, of_input), before)
+    return tape.to(_function(tape, v.x, bias, forward, of_input), x.item)
 
 
 def _cast_bias(tape: Tape, bias: SimulatedTensor | None, x: SimulatedTensor) -> None:
@@ -49,11 +51,12 @@ def _cast_bias(tape: Tape, bias: SimulatedTensor | None, x: SimulatedTensor) -> 
         tape.cast_in_place(bias, x.item)
 
 
+@operation
 def _function(
     tape: Tape,
     x: SimulatedTensor,
     bias: SimulatedTensor | None,
-    forward: Callable[[SimulatedTensor, SimulatedTensor | None], SimulatedTensor],
+    forward: Callable[[], SimulatedTensor],
     of_input: Callable[[SimulatedTensor], SimulatedTensor],
 ) -> SimulatedTensor:
     """A torch.autograd.Function of an input and a bias: its forward method, and the gradient of the input."""
@@ -67,7 +70,7 @@ def _function(
 
     count, grad = len(inputs), tape.grad
     tape.grad = False
-    y = forward(x.detached(), bias.detached() if bias else None)
+    y = forward()
     tape.grad = grad
     y = tape.record(inputs, y, (), rule)
     if y.node:
@@ -75,26 +78,32 @@ def _function(
     return y
 
 
-def _product_4bit(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits) -> SimulatedTensor:
+@frame
+def _product_4bit(
+    tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed4Bits
+) -> SimulatedTensor:
     """The forward method of MatMul4Bit: the input is not saved, and the weight is unpacked."""
-    scales = tape.made((weight.scales,), FLOAT32, tape.new((weight.scales,))) if weight.scales else None
-    unpacked = tape.new(weight.shape, weight.item)
-    y = tape.linear(x, unpacked, bias)
-    del scales, unpacked  # variables of the kernel
-    return SimulatedTensor(y.storage, y.shape, y.strides, y.item)
+    if weight.scales:
+        v.scales = tape.made((weight.scales,), FLOAT32, tape.new((weight.scales,)))
+    v.unpacked = tape.new(weight.shape, weight.item)
+    v.y = tape.linear(x, v.unpacked, bias)
+    return SimulatedTensor(v.y.storage, v.y.shape, v.y.strides, v.y.item)
 
 
-def unpacked_weight(tape: Tape, weight: PackedWeight, item: int) -> SimulatedTensor:
+@frame
+def unpacked_weight(tape: Tape, v: Frame, weight: PackedWeight, item: int) -> SimulatedTensor:
     """dequantize_4bit or int8_vectorwise_dequant; ``item`` as for ``packed_linear``."""
     if isinstance(weight, Packed8Bits):
         return tape.made(weight.shape, FLOAT32, tape.new(weight.shape))
-    scales = tape.new((weight.scales,)) if weight.scales else None
-    unpacked = tape.new(weight.shape, item)
-    del scales
-    return unpacked
+    if weight.scales:
+        v.scales = tape.new((weight.scales,))
+    return tape.new(weight.shape, item)
 
 
-def _linear_8bit(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed8Bits) -> SimulatedTensor:
+@frame
+def _linear_8bit(
+    tape: Tape, v: Frame, x: SimulatedTensor, bias: SimulatedTensor | None, weight: Packed8Bits
+) -> SimulatedTensor:
     """Linear8bitLt.forward.
 
     The gradient of the input needs only the weight, but MatMul8bitLt holds the input as long as the graph is alive.
@@ -102,47 +111,47 @@ def _linear_8bit(tape: Tape, x: SimulatedTensor, bias: SimulatedTensor | None, w
     _cast_bias(tape, bias, x)
     rows, columns = weight.shape
     shape, item = x.shape, x.item
-    flat = tape.reshape(x.detached(), (prod(shape[:-1]), columns))
+    v.flat = tape.reshape(x.detached(), (prod(shape[:-1]), columns))
 
-    def forward(_x: SimulatedTensor, _bias: SimulatedTensor | None) -> SimulatedTensor:
-        y = _product_8bit(tape, flat, weight)
-        return SimulatedTensor(y.storage, (*shape[:-1], rows), contiguous_strides((*shape[:-1], rows)), item)
+    def forward() -> SimulatedTensor:
+        return tape.unsafe_view(_product_8bit(tape, v.flat, weight), (*shape[:-1], rows))
 
     def of_input(grad: SimulatedTensor) -> SimulatedTensor:
         grad = tape.contiguous(grad) if len(shape) > 2 else grad
         unpacked = tape.new(weight.shape, item)
-        tape.new((rows, 1), FLOAT32)  # the scales
+        tape.new((rows, 1), FLOAT32).drop()  # the scales
         return tape.view(tape.made((prod(shape[:-1]), columns), item, unpacked, grad), shape)
 
     of_x = x.node is not None
     y = _function(tape, x, bias, forward, of_input)
     if of_x and y.node:
-        tape.hold(y, (flat,))
+        tape.hold(y, (v.flat,))
     return y
 
 
-def _product_8bit(tape: Tape, x: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
+@frame
+def _product_8bit(tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
     """The forward method of MatMul8bitLt, for rows of inputs without outliers."""
-    packed, scales = _quantized(tape, x, weight)
-    product = _multiplied(tape, (x.shape[0], weight.shape[0]), packed, weight)
-    y = tape.new(product.shape, HALF)
-    if not (x.item == HALF and _is_float16(tape, weight)):
-        y = tape.made(y.shape, x.item, y)
-    del packed, scales, product
-    return y
+    v.packed, v.scales = _quantized(tape, x, weight)
+    v.product = _multiplied(tape, (x.shape[0], weight.shape[0]), v.packed, weight)
+    y = tape.new(v.product.shape, HALF)
+    return y if x.item == HALF and _is_float16(tape, weight) else tape.made(y.shape, x.item, y)
 
 
-def _quantized(tape: Tape, x: SimulatedTensor, weight: Packed8Bits) -> tuple[SimulatedTensor, SimulatedTensor]:
+@frame
+def _quantized(
+    tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits
+) -> tuple[SimulatedTensor, SimulatedTensor]:
     """int8_vectorwise_quant: the rows in int8, and a scale for each."""
     if not (x.item == HALF and _is_float16(tape, weight)):
-        x = tape.new(x.shape, HALF)
+        v.x = tape.new(x.shape, HALF)
     scales, packed = tape.new(x.shape[:1], FLOAT32), tape.new(x.shape, _INT8)
     if weight.finds_outliers:
-        outliers = tape.made(x.shape, BOOL, tape.new(x.shape, HALF))
-        tape.new((), BOOL)  # whether there are any
+        v.outliers = tape.made(x.shape, BOOL, tape.new(x.shape, HALF))
+        tape.new((), BOOL).drop()  # whether there are any
         if x.shape[0] != 1:
-            tape.new((), _INT8)  # the 0 in place of their columns
-        del outliers
+            tape.new((), _INT8).drop()  # the 0 in place of their columns
+        del v.outliers
     return packed, scales
 
 
@@ -151,13 +160,13 @@ def _is_float16(tape: Tape, weight: Packed8Bits) -> bool:
     return tape.autocast.dtype == "float16" if tape.autocast else weight.in_float16
 
 
-def _multiplied(tape: Tape, shape: Shape, packed: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
+@frame
+def _multiplied(tape: Tape, v: Frame, shape: Shape, packed: SimulatedTensor, weight: Packed8Bits) -> SimulatedTensor:
     """int8_linear_matmul: int32, by way of float32 if cuBLAS cannot multiply the matrices."""
     product = tape.new(shape, _INT32)
     if weight.shape[1] % _COLUMNS:
-        x, wide = tape.new(packed.shape, FLOAT32), tape.new(weight.shape, FLOAT32)
-        result = tape.product(x, tape.transpose(wide, 0, 1))
-        del x, wide
-        whole = tape.new(shape, _INT32)
-        del result, whole
+        v.x, v.wide = tape.new(packed.shape, FLOAT32), tape.new(weight.shape, FLOAT32)
+        v.result = tape.product(v.x, tape.transpose(v.wide, 0, 1))
+        del v.x, v.wide
+        v.whole = tape.new(shape, _INT32)
     return product

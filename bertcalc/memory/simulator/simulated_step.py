@@ -4,8 +4,8 @@ from contextlib import nullcontext
 
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
+from bertcalc.memory.simulator.frames import Variables
 from bertcalc.memory.simulator.optimizer_step import Optimizing
-from bertcalc.memory.simulator.tape import SimulatedTensor
 from bertcalc.memory.simulator.timeline import MemoryChange, alive
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
@@ -25,22 +25,23 @@ def simulate(model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overr
     step.begin()
     if isinstance(how, Plan):
         return _train(step, how)
-    outputs = step.forward()  # noqa: F841  # alive until the changes are copied
-    return list(step.memory.changes)
+    step.forward()
+    return step.memory.changes
 
 
 def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
     optimizer = Optimizing(step)
-    outputs: list[SimulatedTensor] = []
-    loss: SimulatedTensor
+    variables = Variables()
     for number in range(2):  # from the second step on there are optimizer states and the previous outputs
         step.memory.changes = [change._replace(phase="before") for change in alive(step.memory.changes)]
         with step.tape.autocast or nullcontext():
             returned = step.forward()
-            if plan.keep_outputs:
-                outputs = returned  # noqa: F841  # held until the next forward pass has returned
-            loss = step.loss(returned)
-            del returned
+            kept = Variables({f"outputs {index}": output for index, output in enumerate(returned)})
+            if plan.keep_outputs:  # until the next forward pass has returned
+                variables |= kept
+            variables["loss"] = loss = step.loss(returned)
+            kept.clear()
+        step.memory.check()
         if not loss.node or not any(parameter.node for parameter in step.parameters.values()):
             raise wrong(NOTHING_TO_TRAIN, "train", plan.freezing.train, architecture=step.model.cls.name)
         step.memory.phase = "backward"
@@ -49,4 +50,5 @@ def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
         optimizer.step()
         if not plan.accumulate or number:
             optimizer.zero_grad()
-    return list(step.memory.changes)  # without the releases at the end of this function
+        step.memory.check()
+    return step.memory.changes

@@ -1,127 +1,33 @@
 """A simulated PyTorch without data: tensors with a shape and a size in bytes, operations, autograd, a backward pass.
 
-It records which memory is alive when. A storage is released when the last simulated tensor that holds it is destroyed;
-CPython's reference counting does that at the same moment as with real tensors. So an expression written here as in
-transformers holds its intermediate values exactly as long.
+It records which memory is alive when. An operation releases the temporaries that it takes when it returns
+(simulated_tensor.py), so an expression written here as in transformers holds its intermediate values exactly as long.
+What has a name there is a variable of a frame (frames.py). What a backward rule makes lives until the rule returns, as
+the variables of PyTorch's C++ functions do.
 
 Every rule is taken from the source of PyTorch 2.13, and tests compare it with the real one, release by release.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from heapq import heappop, heappush
 from math import prod
 from typing import Any, Literal
-from weakref import ref
 
-from bertcalc.memory.simulator.timeline import Area, MemoryChange, Phase
+from bertcalc.memory.simulator.frames import Frame, frame, operation
+from bertcalc.memory.simulator.simulated_tensor import (
+    Gradients,
+    Memory,
+    Node,
+    Region,
+    Rule,
+    SimulatedTensor,
+    Storage,
+)
+from bertcalc.memory.simulator.timeline import Area
 from bertcalc.model.modules import Shape
 
 BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element
-
-
-class Memory:
-    """The recorded changes of memory, and the phase and step that the next ones belong to."""
-
-    def __init__(self) -> None:
-        self.phase: Phase = "before"
-        self.where = ""
-        self.changes: list[MemoryChange] = []
-        self.storages = 0
-
-    def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
-        self.changes.append(MemoryChange(self.phase, self.where, area, num_bytes, storage, moved_from))
-
-
-class Storage:
-    """Memory that one or more tensors are views of; ``holders`` counts them."""
-
-    __slots__ = ("area", "holders", "memory", "num_bytes", "number")
-
-    def __init__(self, memory: Memory, num_bytes: int, area: Area) -> None:
-        self.memory = memory
-        self.num_bytes = num_bytes
-        self.area = area
-        self.holders = 0
-        memory.storages += 1
-        self.number = memory.storages
-        memory.change(area, num_bytes, self.number)
-
-    def move(self, area: Area) -> None:
-        """Count the storage in another area from now on."""
-        if area != self.area:
-            self.memory.change(area, self.num_bytes, self.number, self.area)
-            self.area = area
-
-    def __del__(self) -> None:
-        self.memory.change(self.area, -self.num_bytes, self.number)
-
-
-class SimulatedTensor:
-    """A view of a storage.
-
-    ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
-    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base.
-    """
-
-    __slots__ = ("is_view", "item", "node", "output", "shape", "storage", "strides")
-
-    def __init__(self, storage: Storage, shape: Shape, strides: Shape, item: int, *, is_view: bool = False) -> None:
-        self.storage = storage
-        self.shape = shape
-        self.strides = strides
-        self.item = item
-        self.is_view = is_view
-        self.node: Node | None = None
-        self.output = 0
-        storage.holders += 1
-
-    def __del__(self) -> None:
-        self.storage.holders -= 1
-
-    def detached(self) -> "SimulatedTensor":
-        """The tensor without its grad_fn, as autograd saves it."""
-        return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
-
-
-Gradients = Sequence[SimulatedTensor | None]
-Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the saved tensors
-
-
-class Node:
-    """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient."""
-
-    __slots__ = (
-        *("__weakref__", "edges", "grad", "held", "kept", "number", "outputs"),
-        *("region", "rule", "shapes", "where", "written_in_python"),
-    )
-
-    def __init__(self, number: int, where: str) -> None:
-        self.number = number
-        self.where = where
-        self.edges: list[tuple[Node, int] | None] = []
-        self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
-        self.kept: tuple[SimulatedTensor, ...] = ()
-        self.held: tuple[SimulatedTensor, ...] = ()  # as attributes of its ctx, as long as the graph is alive
-        self.rule: Rule | None = None  # None for a leaf
-        self.outputs = 1
-        self.grad: SimulatedTensor | None = None  # of a leaf
-        self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
-        self.written_in_python = False  # a torch.autograd.Function, which does not hold the gradients it was given
-
-
-class Region:
-    """A checkpoint: operations that save nothing and that the backward pass runs ``again``, as far as it needs to.
-
-    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something hold the region,
-    and ``again`` holds its inputs.
-    """
-
-    def __init__(self, again: Callable[[], None]) -> None:
-        self.again = again
-        self.ran_again = False
-        self.nodes: list[ref[Node]] = []
-        self.filled = 0
 
 
 class _EnoughError(Exception):
@@ -169,6 +75,8 @@ class Autocast:
 
     def __exit__(self, *_raised: object) -> None:
         self.on = False
+        for copy in self.copies.values():
+            copy.disown()
         self.copies.clear()
 
 
@@ -192,35 +100,44 @@ class Tape:
         """A tensor with its own storage."""
         return SimulatedTensor(Storage(self.memory, prod(shape) * item, area), shape, contiguous_strides(shape), item)
 
-    def made(self, shape: Shape, item: int, *_of: SimulatedTensor) -> SimulatedTensor:
+    def made(self, shape: Shape, item: int, *of: SimulatedTensor) -> SimulatedTensor:
         """A new tensor without a gradient, made from others, which are alive until it exists."""
-        return self.new(shape, item)
+        made = self.new(shape, item)
+        for tensor in of:
+            tensor.drop()
+        return made
 
     def leaf(self, name: str, shape: Shape, item: int = 4, *, trained: bool = True) -> SimulatedTensor:
         """A parameter, trained or frozen."""
         tensor = self.new(shape, item, "weights")
         if trained:
-            self._made += 1
-            tensor.node = Node(_LEAF + self._made, name)
+            tensor.set_node(self._leaf(name))
         return tensor
+
+    def _leaf(self, where: str) -> Node:
+        self._made += 1
+        return Node(self.memory, _LEAF + self._made, where)
 
     def require_gradient(self, x: SimulatedTensor, where: str) -> None:
         """requires_grad_(): a tensor without a gradient becomes a leaf, which its node holds."""
         if x.node is None and self.grad:
-            self._made += 1
-            x.node = Node(_LEAF + self._made, where)
-            x.node.kept = (x.detached(),)
+            leaf = self._leaf(where)
+            x.set_node(leaf)
+            leaf.kept = (x.detached().own(),)
 
     def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
         """torch.nn.Parameter(x.T): a leaf with a gradient of its own, as long as the graph is alive."""
         tensor = self.transpose(x.detached(), 0, 1)
         if self.grad:
-            self._made += 1
-            tensor.node = Node(_LEAF + self._made, where)
+            tensor.set_node(self._leaf(where))
         return tensor
 
-    def like(self, tensor: SimulatedTensor, *_of: SimulatedTensor) -> SimulatedTensor:
+    def like(self, tensor: SimulatedTensor, *of: SimulatedTensor) -> SimulatedTensor:
         """A new tensor of the same shape, made from that tensor and others."""
+        return self.made(tensor.shape, tensor.item, tensor, *of)
+
+    def _like(self, tensor: SimulatedTensor) -> SimulatedTensor:
+        """A new tensor of the shape of another one, which it leaves alone."""
         return self.new(tensor.shape, tensor.item)
 
     def record(
@@ -245,22 +162,39 @@ class Tape:
         rule: Rule | None = None,
     ) -> None:
         """``record`` for an operation with several outputs."""
-        if not self.grad or all(tensor.node is None for tensor in inputs):
-            return
+        taken = (*inputs, *kept)
+        for tensor in taken:
+            if tensor.owners < 0:
+                raise tensor.released()
+        if self.grad:
+            for tensor in inputs:
+                if tensor.node:
+                    self._add_node(inputs, made, kept, rule)
+                    break
+        for tensor in taken:
+            if not tensor.owners and tensor not in made:
+                tensor.drop()
+
+    def _add_node(
+        self,
+        inputs: Sequence[SimulatedTensor],
+        made: Sequence[SimulatedTensor],
+        kept: Sequence[SimulatedTensor],
+        rule: Rule | None,
+    ) -> None:
         self._made += 1
-        node = Node(self._made, self.memory.where)
-        node.edges = [(tensor.node, tensor.output) if tensor.node else None for tensor in inputs]
-        node.shapes = [(tensor.shape, tensor.item) for tensor in inputs]
+        node = Node(self.memory, self._made, self.memory.where)
+        node.connect(inputs)
         if kept and self.region:
             node.region = self.region
-            self.region.nodes.append(ref(node))
+            self.region.owners += 1
+            self.region.nodes.append(node)
         else:
             node.kept = self._kept(kept)
         node.rule = rule or self._new_gradients(inputs)
         node.outputs = len(made)
         for output, tensor in enumerate(made):
-            tensor.node = node
-            tensor.output = output
+            tensor.set_node(node, output)
         if kept and self._again:
             self._fill(self._again, kept)
 
@@ -272,7 +206,7 @@ class Tape:
         for tensor in tensors:
             if tensor.storage.area == "temporaries":
                 tensor.storage.move("kept activations")
-        return tuple(tensor.detached() for tensor in tensors)
+        return tuple(tensor.detached().own() for tensor in tensors)
 
     def hold(self, made: SimulatedTensor, tensors: Sequence[SimulatedTensor]) -> None:
         """Let the operation that made a tensor hold others as attributes: no checkpoint recomputes them, and no
@@ -282,7 +216,8 @@ class Tape:
 
     def _fill(self, region: Region, kept: Sequence[SimulatedTensor]) -> None:
         """Give the next node of a region its saved tensors; after the last one, stop the recomputation."""
-        if node := region.nodes[region.filled]():
+        node = region.nodes[region.filled]
+        if node.alive:
             node.kept = self._kept(kept)
         region.filled += 1
         if region.filled == len(region.nodes):
@@ -309,6 +244,9 @@ class Tape:
     def view(self, x: SimulatedTensor, shape: Shape, *, is_view: bool = True) -> SimulatedTensor:
         strides = view_strides(x.shape, x.strides, shape)
         assert strides is not None
+        return self._reshaped(x, shape, strides, is_view=is_view)
+
+    def _reshaped(self, x: SimulatedTensor, shape: Shape, strides: Shape, *, is_view: bool) -> SimulatedTensor:
         before = x.shape
         return self._view(x, shape, strides, lambda grad: (self.reshape(grad, before),), is_view=is_view)
 
@@ -373,10 +311,10 @@ class Tape:
         shape, item = x.shape, x.item
 
         def rule(*grads: SimulatedTensor | None) -> Gradients:
-            zeros = [self.new(part, item) for grad in grads if grad is None]
-            whole = self.new(shape, item)
-            del zeros
-            return (whole,)
+            for grad in grads:
+                if grad is None:
+                    self.new(part, item)  # zeros
+            return (self.new(shape, item),)
 
         pieces = [SimulatedTensor(x.storage, part, strides, item, is_view=True) for _part in range(parts)]
         self.record_all((x,), pieces, (), rule)
@@ -384,15 +322,16 @@ class Tape:
 
     def reshape(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
         """A view if the strides allow one, else a copy."""
-        if view_strides(x.shape, x.strides, shape) is not None:
-            return self.view(x, shape)
+        strides = view_strides(x.shape, x.strides, shape)
+        if strides is not None:
+            return self._reshaped(x, shape, strides, is_view=True)
         return self.unsafe_view(self.clone(x), shape)
 
     # Copies.
 
     def clone(self, x: SimulatedTensor) -> SimulatedTensor:
         """A contiguous copy."""
-        return self.record((x,), self.like(x), (), _passed)
+        return self.record((x,), self._like(x), (), _passed)
 
     def contiguous(self, x: SimulatedTensor) -> SimulatedTensor:
         """The tensor itself if it is contiguous, else a copy."""
@@ -404,10 +343,10 @@ class Tape:
 
     def cast_in_place(self, x: SimulatedTensor, item: int) -> None:
         """x.data = x.data.to(...)"""
-        cast = self.new(x.shape, item, x.storage.area).storage
-        x.storage.holders -= 1
-        cast.holders += 1
-        x.storage, x.item = cast, item
+        cast = self.new(x.shape, item, x.storage.area)
+        x.set_storage(cast.storage)
+        x.item = item
+        cast.drop()
 
     def lower(self, *tensors: SimulatedTensor) -> Iterator[SimulatedTensor]:
         """The arguments of a product, with autocast in its 16 bits; C++ casts the last argument first."""
@@ -426,7 +365,7 @@ class Tape:
             return self.to(x, HALF)
         copies = casting.copies
         if x.node not in copies:  # a trained parameter is cast once
-            copies[x.node] = self.to(x, HALF)
+            copies[x.node] = self.to(x, HALF).own()
         return copies[x.node]
 
     def raised(self, x: SimulatedTensor) -> SimulatedTensor:
@@ -435,7 +374,7 @@ class Tape:
 
     def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
         """The copy that an empty key/value cache makes of its first tokens."""
-        return self.record((x,), self.like(x), (), lambda grad: (self.same(grad),))
+        return self.record((x,), self._like(x), (), lambda grad: (self.same(grad),))
 
     def cat(self, x: SimulatedTensor, y: SimulatedTensor, axis: int = -1) -> SimulatedTensor:
         """Concatenate along an axis, by default the last one."""
@@ -465,6 +404,7 @@ class Tape:
 
     # Products.
 
+    @operation
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
@@ -511,30 +451,34 @@ class Tape:
 
         return self.record((*((bias,) if bias else ()), x, weight), y, kept, rule)
 
-    def matmul(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+    @frame
+    def matmul(self, v: Frame, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, heads, rows, columns)."""
-        x, y = self.lower(x, y)
+        v.x, v.y = self.lower(x, y)
         batch, heads, rows, columns = x.shape
-        left = self.reshape(self.same(x), (batch * heads, rows, columns))
+        left = self.reshape(self.same(v.x), (batch * heads, rows, columns))
         right = self.reshape(
-            self.expand(y, (batch, heads, columns, y.shape[-1])), (batch * heads, columns, y.shape[-1])
+            self.expand(v.y, (batch, heads, columns, y.shape[-1])), (batch * heads, columns, y.shape[-1])
         )
         return self.unsafe_view(self.bmm(left, right), (batch, heads, rows, y.shape[-1]))
 
-    def product(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+    @frame
+    def product(self, v: Frame, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The product of the rows of a tensor with a matrix that is a transposed view."""
-        x, y = self.lower(x, y)
+        v.x, v.y = self.lower(x, y)
         if len(x.shape) == 2:
-            return self._mm(x, y, None, transposed=True)
-        flat = self.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
-        return self.unsafe_view(self._mm(flat, y, None, transposed=True), (*x.shape[:-1], y.shape[1]))
+            return self._mm(v.x, v.y, None, transposed=True)
+        flat = self.reshape(v.x, (prod(x.shape[:-1]), x.shape[-1]))
+        return self.unsafe_view(self._mm(flat, v.y, None, transposed=True), (*x.shape[:-1], y.shape[1]))
 
+    @operation
     def bmm(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The matrix products of two tensors of shape (batch, rows, columns)."""
         x, y = self.lower(x, y)
         _of_x, _of_y, kept = self._factors(x, y)
         return self.record((x, y), self.new((*x.shape[:2], y.shape[2]), x.item), kept)
 
+    @operation
     def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """torch.einsum of two tensors, summed over the one letter that is not in the output: PyTorch makes it a bmm."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
@@ -557,7 +501,6 @@ class Tape:
         rows = self.reshape(self.permute(x, order), (sides[0], sides[1], x.shape[last]))
         columns = self.reshape(self.permute(y, [*shared, last, *right, *left]), (sides[0], y.shape[last], sides[2]))
         product = self.bmm(rows, columns)
-        del rows, columns
         laid_out = self.view(product, tuple(sizes))
         return self.view(self.permute(laid_out, [order.index(axis) for axis in range(last + 1)]), shape)
 
@@ -569,6 +512,7 @@ class Tape:
                 x = self.unsqueeze(x, len(x.shape))
         return self.permute(x, [names.index(name) for name in wanted])
 
+    @operation
     def flash_attention(
         self, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor, mask: SimulatedTensor | None
     ) -> SimulatedTensor:
@@ -580,7 +524,9 @@ class Tape:
         def laid_out(x: SimulatedTensor) -> SimulatedTensor:
             batch, heads, rows, size = x.shape
             sequence, row, head, entry = contiguous_strides((batch, rows, heads, size))
-            return SimulatedTensor(self.like(x).storage, x.shape, (sequence, head, row, entry), x.item)
+            made = self._like(x)
+            made.strides = (sequence, head, row, entry)
+            return made
 
         query, key, value = self.lower(query, key, value)
         output = laid_out(query)
@@ -588,6 +534,7 @@ class Tape:
         kept = (query, key, value, output, sums, *((mask,) if mask else ()))
         return self.record((query, key, value), output, kept, lambda grad, *kept: tuple(map(laid_out, kept[:3])))
 
+    @operation
     def convolution(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """A convolution over the last axis, whose length stays the same."""
         x, weight, *biases = self.lower(x, weight, *((bias,) if bias else ()))
@@ -597,6 +544,7 @@ class Tape:
 
     # Elementwise.
 
+    @operation
     def function(self, name: str, x: SimulatedTensor) -> SimulatedTensor:
         """An elementwise function of FUNCTIONS, by its name in PyTorch."""
         cast = self.raised(x) if name in IN_FLOAT32 else x  # the caller holds x until the function returns
@@ -620,10 +568,12 @@ class Tape:
         """Multiply or divide by a Python number."""
         return self.function("mul", x)
 
+    @operation
     def softmax(self, x: SimulatedTensor) -> SimulatedTensor:
         """Softmax along the last axis, which autocast runs in float32."""
         return self.wide_softmax(x) if self._casting else self.log_softmax(x)
 
+    @operation
     def wide_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
         """Softmax in float32: CUDA's kernel reads autocast's float16 as it is, and a cast copy of bfloat16."""
         if not (self._casting and self._casting.dtype == "float16" and x.item == HALF):
@@ -637,15 +587,15 @@ class Tape:
 
     def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
         """masked_fill; a product with a mask that has no gradient takes the same memory."""
-        return self.record((x,), x if in_place else self.like(x), (mask,))
+        return self.record((x,), x if in_place else self._like(x), (mask,))
 
     def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
         """Dropout: a product with a mask, with a single 0 if p is 1; a fused kernel's mask has one byte an element."""
         if p == 0:
             return x
         if not fused or p == 1:
-            return self.multiply(x, self.new((), x.item) if p == 1 else self.like(x))
-        return self.record((x,), self.like(x), (self.new(x.shape, BOOL),))
+            return self.multiply(x, self.new((), x.item) if p == 1 else self._like(x))
+        return self.record((x,), self._like(x), (self.new(x.shape, BOOL),))
 
     def _each(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The output of an elementwise operation of two tensors, with the strides that PyTorch gives it."""
@@ -661,7 +611,7 @@ class Tape:
 
     def subtract(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         needed = y.node is not None
-        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self.like(grad) if needed else None))
+        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self._like(grad) if needed else None))
 
     def multiply(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The elementwise product: the gradient of each factor needs the other one."""
@@ -688,14 +638,15 @@ class Tape:
 
         return self.record((x, y), self._each(x, y), (*((x,) if of_y else ()), y), rule)
 
-    def _of_divisor(self, grad: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        once = self._each(x, y)
-        twice = self._each(once, y)
-        negative = self._in_bytes(grad, grad.item)
-        gradient = self._each(negative, twice)
-        del once, twice, negative  # in C++ they live until the end of the function
-        return gradient
+    @frame
+    def _of_divisor(self, v: Frame, grad: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
+        """div_tensor_other_grad"""
+        v.once = self._each(x, y)
+        v.twice = self._each(v.once, y)
+        v.negative = self._in_bytes(grad, grad.item)
+        return self._each(v.negative, v.twice)
 
+    @operation
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
         """Fill or divide ``x``, a view of all of ``base``, in place; the other tensor has no gradient.
 
@@ -703,10 +654,7 @@ class Tape:
         """
 
         def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
-            whole = self.like(grad)
-            part = self.like(grad)
-            filled = self.like(part)
-            del part, filled
+            whole, _part, _filled = (self._like(grad) for _time in range(3))
             return (whole,)
 
         self.record((base,), base, (by,), rule)
@@ -714,10 +662,11 @@ class Tape:
 
     # Rows.
 
+    @operation
     def layer_norm(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """LayerNorm; the backward pass needs the mean and 1 / standard deviation of each row."""
         x = self.raised(x)
-        y, mean, rstd = self.like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
+        y, mean, rstd = self._like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
         return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
     def mean(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
@@ -737,21 +686,27 @@ class Tape:
 
         return self.record((x,), self.new((), item), (), rule)
 
+    @operation
     def cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of -log softmax at the labels."""
         logs = self.raised(self.log_softmax(scores))
         loss, weight = self.new((), logs.item), self.new((), logs.item)
         return self.record((logs,), loss, (logs, labels, weight))
 
+    @operation
     def binary_cross_entropy(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of -log sigmoid, for labels of 0 and 1."""
         scores = self.raised(scores)
 
         def rule(grad: SimulatedTensor, scores: SimulatedTensor, labels: SimulatedTensor) -> Gradients:
-            return (self.like(self._each(self.like(scores), labels)),)  # (sigmoid - label) * grad
+            sigmoid = self._like(scores)
+            difference = self._each(sigmoid, labels)
+            sigmoid.drop()
+            return (self.like(difference),)  # times grad
 
         return self.record((scores,), self.new((), common_item(scores, labels)), (scores, labels), rule)
 
+    @operation
     def mean_squared_error(self, scores: SimulatedTensor, labels: SimulatedTensor) -> SimulatedTensor:
         """The mean of (score - label)^2.
 
@@ -762,8 +717,8 @@ class Tape:
         """
         scores = self.raised(scores)
         item, shape = common_item(scores, labels), scores.shape
-        squares = self.new(shape, item)
-        loss = SimulatedTensor(squares.storage, (), (), item)
+        loss = self.new(shape, item)
+        loss.shape = loss.strides = ()
         return self.record((scores,), loss, (scores, labels), lambda grad, *_kept: (self.new(shape, item),))
 
     # Backward.
@@ -782,94 +737,114 @@ class Tape:
                         seen.add(edge[0])
                         stack.append(edge[0])
         seen.clear()
-        root = self.like(loss)  # held by Tensor.backward until it returns
-        buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root]}
+        root = self._like(loss).own()  # by Tensor.backward until it returns
+        buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root.own()]}
         ready = [(-loss.node.number, loss.node)]
         while ready:
             node = heappop(ready)[1]
             self.memory.where = node.where
-            gradients = self._run(node, buffers.pop(node))
-            added: list[SimulatedTensor] = []  # to others: PyTorch holds these until all are passed on
-            for edge in node.edges:
-                gradient = gradients.pop(0)
-                if edge:
-                    after, output = edge
-                    if gradient is not None:
-                        buffer = buffers.setdefault(after, [None] * after.outputs)
-                        if buffer[output] is not None:
-                            added.append(gradient)
-                        buffer[output] = self._accumulated(buffer[output], gradient)
-                        del buffer
-                    waiting[after] -= 1
-                    if not waiting[after] and after in buffers:
-                        heappush(ready, (-after.number, after))
-                del gradient  # PyTorch's engine has no such variable
-            del added
+            added: list[SimulatedTensor] = []  # to others: PyTorch owns these until all are passed on
+            for edge, gradient in zip(node.edges, self._run(node, buffers.pop(node)), strict=True):
+                if not edge:
+                    continue
+                after, output = edge
+                if gradient:
+                    buffer = buffers.setdefault(after, [None] * after.outputs)
+                    if before := buffer[output]:
+                        added.append(gradient)
+                        gradient = self._accumulated(before, gradient).own()
+                        before.disown()
+                    buffer[output] = gradient
+                waiting[after] -= 1
+                if not waiting[after] and after in buffers:
+                    heappush(ready, (-after.number, after))
+            for gradient in added:
+                gradient.disown()
+        root.disown()
         self.grad = grad
 
-    def _run(self, node: Node, grads: list[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
-        """Return the gradients of an operation's inputs, and release the tensors that it saved."""
+    def _run(self, node: Node, grads: Sequence[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
+        """Return the gradients of an operation's inputs, which the caller owns; release those of its outputs, which the
+        caller owned, and the tensors that it saved."""
         if node.rule is None:
             (gradient,) = grads
             assert gradient
             if node.grad is None:
-                # AccumulateGrad copies what is not laid out as the leaf is; and for an input, what others hold, too,
-                # unless they hold another part of a joined gradient.
-                is_whole = gradient.storage.num_bytes == prod(gradient.shape) * gradient.item
-                if not is_contiguous(gradient) or (node.kept and is_whole and gradient.storage.holders > 1):
-                    grads.clear()
-                    gradient = self.like(gradient)
-                gradient.storage.move("gradients")
-                node.grad = gradient
-            return []  # an existing gradient is added to in place
+                self._keep_gradient(node, gradient)
+            else:  # it is added to in place
+                gradient.disown()
+            return []
         if node.region and not node.region.ran_again:
             self._run_again(node.region)
             self.memory.where = node.where
-        gradients = list(node.rule(*grads, *node.kept))
+        gradients = [gradient and gradient.own() for gradient in node.rule(*grads, *node.kept)]
+        if self.memory.temporaries:
+            self.memory.release_temporaries()
         if node.written_in_python:
-            grads.clear()
+            _disown(grads)
+            grads = ()
         if node.region:  # recomputed tensors are released as soon as they were used
-            node.kept = ()
-        for index, (shape, item) in enumerate(node.shapes):
-            if not node.edges[index]:
-                gradients[index] = None
-            gradients[index] = self._summed(gradients[index], shape)
-            gradients[index] = self._cast(gradients[index], item)
-        node.kept, node.rule, node.region = (), _released, None
+            node.release_kept()
+        for index, gradient in enumerate(gradients):
+            if gradient and node.edges[index]:
+                gradients[index] = self._fitted(gradient, *node.shapes[index])
+            elif gradient:
+                gradient.disown()
+        node.release_kept()
+        node.release_region()
+        node.rule = _released
+        _disown(grads)
         return gradients
+
+    def _keep_gradient(self, leaf: Node, gradient: SimulatedTensor) -> None:
+        """AccumulateGrad copies what is not laid out as the leaf is; and for an input, what others hold, too, unless
+        they hold another part of a joined gradient. The leaf becomes the owner."""
+        is_whole = gradient.storage.num_bytes == prod(gradient.shape) * gradient.item
+        if not is_contiguous(gradient) or (leaf.kept and is_whole and gradient.storage.holders > 1):
+            copy = self._like(gradient).own()
+            gradient.disown()
+            gradient = copy
+        gradient.storage.move("gradients")
+        leaf.grad = gradient
 
     def _run_again(self, region: Region) -> None:
         region.ran_again = True
         self.grad, self._again = True, region
         with suppress(_EnoughError), self.autocast or nullcontext():
             region.again()
+        self.memory.release_temporaries()
         self.grad, self._again = False, None
 
-    def _summed(self, gradient: SimulatedTensor | None, shape: Shape) -> SimulatedTensor | None:
-        """The gradient summed over the axes along which the operation broadcast its input."""
-        if gradient is None or gradient.shape == shape:
-            return gradient
-        total = self.new(shape, gradient.item)
-        total.is_view = len(shape) < len(gradient.shape)
-        return total
-
-    def _cast(self, gradient: SimulatedTensor | None, item: int) -> SimulatedTensor | None:
-        if gradient is None or gradient.item == item:
-            return gradient
-        return self._in_bytes(gradient, item)
+    def _fitted(self, gradient: SimulatedTensor, shape: Shape, item: int) -> SimulatedTensor:
+        """The gradient summed over the axes along which the operation broadcast its input, and cast back; the caller
+        owns that instead."""
+        if gradient.shape != shape:
+            total = self.new(shape, gradient.item).own()
+            total.is_view = len(shape) < len(gradient.shape)
+            gradient.disown()
+            gradient = total
+        if gradient.item != item:
+            cast = self._in_bytes(gradient, item).own()
+            gradient.disown()
+            gradient = cast
+        return gradient
 
     def _in_bytes(self, x: SimulatedTensor, item: int) -> SimulatedTensor:
         copy = self.new(x.shape, item)
         copy.strides = iterated_strides(x.shape, [x])
         return copy
 
-    def _accumulated(self, before: SimulatedTensor | None, gradient: SimulatedTensor) -> SimulatedTensor:
+    def _accumulated(self, before: SimulatedTensor, gradient: SimulatedTensor) -> SimulatedTensor:
         """The sum of two gradients, in the storage of the first if nothing else holds that."""
-        if before is None:
-            return gradient
         if before.storage.holders == 1 and not before.is_view and is_contiguous(before):
             return before
         return self._each(before, gradient)
+
+
+def _disown(tensors: Sequence[SimulatedTensor | None]) -> None:
+    for tensor in tensors:
+        if tensor:
+            tensor.disown()
 
 
 def _passed(grad: SimulatedTensor) -> Gradients:

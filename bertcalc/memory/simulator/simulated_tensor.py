@@ -1,0 +1,278 @@
+"""Simulated tensors, their storages and the autograd graph, with explicit owners instead of reference counts.
+
+A tensor that an operation makes is a temporary: it has no owner, and the operation that takes it releases it when it
+returns, as an expression in Python does. Whatever needs it longer owns it: a variable (``Variables``, ``Frame`` in
+frames.py), an operation for its arguments, a node for what it saves. With its last owner a tensor is released, and with
+its last tensor a storage. How long Python itself keeps the objects does not matter.
+"""
+
+from collections.abc import Callable, Sequence
+
+from bertcalc.memory.simulator.timeline import Area, MemoryChange, Phase
+from bertcalc.model.modules import Shape
+
+
+class ReleasedError(RuntimeError):
+    """The exception for a tensor that is used after its release."""
+
+
+class Memory:
+    """The recorded changes of memory, the phase and step that the next ones belong to, and the temporaries."""
+
+    def __init__(self) -> None:
+        self.phase: Phase = "before"
+        self.where = ""
+        self.changes: list[MemoryChange] = []
+        self.storages = 0
+        self.temporaries: dict[SimulatedTensor, None] = {}  # in the order in which they were made
+        self.released_nodes: list[Node] = []  # that have yet to release what they own
+        self.releases_nodes = False
+
+    def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
+        self.changes.append(MemoryChange(self.phase, self.where, area, num_bytes, storage, moved_from))
+
+    def release_temporaries(self) -> None:
+        """Release what a function made and neither used up nor returned."""
+        while self.temporaries:
+            next(iter(self.temporaries)).drop()
+
+    def check(self) -> None:
+        """Raise if a temporary was neither used nor dropped."""
+        for tensor in self.temporaries:
+            raise RuntimeError(f"{self.where}: nothing took a tensor of shape {tensor.shape}. Bind or drop it.")
+
+
+class Storage:
+    """Memory that one or more tensors are views of; ``holders`` counts those that are not released."""
+
+    __slots__ = ("area", "holders", "memory", "num_bytes", "number")
+
+    def __init__(self, memory: Memory, num_bytes: int, area: Area) -> None:
+        self.memory = memory
+        self.num_bytes = num_bytes
+        self.area = area
+        self.holders = 0
+        memory.storages += 1
+        self.number = memory.storages
+        memory.change(area, num_bytes, self.number)
+
+    def move(self, area: Area) -> None:
+        """Count the storage in another area from now on."""
+        if area != self.area:
+            self.memory.change(area, self.num_bytes, self.number, self.area)
+            self.area = area
+
+    def release(self) -> None:
+        """Record the release, after the last holder's."""
+        self.holders = _RELEASED
+        self.memory.change(self.area, -self.num_bytes, self.number)
+
+
+_RELEASED = -1  # in place of a number of holders or owners
+
+
+class SimulatedTensor:
+    """A view of a storage.
+
+    ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
+    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base. ``owners`` counts those who
+    need it; without any it is a temporary.
+    """
+
+    __slots__ = ("is_view", "item", "node", "output", "owners", "shape", "storage", "strides")
+
+    def __init__(self, storage: Storage, shape: Shape, strides: Shape, item: int, *, is_view: bool = False) -> None:
+        if storage.holders < 0:
+            raise ReleasedError(f"{storage.memory.where}: a view of a released storage, of shape {shape}.")
+        self.storage = storage
+        self.shape = shape
+        self.strides = strides
+        self.item = item
+        self.is_view = is_view
+        self.node: Node | None = None
+        self.output = 0
+        self.owners = 0
+        storage.holders += 1
+        storage.memory.temporaries[self] = None
+
+    def own(self) -> "SimulatedTensor":
+        """Add an owner. Raises ReleasedError if the tensor is released."""
+        if self.owners < 1:
+            if self.owners:
+                raise self.released()
+            del self.storage.memory.temporaries[self]
+        self.owners += 1
+        return self
+
+    def disown(self) -> None:
+        """Remove an owner, and with the last one release the tensor."""
+        self.owners -= 1
+        if not self.owners:
+            self._release()
+
+    def pass_on(self) -> "SimulatedTensor":
+        """Remove an owner, and with the last one make the tensor a temporary, as a function that returns it does."""
+        self.owners -= 1
+        if not self.owners:
+            self.storage.memory.temporaries[self] = None
+        return self
+
+    def drop(self) -> None:
+        """Release the tensor if it is a temporary. Raises ReleasedError if it is released."""
+        if self.owners < 1:
+            if self.owners:
+                raise self.released()
+            del self.storage.memory.temporaries[self]
+            self._release()
+
+    def released(self) -> ReleasedError:
+        """The error for the use of a tensor that is released."""
+        return ReleasedError(
+            f"{self.storage.memory.where}: a tensor of shape {self.shape} was released by the operation that took it. "
+            "To use it again, bind it to a variable of a frame."
+        )
+
+    def _release(self) -> None:
+        self.owners = _RELEASED
+        if self.node:
+            self.node.disown()
+        storage = self.storage
+        storage.holders -= 1
+        if not storage.holders:
+            storage.release()
+
+    def set_node(self, node: "Node", output: int = 0) -> None:
+        """Make a node the grad_fn; a tensor that is changed in place gets a new one."""
+        node.owners += 1
+        if self.node:
+            self.node.disown()
+        self.node = node
+        self.output = output
+
+    def set_storage(self, storage: Storage) -> None:
+        """x.data = ..."""
+        storage.holders += 1
+        before, self.storage = self.storage, storage
+        before.holders -= 1
+        if not before.holders:
+            before.release()
+
+    def detached(self) -> "SimulatedTensor":
+        """The tensor without its grad_fn, as autograd saves it."""
+        return SimulatedTensor(self.storage, self.shape, self.strides, self.item, is_view=self.is_view)
+
+
+Gradients = Sequence[SimulatedTensor | None]
+Rule = Callable[..., Gradients]  # from the gradients of the outputs, and the saved tensors
+
+
+class Node:
+    """A node of the autograd graph: an operation, or a leaf, which accumulates its gradient.
+
+    Its outputs and the nodes after it own it; it owns the tensors that it saves.
+    """
+
+    __slots__ = (
+        *("edges", "grad", "held", "kept", "memory", "number", "outputs", "owners"),
+        *("region", "rule", "shapes", "where", "written_in_python"),
+    )
+
+    def __init__(self, memory: Memory, number: int, where: str) -> None:
+        self.memory = memory
+        self.number = number
+        self.where = where
+        self.owners = 0
+        self.edges: list[tuple[Node, int] | None] = []
+        self.shapes: list[tuple[Shape, int]] = []  # shapes of the inputs, with the bytes of an element
+        self.kept: tuple[SimulatedTensor, ...] = ()
+        self.held: tuple[SimulatedTensor, ...] = ()  # as attributes of its ctx, as long as the graph is alive
+        self.rule: Rule | None = None  # None for a leaf
+        self.outputs = 1
+        self.grad: SimulatedTensor | None = None  # of a leaf
+        self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
+        self.written_in_python = False  # a torch.autograd.Function, which does not hold the gradients it was given
+
+    def connect(self, inputs: Sequence[SimulatedTensor]) -> None:
+        """Set the inputs of the operation, whose nodes it owns."""
+        for tensor in inputs:
+            self.shapes.append((tensor.shape, tensor.item))
+            if tensor.node:
+                tensor.node.owners += 1
+                self.edges.append((tensor.node, tensor.output))
+            else:
+                self.edges.append(None)
+
+    @property
+    def alive(self) -> bool:
+        return self.owners >= 0
+
+    def disown(self) -> None:
+        """Remove an owner; with the last one the node releases what it owns.
+
+        A graph is deeper than Python's stack: nodes wait in a list for the first one to finish.
+        """
+        self.owners -= 1
+        if self.owners:
+            return
+        self.owners = _RELEASED
+        memory = self.memory
+        memory.released_nodes.append(self)
+        if memory.releases_nodes:
+            return
+        memory.releases_nodes = True
+        while memory.released_nodes:
+            memory.released_nodes.pop()._release()
+        memory.releases_nodes = False
+
+    def _release(self) -> None:
+        for edge in self.edges:
+            if edge:
+                edge[0].disown()
+        self.set_grad(None)
+        for tensor in self.held:
+            tensor.disown()
+        self.release_kept()
+        self.release_region()
+
+    def release_kept(self) -> None:
+        """Release the saved tensors."""
+        for tensor in self.kept:
+            tensor.disown()
+        self.kept = ()
+
+    def release_region(self) -> None:
+        """Leave the checkpoint that recomputes the saved tensors."""
+        if self.region:
+            self.region.disown()
+            self.region = None
+
+    def set_grad(self, gradient: SimulatedTensor | None) -> None:
+        """Set or delete the gradient of a leaf."""
+        if gradient:
+            gradient.own()
+        if self.grad:
+            self.grad.disown()
+        self.grad = gradient
+
+
+class Region:
+    """A checkpoint: operations that save nothing and that the backward pass runs ``again``, as far as it needs to.
+
+    This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something own the region,
+    which owns its ``inputs``.
+    """
+
+    def __init__(self, inputs: Sequence[SimulatedTensor], again: Callable[[], None]) -> None:
+        self.inputs = [tensor.own() for tensor in inputs]
+        self.again = again
+        self.owners = 1  # the forward pass, until it has run
+        self.ran_again = False
+        self.nodes: list[Node] = []
+        self.filled = 0
+
+    def disown(self) -> None:
+        """Remove an owner; with the last one the region releases its inputs."""
+        self.owners -= 1
+        if not self.owners:
+            for tensor in self.inputs:
+                tensor.disown()
