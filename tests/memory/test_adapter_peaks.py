@@ -107,6 +107,12 @@ def test_dora_lets_the_output_of_the_layer_go_before_it_casts_its_own() -> None:
     check(Case(SMALL, "BertModel"), Call(3, 9), Plan("bf16"), adapter)
 
 
+def test_dora_holds_its_unit_matrix_until_the_product_of_its_matrices_exists() -> None:
+    """In a recomputed layer, no gradient keeps it: it is a variable of the forward method."""
+    adapter = Adapter(Lora, {"target_modules": ["intermediate.dense"], "use_dora": True})
+    check(Case(SMALL, "BertModel"), Call(3, 9), Plan(recompute="full", input_require_grads=True), adapter)
+
+
 @pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])
 @pytest.mark.parametrize(
     "change",
