@@ -104,7 +104,9 @@ class _Verdicts:
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
-        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1])
+        owner = _OWNED.match(self._text, entry.end)
+        place = owner.end() if owner else 0
+        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1], owner=place)
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
@@ -363,6 +365,8 @@ class _Verdicts:
         return self._because(finding, entry.best, used, corrected)
 
 
+# What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
+_OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.
