@@ -196,7 +196,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _unless_explained(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
-        return right_as(part, model)
+        by_chance = sure and part.part not in PARTS and _contradicted(line, context, model)
+        return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
     if sure and (judged := _otherwise(line, side, context, model)):

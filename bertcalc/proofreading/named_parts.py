@@ -51,11 +51,18 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
         verdict = _line_verdict(name, line, model)
         verdict = _of_the_meant(verdict, name, scope, model)
         if verdict.is_right and verdict.counted and verdict.kind != "size":
-            return _in_scope(verdict, scope, name, model)
+            return (
+                verdict if context.is_of_any_layer and _is_repeated(verdict) else _in_scope(verdict, scope, name, model)
+            )
         verdict = _with_norm(_in_scope_of(verdict, scope, model), model)
         if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
             wrong = verdict
     return wrong
+
+
+def _is_repeated(verdict: LineVerdict) -> bool:
+    """Whether a line counts all layers."""
+    return bool(verdict.counted and verdict.counted.part == "layers" and verdict.counted.layers == "all")
 
 
 def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
@@ -164,7 +171,8 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
 _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|per|for|alone|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
-    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|how many|does|do|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
+    r"|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,
 )
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
@@ -313,7 +321,11 @@ _OWNER = re.compile(
     r"|^(?:of|in|for) ",
     re.I,
 )
-_EACH = re.compile(r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$", re.I)
+_EACH = re.compile(
+    r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$"
+    r"|\beach of (?:its|the|these|those) (?:[\w-]+ ){0,2}(?:layers|blocks)(?: (?:has|have|with|about|roughly))*$",
+    re.I,
+)
 _ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
 
 

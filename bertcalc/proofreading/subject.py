@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.diagnosis.known_counts import CLAIMS
+from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
@@ -194,6 +194,12 @@ class Subject:
                 return self._sibling(size["size"])
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
+    def compared_at(self, line: int) -> tuple[str, ...]:
+        """The two models that the last line above one with models names, in their order; empty for other numbers."""
+        above = [mention for mention in self.mentions if mention.line < line]
+        named = [mention.preset for mention in above if mention.line == above[-1].line]
+        return tuple(dict.fromkeys(named)) if len(set(named)) == _TWO and all(named) else ()
+
     def _of_topic(self, line: int) -> Model | None:
         """The model that the heading above a line names, or else the text's."""
         topic = self.topics[line] if line < len(self.topics) else None
@@ -280,6 +286,9 @@ class Subject:
         return _model(preset) if preset else None
 
 
+_TWO = 2
+
+
 @lru_cache(maxsize=128)
 def _model(preset: str) -> Model:
     return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
@@ -315,7 +324,7 @@ def read(text: str, model: Model | None = None) -> Subject:
 
 # What may stand between the name of a model and the number of its layers.
 _HAS = (
-    r"['\"`*_]{0,4}\s?(?:[(（,，:：]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|包括|由|使用)?"
+    r"['\"`*_]{0,4}\s?(?:[(（,，:：]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
     r"\s?(?:[0-9]{1,4} ?(?:attention )?(?:heads|个头),? ?(?:and |with )?)?"
 )
 _NUMBERS_OF = {
@@ -355,9 +364,11 @@ def _gives_total(text: str, preset: str) -> bool:
     if _literals(text)[right]:
         return True
     amounts = [typed(match[0]) for match in _AMOUNT.finditer(text)]
-    published = [claim for claim in CLAIMS if claim.preset == preset]
+    config = PRESETS[preset].config
+    totals = [known.total for known in every_count(config, known_counts)]
+    published = [claim for claim in CLAIMS if PRESETS[claim.preset].config == config]
     return any(
-        amount.low <= right <= amount.high or any(claim.is_meant(amount) for claim in published) for amount in amounts
+        any(map(amount.means, totals)) or any(claim.is_meant(amount) for claim in published) for amount in amounts
     )
 
 
@@ -437,7 +448,7 @@ def _mentions(text: str) -> Iterator[Mention]:
     yield from _of_siblings(text, mentions)
 
 
-# Another size of the model that was named last: XLM-R base ... The large version has 560M.
+# Another size of the first model that its line names: XLM-R base ... The large version has 560M.
 _SIBLING = re.compile(
     rf"\b(?:the|its) (?P<size>{SIZE_NAMES})[ -](?:version|variant|one|sibling|model)\b"
     r"|(?P<chinese>tiny|mini|small|medium|base|large|xl)\s?(?:版本?|版模型)",
@@ -446,17 +457,15 @@ _SIBLING = re.compile(
 
 
 def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The places where a text names only another size of the model that it named last on that line."""
+    """The places where a text names only another size of the first model on that line that there is in this size."""
     starts = [mention.start for mention in mentions]
     for match in _SIBLING.finditer(text):
-        index = bisect_right(starts, match.start()) - 1
-        last = mentions[index] if index >= 0 else None
-        if last is None or not last.preset or "\n" in text[last.start : match.start()]:
-            continue
-        size = (match["size"] or match["chinese"]).lower()
-        preset = _names().get(f"{_family_name(last.preset)} {re.sub('x-l', 'xl', size)}", "")
-        if preset and preset != last.preset:
-            yield Mention(match.start(), preset, last.line)
+        first = bisect_right(starts, text.rfind("\n", 0, match.start()))
+        before = mentions[first : bisect_right(starts, match.start())]
+        size = re.sub("x-l", "xl", (match["size"] or match["chinese"]).lower())
+        presets = (_names().get(f"{_family_name(mention.preset)} {size}") for mention in before if mention.preset)
+        if preset := next(filter(None, presets), None):
+            yield Mention(match.start(), preset, before[0].line)
 
 
 _VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
