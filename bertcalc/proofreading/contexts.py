@@ -128,13 +128,15 @@ class Surroundings:
         self._headings: list[tuple[str, ...]] = []
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
+        headings: tuple[str, ...] = ()
         for line in self._lines:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
                 title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
                 stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
-            self._headings.append(tuple(text for _level, text in reversed(stack)))
+                headings = tuple(text for _level, text in reversed(stack))
+            self._headings.append(headings)
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""

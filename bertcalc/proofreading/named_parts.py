@@ -1,16 +1,18 @@
 """Which part of a model the words around a number mean, and whether the number counts it."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from operator import itemgetter
 
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of, table_called
-from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
@@ -253,15 +255,24 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
     return tuple(part_counts(counted(model), MiscountSizes.of(model.final_config)))
 
 
+def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
+    """The parts without their biases whose counts are in a range."""
+    counts, parts = _without_biases(model)
+    first, last = bisect_left(counts, low), bisect_right(counts, high)
+    return [part for _place, part in sorted(parts[first:last], key=itemgetter(0))]
+
+
 @lru_cache(maxsize=32)
-def counts_without_biases(model: Model) -> tuple[tuple[int, Counted], ...]:
-    """The counts of all parts without biases, with the parts without them."""
-    return tuple(
-        (total(tensors), part._replace(tensors=tuple(tensors)))
+def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
+    """The counts of all parts without biases in ascending order, and the parts, each with its place in the model."""
+    parts = enumerate(
+        part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)
         for tensors in with_and_without_biases(part)[1:]
         if part.heads == "all"
     )
+    ascending = sorted(parts, key=lambda entry: entry[1].right)
+    return [part.right for _place, part in ascending], ascending
 
 
 def _all_of(part: Counted, model: Model) -> Counted:

@@ -8,7 +8,7 @@ True
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -196,8 +196,9 @@ class Subject:
 
     def compared_at(self, line: int) -> tuple[str, ...]:
         """The two models that the last line above one with models names, in their order; empty for other numbers."""
-        above = [mention for mention in self.mentions if mention.line < line]
-        named = [mention.preset for mention in above if mention.line == above[-1].line]
+        above = bisect_left(self.mentions, line, key=lambda mention: mention.line)
+        before = self.mentions[max(0, above - 20) : above]
+        named = [mention.preset for mention in before if mention.line == before[-1].line]
         return tuple(dict.fromkeys(named)) if len(set(named)) == _TWO and all(named) else ()
 
     def _of_topic(self, line: int) -> Model | None:
@@ -229,8 +230,8 @@ class Subject:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
             sizes = set(_SIZE_WORD.findall(name.lower()))
-            fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
             if sizes:
+                fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
                 return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
         return None
 
