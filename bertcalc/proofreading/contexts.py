@@ -186,7 +186,7 @@ class Surroundings:
                 yield _trimmed((heading[1] or heading[2])[-_MOST_BEFORE:])
                 return
             if text:
-                if re.search(r"[:：?？]\s*$", text) or not re.search(r"[0-9]", text):
+                if re.search(r"[:：?？]\s*$", text) or not _IS_COUNT.search(text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
 
@@ -234,6 +234,8 @@ def _run_in(line: str) -> str:
     return _trimmed(label[1]) if label else ""
 
 
+# A count or a calculation, not the number of layers in a label: query, key, value, 12 layers
+_IS_COUNT = re.compile(r"[0-9][0-9,.]{2,}|[0-9]\s?[kKMB亿万%]|[=*×/+|]|[.。!]$|^.{80}")
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
 _FORMULA = re.compile(
     r"(?<![A-Za-z])\(?[A-Za-z0-9]{1,3}[²³]?\)?(?:\s?[*+/^×·⋅]\s?\(?[A-Za-z0-9.,]{1,12}[²³]?\)?){1,12}(?![A-Za-z])"

@@ -216,7 +216,8 @@ class _Verdicts:
         """The verdict by another model that the text names, if the number is right for that one only."""
         if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
             return None
-        if _is_arithmetic(_Finding(entry, model, judged)) or self._about.is_named_on(entry.line):
+        is_named = self._about.is_named_on(entry.line) and any(map(subject.names_model, context.names[:2]))
+        if _is_arithmetic(_Finding(entry, model, judged)) or is_named:
             return None
         if subject.names_model(context.header):
             return None
