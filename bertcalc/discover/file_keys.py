@@ -2,9 +2,10 @@
 
     python -m bertcalc.discover.file_keys [llama ...]
 
-writes two files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no tensor,
-those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has more formulas:
-those of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
+writes three files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no
+tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has more
+formulas: those of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
+value_types.json has the types of values that each configuration class accepts for its keys.
 """
 
 import inspect
@@ -23,6 +24,8 @@ from bertcalc.discover.results.from_config import DERIVED, EXPLICIT, FILE
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.discover.results.types import write
+from bertcalc.discover.results.value_types import COMMON, TYPES
+from bertcalc.discover.results.value_types import FILE as VALUE_TYPES
 from bertcalc.discover.search import build
 from bertcalc.discover.search.config_input import structural_fields
 from bertcalc.text.problem import InputError
@@ -246,7 +249,73 @@ def measured(types: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield model_type, cls, keys
 
 
+# Values of each type, one of which a class accepts if it accepts the type.
+_VALUES: Mapping[str, tuple[Any, ...]] = {
+    "int": (1, 2, 64),
+    "float": (0.5, 1.0),
+    "bool": (True,),
+    "string": ("gelu", "x", "default"),
+    "list": ([], [1], ["x"], [0.5]),
+    "object": ({}, {"rope_type": "default", "rope_theta": 10000.0}),
+    "null": (None,),
+}
+_NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")  # what transformers converts
+
+
+def value_types(model_type: str) -> dict[str, list[str]]:
+    """The types of values that a configuration class accepts, for each of its keys that does not accept all."""
+    config = build.config_class(model_type)
+    validators = getattr(config, "__validators__", {})
+    accepted = {name: [kind for kind in TYPES if _accepts(config, validators, name, kind)] for name in validators}
+    accepted["num_labels"] = ["int", "bool"]
+    return {name: kinds for name, kinds in accepted.items() if name not in _NOT_JUDGED and 0 < len(kinds) < len(TYPES)}
+
+
+def _accepts(config: Any, validators: Mapping[str, Any], name: str, kind: str) -> bool:
+    """Whether a class accepts a type of values; what its validator refuses may be converted before it is checked."""
+    return any(_is_valid(validators[name], value) or _is_converted(config, name, value) for value in _VALUES[kind])
+
+
+def _is_valid(validators: Any, value: Any) -> bool:
+    try:
+        for validator in validators:
+            validator(value)
+    except Exception:  # validators raise exceptions of all types
+        return False
+    return True
+
+
+def _is_converted(config: Any, name: str, value: Any) -> bool:
+    try:
+        config(**{name: deepcopy(value)})
+    except Exception:  # transformers raises exceptions of all types
+        return False
+    return True
+
+
+def every_value_type() -> dict[str, dict[str, list[str]]]:
+    """The keys of all types with formulas by the types of values that they accept; first those that all have."""
+    measured: dict[str, dict[str, list[str]]] = {}
+    for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):
+        with suppress(InputError), build.quiet():
+            measured[model_type] = value_types(model_type)
+    first, *others = measured.values()
+    common = {name: kinds for name, kinds in first.items() if all(other.get(name) == kinds for other in others)}
+    return {COMMON: _grouped(common)} | {
+        model_type: _grouped({name: kinds for name, kinds in accepted.items() if name not in common})
+        for model_type, accepted in measured.items()
+    }
+
+
+def _grouped(accepted: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, kinds in accepted.items():
+        groups.setdefault(" | ".join(kinds), []).append(name)
+    return groups
+
+
 def main() -> None:
+    write(every_value_type(), _HERE / VALUE_TYPES)
     keys = {f"{model_type}.{cls}": entry for model_type, cls, entry in measured(sys.argv[1:])}
     write({"": {"read": of_every_class()}, **keys}, _HERE / FILE)
     more: dict[str, Any] = {}

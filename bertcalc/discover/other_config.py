@@ -35,9 +35,6 @@ def read_any(text: str, kind: Kind | None = None, model: Model | None = None) ->
 def _counted(text: str, refused: InputError) -> TextReading:
     try:
         given = read_config(text)
-    except InputError:
-        raise refused from None
-    try:
         counted = counted_config(given.model_type, given.cls, given.fields)
     except InputError as error:
         raise InputError(*refused.problems, *error.problems) from None

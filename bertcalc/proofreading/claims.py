@@ -58,7 +58,7 @@ class Proofread(NamedTuple):
 
     ``model`` is None if the text is about models that are not counted here. ``assumed`` is whether the text does not
     say which model it is about. ``differing`` are the sizes of the text that differ from those of the model that it
-    names: the text's, which are counted, and the model's.
+    names: the text's, and the model's.
     """
 
     text: str
@@ -113,6 +113,8 @@ class Proofread(NamedTuple):
     def _difference(self, field: str) -> Problem:
         written, right = self.differing[field]
         message = N_("The text gives {field} = {written}, but {name} has {right}: {written} is counted.")
+        if self.model is not None and getattr(self.model.config, field) == right:
+            message = N_("The text gives {field} = {written}, but {name} has {right}: {right} is counted.")
         return Problem.of(message, field=field, written=written, name=self.preset, right=right)
 
     def __str__(self) -> str:

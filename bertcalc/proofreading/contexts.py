@@ -21,7 +21,8 @@ _CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})(?:\*\*|__)\s*[:：]?\s*$")
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
 _ONE = (
-    r"\b(?:one|single|per|each|every|a)[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)|\blayer[ _.-]?[0-9]"
+    r"\b(?:one|single|per|each|every|a(?![ -][0-9]))[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)"
+    r"|\beach of (?:(?:its|the|these|those|all)\s)?(?:[\w-]+\s){0,2}(?:layers|blocks)\b|\blayer[ _.-]?[0-9]"
     r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b|^each\b|\| each\b"
     r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
@@ -31,6 +32,7 @@ _ALL = (
 )
 
 
+_IN_GENERAL = re.compile(r"\ba (?:\w+[ -]){0,2}?(?:layer|block)", re.I)
 # Chinese text and Latin words touch each other, so that the end of a word is not seen: 12层MHA共
 _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[㐀-鿿])")
 _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
@@ -69,6 +71,12 @@ class Context(NamedTuple):
             return "all"
         return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
 
+    @property
+    def is_of_any_layer(self) -> bool:
+        """Whether only a heading means a layer, which is any of them: The parameters of a Transformer layer."""
+        beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
+        return not re.search(_ONE, beside, re.I) and any(map(_IN_GENERAL.search, self.headings[:1]))
+
 
 class TableRow(NamedTuple):
     """A row of a table: its cells, those of the table's first row, and the one of these above a number."""
@@ -100,8 +108,14 @@ _RUN_IN = re.compile(
 _WORD = re.compile(r"[^\W\d_]")
 # The header of a column that says nothing about which part it counts.
 _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
-# Words after the number before: 7,087,872 each, ...
-_OF_LAST = re.compile(r"^(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]\s?", re.I)
+# A formula without any word: 2 d d_ff + d_ff + d =
+_IS_FORMULA = re.compile(r"^(?!.*(?:[^\W\d_]{3}|[㐀-鿿])).*[*+/^×·=⋅]")
+# Words after the number before: 7,087,872 each, ... or 124.4M for GPT-2 and ...
+_OF_LAST = re.compile(
+    r"^(?:(?:each|apiece|altogether|in total|(?:per|for each|in each) \w{1,12})\s?[,;，；]"
+    r"|(?:for|in) [\w.-]{2,30}(?: [\w.-]{2,12})?,? (?:and|vs\.?|versus|but)(?:\s|$))\s?",
+    re.I,
+)
 
 
 class Surroundings:
@@ -114,13 +128,15 @@ class Surroundings:
         self._headings: list[tuple[str, ...]] = []
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
+        headings: tuple[str, ...] = ()
         for line in self._lines:
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
                 title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
                 stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
-            self._headings.append(tuple(text for _level, text in reversed(stack)))
+                headings = tuple(text for _level, text in reversed(stack))
+            self._headings.append(headings)
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
@@ -144,7 +160,8 @@ class Surroundings:
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
         before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
-        sentence = next((piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)), "")
+        pieces = [piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)]
+        sentence = next((piece for piece in pieces if not _IS_FORMULA.search(piece)), next(iter(pieces), ""))
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
             yield _row_label(entry.cells)
@@ -169,7 +186,7 @@ class Surroundings:
                 yield _trimmed((heading[1] or heading[2])[-_MOST_BEFORE:])
                 return
             if text:
-                if re.search(r"[:：?？]\s*$", text) or not re.search(r"[0-9]", text):
+                if re.search(r"[:：?？]\s*$", text) or not _IS_COUNT.search(text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
 
@@ -217,6 +234,8 @@ def _run_in(line: str) -> str:
     return _trimmed(label[1]) if label else ""
 
 
+# A count or a calculation, not the number of layers in a label: query, key, value, 12 layers
+_IS_COUNT = re.compile(r"[0-9][0-9,.]{2,}|[0-9]\s?[kKMB亿万%]|[=*×/+|]|[.。!]$|^.{80}")
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
 _FORMULA = re.compile(
     r"(?<![A-Za-z])\(?[A-Za-z0-9]{1,3}[²³]?\)?(?:\s?[*+/^×·⋅]\s?\(?[A-Za-z0-9.,]{1,12}[²³]?\)?){1,12}(?![A-Za-z])"
@@ -238,8 +257,16 @@ _NAMED_EMBED = re.compile(r"\bnomic-embed[\w.-]{0,20}", re.I)  # a model, not it
 _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
+_BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）])\s+")
+# A layer always has its LayerNorms and biases: one layer including two LayerNorms.
+_WITH_ITS = re.compile(
+    r"\b(layers?|blocks?)\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|all)\s){0,2}(?:layer ?norms?|biases)\b",
+    re.I,
+)
+
+
 def _trimmed(text: str) -> str:
     text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
-    text = re.sub(r"^\s*(?:[-*•]|[0-9]{1,2}[.)、])\s+", "", text).strip(_TRIMMED)
+    text = _WITH_ITS.sub(r"\1", _BULLET.sub("", text)).strip(_TRIMMED)
     return " ".join(text.split())

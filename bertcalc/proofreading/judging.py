@@ -35,11 +35,11 @@ from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
     count_of_part,
-    counts_without_biases,
     exchanged,
     meant_alone,
     meant_by_words,
     names_particular_part,
+    parts_without_biases,
     scoped,
 )
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_share
@@ -196,7 +196,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _unless_explained(judged, verdict.explanation, entry, context)
     if part and (alone or len(entry.sides) > 1):
-        return right_as(part, model)
+        by_chance = sure and part.part not in PARTS and _contradicted(line, context, model)
+        return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
     if sure and (judged := _otherwise(line, side, context, model)):
@@ -269,8 +270,8 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     if not says_so:
         return None
     names = (*context.names, *context.headings[:1])
-    for right, part in counts_without_biases(model):
-        if right >= LEAST and line.means(right) and any(re.search(PARTS[part.part][1], name, re.I) for name in names):
+    for part in parts_without_biases(model, max(LEAST, line.bounds[0]), line.bounds[1]):
+        if any(re.search(PARTS[part.part][1], name, re.I) for name in names):
             counts = Problem.of(N_("{part} without biases"), part=part_in_words(part, model))
             return Judged("right", counts=counts, counted=part)
     return None
@@ -447,8 +448,8 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a count with a digit that is mistyped."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST_WITHOUT_WORDS or side.is_calculation:
         return None
-    for part in all_parts(model):
-        if part.part not in PARTS or part.heads != "all" or not is_slip(int(side.value), part.right):
+    for right, part in _counts_of_parts(model):
+        if not is_slip(int(side.value), right):
             continue
         if any(re.search(_called(part), name, re.I) for name in context.names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
@@ -456,6 +457,12 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
             reason = Problem.of(message, right=part.right, part=described)
             return Judged("wrong", Fraction(part.right), described, (reason,), part)
     return None
+
+
+@lru_cache(maxsize=32)
+def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
+    """The parts that people count, with their counts."""
+    return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
 def _called(part: Counted) -> str:

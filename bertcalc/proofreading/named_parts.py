@@ -1,16 +1,18 @@
 """Which part of a model the words around a number mean, and whether the number counts it."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from operator import itemgetter
 
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
 from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of, table_called
-from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
+from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
@@ -51,11 +53,18 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
         verdict = _line_verdict(name, line, model)
         verdict = _of_the_meant(verdict, name, scope, model)
         if verdict.is_right and verdict.counted and verdict.kind != "size":
-            return _in_scope(verdict, scope, name, model)
+            return (
+                verdict if context.is_of_any_layer and _is_repeated(verdict) else _in_scope(verdict, scope, name, model)
+            )
         verdict = _with_norm(_in_scope_of(verdict, scope, model), model)
         if wrong is None or (verdict.explanation and not wrong.explanation and _names_strictly(verdict)):
             wrong = verdict
     return wrong
+
+
+def _is_repeated(verdict: LineVerdict) -> bool:
+    """Whether a line counts all layers."""
+    return bool(verdict.counted and verdict.counted.part == "layers" and verdict.counted.layers == "all")
 
 
 def _with_norm(verdict: LineVerdict, model: Model) -> LineVerdict:
@@ -164,7 +173,8 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
 _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|per|for|alone|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
-    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has|have|with|所以|因此)\b|[一每]个|的){1,20}",
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|how many|does|do|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
+    r"|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,
 )
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
@@ -245,15 +255,24 @@ def all_parts(model: Model) -> tuple[Counted, ...]:
     return tuple(part_counts(counted(model), MiscountSizes.of(model.final_config)))
 
 
+def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
+    """The parts without their biases whose counts are in a range."""
+    counts, parts = _without_biases(model)
+    first, last = bisect_left(counts, low), bisect_right(counts, high)
+    return [part for _place, part in sorted(parts[first:last], key=itemgetter(0))]
+
+
 @lru_cache(maxsize=32)
-def counts_without_biases(model: Model) -> tuple[tuple[int, Counted], ...]:
-    """The counts of all parts without biases, with the parts without them."""
-    return tuple(
-        (total(tensors), part._replace(tensors=tuple(tensors)))
+def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
+    """The counts of all parts without biases in ascending order, and the parts, each with its place in the model."""
+    parts = enumerate(
+        part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)
         for tensors in with_and_without_biases(part)[1:]
         if part.heads == "all"
     )
+    ascending = sorted(parts, key=lambda entry: entry[1].right)
+    return [part.right for _place, part in ascending], ascending
 
 
 def _all_of(part: Counted, model: Model) -> Counted:
@@ -313,7 +332,11 @@ _OWNER = re.compile(
     r"|^(?:of|in|for) ",
     re.I,
 )
-_EACH = re.compile(r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$", re.I)
+_EACH = re.compile(
+    r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$"
+    r"|\beach of (?:its|the|these|those) (?:[\w-]+ ){0,2}(?:layers|blocks)(?: (?:has|have|with|about|roughly))*$",
+    re.I,
+)
 _ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
 
 

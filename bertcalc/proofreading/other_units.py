@@ -218,6 +218,9 @@ _PRECISIONS = {
     1: r"(?:int8|8[ -]bits?)",
 }
 _ONLY_PRECISION = re.compile(rf"\W*(?:{'|'.join(_PRECISIONS.values())})\W*(?:[MG]i?B)?\W*", re.I)
+_PRECISION_OF_MODEL = re.compile(
+    rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{'|'.join(_PRECISIONS.values())}\W*", re.I
+)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
 _FARTHEST = 20  # times too large or too small: otherwise it is of something else
@@ -228,8 +231,12 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     words = " ".join((*context.names, context.header, entry.after[:40]))
     widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
-    of_weights = _WEIGHTS.search(f"{words} {context.line}") or _ONLY_PRECISION.fullmatch(context.header)
-    if len(widths) != 1 or not of_weights or _TRAINING.search(words):
+    of_weights = (
+        _WEIGHTS.search(f"{words} {context.line}"),
+        _ONLY_PRECISION.fullmatch(context.header),
+        any(_PRECISION_OF_MODEL.fullmatch(name) and names_model(name) for name in context.names),
+    )
+    if len(widths) != 1 or not any(of_weights) or _TRAINING.search(words):
         return None
     if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
         return None
@@ -239,7 +246,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     near = [
         abs(size - times * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
         for size in sizes
-        for times in _PREFIXES
+        for times in _prefixes(entry.stated.text)
     ]
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
@@ -255,6 +262,12 @@ def _is_of_model(context: Context) -> bool:
 
 
 _PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]
+
+
+def _prefixes(text: str) -> tuple[Fraction, Fraction]:
+    """What a size in MB is worth: as it is written, and if it means MiB."""
+    unit = re.search("([kKMG])i?B", text)
+    return _PREFIXES[0], _PREFIXES["kMG".index(unit[1].replace("K", "k")) + 1 if unit else 0]
 
 
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
@@ -286,12 +299,33 @@ def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judge
     """The verdict on the bytes of training: 8 a parameter for Adam's moments, 12 or 16 with weights and gradients."""
     if not _TRAINING.search(" ".join((*context.names, *context.headings[:1]))):
         return None
+    per_parameter = _PER_PARAMETER.search(context.before)
+    if per_parameter and int(per_parameter[1]) in (*PRECISIONS, 8, 12, 16, 18, 20):
+        return _of_width(int(per_parameter[1]), side, model)
     for width in (8, 12, 16):
         if abs(width * model.num_parameters() - side.value) <= side.reach:
             reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
             right = Fraction(width * model.num_parameters())
             return Judged("conditional", right, reason, (reason,))
     return None
+
+
+# The bytes for each of N parameters: 8N = 875.9 MB
+_PER_PARAMETER = re.compile(
+    r"(?<![0-9A-Za-z.])([0-9]{1,2})\s?[*×·]?\s?(?:N|Φ|Ψ|Psi)\s?(?:bytes?|字节|B)?\s?[=≈:：]\s?$"
+)
+
+
+def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on a number of bytes for each parameter of a model."""
+    right = Fraction(width * model.num_parameters())
+    counts = Problem.of(N_("{width} bytes for each parameter"), width=width)
+    if any(abs(right - times * side.value) <= max(side.reach, right * _LAST_DIGITS) for times in _PREFIXES):
+        return Judged("right", counts=counts)
+    if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST or abs(right - side.value) < right * _NEAR_BYTES / 3:
+        return None
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=counts)
+    return Judged("wrong", right, counts, (reason,))
 
 
 _LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same

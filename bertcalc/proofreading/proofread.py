@@ -104,7 +104,10 @@ class _Verdicts:
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._around.of(entry)
-        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1])
+        owner = _OWNED.match(self._text, entry.end)
+        place = owner.end() if owner else 0
+        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1], owner=place)
+        model = self._after_arrow(entry, model)
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
@@ -133,6 +136,7 @@ class _Verdicts:
                 or self._repeated(finding)
                 or self._of_all_layers(finding)
                 or self._summed(finding, context)
+                or self._computed_again(finding)
                 or self._rounded(finding)
                 or finding
             )
@@ -146,6 +150,19 @@ class _Verdicts:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
+        """The model of a number behind an arrow, where the heading compares two: From base to large: 23.8M → 31.8M."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
+            return model
+        compared = self._about.compared_at(entry.line)
+        is_behind = _BEHIND_ARROW.search(self._text[last.entry.end : entry.start])
+        return (
+            self._about.of(compared[1])
+            if compared and is_behind and last.model is self._about.of(compared[0])
+            else model
+        )
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -199,7 +216,8 @@ class _Verdicts:
         """The verdict by another model that the text names, if the number is right for that one only."""
         if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
             return None
-        if _is_arithmetic(_Finding(entry, model, judged)) or self._about.is_named_on(entry.line):
+        is_named = self._about.is_named_on(entry.line) and any(map(subject.names_model, context.names[:2]))
+        if _is_arithmetic(_Finding(entry, model, judged)) or is_named:
             return None
         if subject.names_model(context.header):
             return None
@@ -336,6 +354,14 @@ class _Verdicts:
         near = abs(last.entry.best.value - side.value) <= side.reach
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
+    def _computed_again(self, finding: _Finding) -> _Finding | None:
+        """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
+            return None
+        is_same = last.entry.best.value == finding.entry.best.value
+        return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
+
     # --- tables ---
 
     def _summed(self, finding: _Finding, context: Context) -> _Finding | None:
@@ -363,6 +389,9 @@ class _Verdicts:
         return self._because(finding, entry.best, used, corrected)
 
 
+# What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
+_OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
+_BEHIND_ARROW = re.compile(r"^[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}$")
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.

@@ -8,7 +8,7 @@ True
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
+from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError
 from bertcalc.text.records import dataclass
 
@@ -143,18 +145,19 @@ class Subject:
     preset: str
     assumed: bool
     mentions: tuple[Mention, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)  # those that are counted
+    written: Mapping[str, int] = field(default_factory=dict)  # those that the text gives
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
 
     def differing(self) -> dict[str, tuple[int, int]]:
-        """The sizes of the text that differ from those of the model that it names: its own, and the model's."""
+        """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
         config = self.published
-        if config is None or self.model is None:
+        if config is None:
             return {}
-        sizes = {name: (getattr(self.model.config, name, 0), getattr(config, name, 0)) for name in self.sizes}
+        sizes = {name: (size, getattr(config, name)) for name, size in self.written.items() if config.has(name)}
         return {name: both for name, both in sizes.items() if both[0] != both[1]}
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
@@ -168,12 +171,15 @@ class Subject:
             return model
         return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
 
-    def model_at(self, start: int, line: int, *words: Sequence[str]) -> Model | None:
+    def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
 
         ``words`` are those around the place, the nearest first; they may name only the size, such as "large".
+        ``owner`` is the place of a name that the number belongs to: 124.4M for GPT-2.
         """
         index = bisect_right(self._starts, start)
+        if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
+            return self.of(named[0].preset)
         before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
         ends = bisect_right(self.sentences, start)
         end = self.sentences[ends] if ends < len(self.sentences) else None
@@ -188,6 +194,13 @@ class Subject:
             if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
                 return self._sibling(size["size"])
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def compared_at(self, line: int) -> tuple[str, ...]:
+        """The two models that the last line above one with models names, in their order; empty for other numbers."""
+        above = bisect_left(self.mentions, line, key=lambda mention: mention.line)
+        before = self.mentions[max(0, above - 20) : above]
+        named = [mention.preset for mention in before if mention.line == before[-1].line]
+        return tuple(dict.fromkeys(named)) if len(set(named)) == _TWO and all(named) else ()
 
     def _of_topic(self, line: int) -> Model | None:
         """The model that the heading above a line names, or else the text's."""
@@ -218,8 +231,8 @@ class Subject:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
             sizes = set(_SIZE_WORD.findall(name.lower()))
-            fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
             if sizes:
+                fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
                 return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
         return None
 
@@ -275,6 +288,9 @@ class Subject:
         return _model(preset) if preset else None
 
 
+_TWO = 2
+
+
 @lru_cache(maxsize=128)
 def _model(preset: str) -> Model:
     return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
@@ -286,23 +302,76 @@ def read(text: str, model: Model | None = None) -> Subject:
     sizes = _sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
-        return Subject(model, preset or "the given model", False, mentions, sizes)
+        return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
-        return Subject(None, "", False, mentions, sizes)
+        return Subject(None, "", False, mentions, sizes, sizes)
     preset = named.most_common(1)[0][0] if named else ""
     sizes = _sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
         model, structure = RELATIVES[preset].model, _structure(text, mentions)
-        return Subject(model, preset, False, mentions, sizes, bool(_BERT.search(text)), *structure)
+        return Subject(model, preset, False, mentions, sizes, sizes, bool(_BERT.search(text)), *structure)
+    sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
     if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
         sizes.pop("vocab_size")
-    if preset and _literals(text)[_model(preset).num_parameters()]:
+    written = dict(sizes)
+    if preset and _gives_total(text, preset):
         sizes = {}  # it is about the published model, whatever other sizes it gives
     config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    return Subject(build(config), base, assumed, mentions, sizes, bool(_BERT.search(text)), *_structure(text, mentions))
+    structure = _structure(text, mentions)
+    return Subject(build(config), base, assumed, mentions, sizes, written, bool(_BERT.search(text)), *structure)
+
+
+# What may stand between the name of a model and the number of its layers.
+_HAS = (
+    r"['\"`*_]{0,4}\s?(?:[(（,，:：]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
+    r"\s?(?:[0-9]{1,4} ?(?:attention )?(?:heads|个头),? ?(?:and |with )?)?"
+)
+_NUMBERS_OF = {
+    "num_hidden_layers": r"(?P<num_hidden_layers>[0-9]{1,3})(?:[ -](?:hidden|encoder|transformer|identical)){0,2}"
+    r"(?:[ -](?:layers?|blocks?)\b|\s?个?(?:编码器|encoder)?层)",
+    "num_attention_heads": r"(?P<num_attention_heads>[0-9]{1,3})(?:[ -](?:attention|self-attention))?"
+    r"(?:[ -]heads\b|\s?个(?:注意力)?头)",
+}
+_NUMBER_OF = {name: re.compile(rf"(?<![0-9.,第前后每]){pattern}", re.I) for name, pattern in _NUMBERS_OF.items()}
+_LAYERS_AFTER = re.compile(_HAS + _NUMBERS_OF["num_hidden_layers"], re.I)
+
+
+def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[str, int]:
+    """The number of layers that a text gives directly behind the name of its model: BERT-base (24 layers).
+
+    In a text that names no model, also those of layers and heads that it gives anywhere, if there is only one.
+    """
+    if preset:
+        after = (_mentioned().match(text, mention.start) for mention in mentions if mention.preset == preset)
+        values = {"num_hidden_layers": [_LAYERS_AFTER.match(text, name.end()) for name in after if name]}
+    else:
+        values = {name: list(pattern.finditer(text)) for name, pattern in _NUMBER_OF.items()}
+    numbers = {name: {int(match[name]) for match in matches if match} for name, matches in values.items()}
+    return {
+        name: next(iter(several))
+        for name, several in numbers.items()
+        if len(several) == 1 and _PLAUSIBLE[name][0] < min(several) <= _PLAUSIBLE[name][1]
+    }
+
+
+_AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|billion|百万|万|亿)(?![A-Za-z])")
+
+
+def _gives_total(text: str, preset: str) -> bool:
+    """Whether a text gives the number of parameters of a published model, in full, rounded or as it is published."""
+    right = _model(preset).num_parameters()
+    if _literals(text)[right]:
+        return True
+    amounts = [typed(match[0]) for match in _AMOUNT.finditer(text)]
+    config = PRESETS[preset].config
+    totals = [known.total for known in every_count(config, known_counts)]
+    published = [claim for claim in CLAIMS if PRESETS[claim.preset].config == config]
+    return any(
+        any(map(amount.means, totals)) or any(claim.is_meant(amount) for claim in published) for amount in amounts
+    )
 
 
 _SENTENCE = re.compile(
@@ -378,6 +447,27 @@ def _mentions(text: str) -> Iterator[Mention]:
         bare = re.match("[a-z]+", text[mention.start : mention.start + 10], re.I)
         meant = [name for name in relatives if bare and name.startswith(bare[0].lower())]
         yield mention._replace(preset=meant[0]) if not mention.preset and len(meant) == 1 else mention
+    yield from _of_siblings(text, mentions)
+
+
+# Another size of the first model that its line names: XLM-R base ... The large version has 560M.
+_SIBLING = re.compile(
+    rf"\b(?:the|its) (?P<size>{SIZE_NAMES})[ -](?:version|variant|one|sibling|model)\b"
+    r"|(?P<chinese>tiny|mini|small|medium|base|large|xl)\s?(?:版本?|版模型)",
+    re.I,
+)
+
+
+def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
+    """The places where a text names only another size of the first model on that line that there is in this size."""
+    starts = [mention.start for mention in mentions]
+    for match in _SIBLING.finditer(text):
+        first = bisect_right(starts, text.rfind("\n", 0, match.start()))
+        before = mentions[first : bisect_right(starts, match.start())]
+        size = re.sub("x-l", "xl", (match["size"] or match["chinese"]).lower())
+        presets = (_names().get(f"{_family_name(mention.preset)} {size}") for mention in before if mention.preset)
+        if preset := next(filter(None, presets), None):
+            yield Mention(match.start(), preset, before[0].line)
 
 
 _VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)

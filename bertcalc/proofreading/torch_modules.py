@@ -34,6 +34,8 @@ _OTHERS = ("device", "dtype", "max_norm", "norm_type", "scale_grad_by_freq", "sp
 def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
     """The verdict on the parameters of the module that stands directly before a number; None if there is none."""
     side = entry.best
+    if tensor := _TENSOR.search(context.before):
+        return _of_shape(entry, tensor)
     module = _MODULE.search(context.before) if not entry.computes and side.value >= LEAST else None
     right = _count(module) if module else 0
     if module is None or not right or side.unit not in (None, "parameters"):
@@ -44,6 +46,25 @@ def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
     if abs(side.value - right) <= max(side.reach, side.rough):
         return Judged("right", counts=counts)
     reason = Problem.of(N_("{right} is right for {part}."), right=right, part=called)
+    return Judged("wrong", Fraction(right), counts, (reason,))
+
+
+# A tensor with its shape: encoder.layer.0.output.dense.weight torch.Size([768, 3072])
+_TENSOR = re.compile(
+    r"(?<![\w.])(?P<name>(?:\w{1,40}\.){1,12}(?:weight|bias))[\s`'\"|:,=→>-]{1,30}"
+    r"(?:torch\.Size)?\(?[\[(](?P<sizes>[0-9]{1,7}(?:,\s?[0-9]{1,7}){0,3}),?[\])]\)?[\s`'\"|:,=→>-]{1,30}$"
+)
+
+
+def _of_shape(entry: WrittenNumber, tensor: re.Match[str]) -> Judged | None:
+    """The verdict on the number of elements behind the name and the shape of a tensor."""
+    side, right = entry.best, prod(int(size) for size in tensor["sizes"].split(","))
+    if entry.computes or side.unit not in (None, "parameters") or side.value < LEAST:
+        return None
+    counts = Problem.of(N_("the elements of {tensor}"), tensor=tensor["name"])
+    if abs(side.value - right) <= max(side.reach, side.rough):
+        return Judged("right", counts=counts)
+    reason = Problem.of(N_("{right} is right for {part}."), right=right, part=tensor["name"])
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 

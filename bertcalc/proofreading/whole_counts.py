@@ -91,7 +91,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     nearest = min(counts, key=lambda known: abs(known.total - side.value))
     if abs(nearest.total - side.value) > max(reach, side.value / _PARTS):
         return total_is(model)
-    if not reach:
+    if not reach or reach * _FOUR_DIGITS <= side.value:
         return total_is(model)
     nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _PARTS))
     message = N_("It is near the count of {known}, {count}.")
@@ -113,6 +113,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 
 _PARTS = 50  # a fiftieth of a rounded number
+_FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant exactly
 
 
 _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
@@ -155,7 +156,7 @@ _NAME = re.compile(
 
 
 _AROUND_NAME = re.compile(
-    r"^(?:[\W_]|(?:and|or|vs|versus|while|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I
+    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I
 )
 
 

@@ -83,13 +83,19 @@ def count_of_tied(
     decoder = next((row for row, fits in zip(matrices, fitting, strict=True) if fits), None)
     if kind != "torchinfo" or decoder is None:
         return None
-    architecture = next(filter(None, (_class(row.kind) for row in rows)), None)
-    is_tied = architecture is not None and bool(Model(CLASSES[architecture].config.default(), architecture).ties())
+    is_tied = bool(tied_class(rows))
     possible = of_tie(total - words, total, decoder.name or "Linear")
     return total - words if is_tied else total, possible
 
 
 _FEWEST_WORDS = 100  # of a vocabulary
+
+
+def tied_class(rows: Sequence[SummaryRow]) -> str:
+    """The class of ours that the rows name, if its decoder is usually tied to the word embeddings; else empty."""
+    architecture = next(filter(None, (_class(row.kind) for row in rows)), "")
+    is_tied = architecture and Model(CLASSES[architecture].config.default(), architecture).ties()
+    return architecture if is_tied else ""
 
 
 def _class(kind: str) -> str | None:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from bertcalc.model.modules import Module, Tensor
 from bertcalc.model.read_modules import ReadModule
 from bertcalc.reading.plain_lines import is_fence, without_ansi
-from bertcalc.reading.summary_models import SummaryKind, SummaryRow, count_of_tied, model_of_rows
+from bertcalc.reading.summary_models import SummaryKind, SummaryRow, count_of_tied, model_of_rows, tied_class
 from bertcalc.reading.text_reading import TextReading, of_ties
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem, wrong
@@ -181,6 +181,8 @@ def read_table(text: str) -> TextReading:
             table.kind, sentence, None, _tree(table), tensors, count, is_at_least, possible, notes=tuple(notes)
         )
     if matched is None:
+        if table.kind == "torchinfo" and (architecture := tied_class(counted)):
+            notes += [_TIED_AGAIN, Problem.of(_HIDDEN_TIE, architecture=architecture)]
         return TextReading(table.kind, sentence, None, _tree(table), tensors, count, is_at_least, notes=tuple(notes))
     model, additional = matched
     possible = tuple(of_ties(model, count)) if not additional else ()
@@ -204,6 +206,10 @@ def read_table(text: str) -> TextReading:
 
 
 _TIED_AGAIN = Problem.of(N_("Such tables count a tied matrix with each module that uses it."))
+_HIDDEN_TIE = N_(
+    "{architecture} usually ties its decoder to the word embeddings. No row shows the decoder alone, so the count "
+    "without it is not known: it is smaller."
+)
 _SENTENCES: dict[SummaryKind, str] = {
     "keras-summary": N_("Read as: a Keras summary with {count} rows."),
     "torchinfo": N_("Read as: a torchinfo table with {count} rows."),

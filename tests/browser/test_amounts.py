@@ -1,10 +1,12 @@
 """On a phone, in both languages: amounts and verdicts are on the screen, and controls stay where they are."""
 
 import re
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
+from bertcalc.reading.examples import EXAMPLES
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Open
 from tests.browser.look import settled
@@ -42,6 +44,17 @@ def test_the_amounts_of_a_table_are_on_a_phone(page: Page, visit: Open, address:
     beyond = amounts(page).evaluate_all(BEYOND)
     assert beyond
     assert max(beyond) <= 1
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("name", ["an article", "a hand count"])
+def test_what_is_read_in_a_text_is_on_a_phone(page: Page, visit: Open, name: str, language: str) -> None:
+    page.set_viewport_size({"width": 360, "height": 800})
+    visit(f"bring?lang={language}&text={quote(EXAMPLES[name]())}")
+    tables = page.locator('[data-testid="stTable"] table')
+    expect(tables.first).to_be_attached(timeout=60_000)
+    settled(page)
+    assert max(tables.evaluate_all(BEYOND)) <= 1
 
 
 @pytest.mark.parametrize("width", [1280, 390])

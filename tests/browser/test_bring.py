@@ -88,6 +88,26 @@ def test_sliders_are_where_they_move_something(look: Look, address: str, sliders
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
 
 
+def test_a_text_that_is_too_long_for_the_link_is_there_again_after_a_reload(visit: Open) -> None:
+    page = visit("bring")
+    field = page.get_by_role("textbox", name="Your text")
+    text = "\n".join(["BERT-base has 109,482,240 parameters."] * 50)
+    field.fill(text)
+    field.press("Control+Enter")
+    expect(page.get_by_text("only this tab of your browser keeps it")).to_be_visible()
+    settled(page)
+    page.reload()
+    expect(field).to_have_value(text, timeout=30_000)
+    expect(page.get_by_text("The text is about bert-base-uncased.")).to_be_visible()
+    field.fill("")
+    field.press("Control+Enter")
+    settled(page)
+    page.reload()
+    expect(field).to_be_visible(timeout=30_000)
+    settled(page)
+    expect(field).to_have_value("")
+
+
 def test_enter_asks_the_hub(look: Look) -> None:
     page = look("bring?bring=hub")
     field = page.get_by_role("textbox", name="Name on the Hub")

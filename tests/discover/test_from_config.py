@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 import transformers
-from huggingface_hub.errors import StrictDataclassFieldValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -288,7 +287,7 @@ def test_what_is_counted_is_what_transformers_builds(case: tuple[str, str, dict[
         parsed = read_config(json.dumps(config))
         answer = counted_config(parsed.model_type, cls, parsed.fields)
         built = real(model_type, cls, **changed)
-    except (InputError, StrictDataclassFieldValidationError):  # the latter: a whole number where a decimal has to be
+    except InputError:
         return
     assert answer.parameters == built
 

@@ -155,6 +155,24 @@ def test_only_so_much_is_kept() -> None:
         assert kept.get("short") is None
 
 
+def test_a_text_of_the_tab_is_taken_where_the_new_session_has_none() -> None:
+    texts = {"a": "long ago", "b": "before", "c": 7}
+    state: dict[str, Any] = {
+        kept._KEPT_BY: {"reloaded": json.dumps({"kept": {"texts": texts}})},
+        kept._KEY: {"texts": {"b": "newer"}},
+        "a": "",
+        "b": "newer",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state)
+        kept._take_texts()
+    assert (state["a"], state["b"], state[kept._KEY]) == (
+        "long ago",
+        "newer",
+        {"texts": {"a": "long ago", "b": "newer"}},
+    )
+
+
 @pytest.mark.parametrize("page", ["", "exercises.py", "any_model.py", "memory.py"])
 @settings(max_examples=15)
 @given(
@@ -170,7 +188,7 @@ def test_only_so_much_is_kept() -> None:
             "any model": st.fixed_dictionaries({"type": st.just("llama"), "fields": VALUES}) | VALUES,
             "any steps": VALUES,
             "page": VALUES,
-            "any config": VALUES,
+            "texts": st.dictionaries(st.sampled_from(["any config", "pasted_text", "x"]), VALUES) | VALUES,
             "link": st.dictionaries(st.sampled_from(["hidden_size", "lang", "x"]), VALUES) | VALUES,
         },
     )

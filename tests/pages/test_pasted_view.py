@@ -77,6 +77,8 @@ def test_a_short_text_is_in_the_link_and_there_again_after_a_reload() -> None:
 def test_a_long_text_is_not_in_the_link_and_that_is_said() -> None:
     app = paste(EXAMPLES["a printed PyTorch model"]())
     assert "text" not in app.query_params
+    assert "so it is not in the link: only this tab" in " ".join(caption.value for caption in app.caption)
+    app = paste("BERT-base. " * 6000, app)
     assert "so it is not in the link: a reload empties the box" in " ".join(caption.value for caption in app.caption)
 
 

@@ -24,6 +24,11 @@ def context(text: str) -> Context:
         ("the position-wise FFN: 590,592", "the FFN"),
         ("attention: 4·H² + 4·H gives 590,592", "attention: gives"),
         ("How large is the pooler? 590,592", "How large is the pooler"),
+        ("Pooler, after 12 layers\n590,592", "Pooler, after 12 layers"),
+        ("How large is it? H*H + H = 590,592", "How large is it"),
+        ("124,439,808 for GPT-2 and 590,592 for it", "for it"),
+        ("(iv) The pooler: 590,592", "The pooler"),
+        ("One layer including two LayerNorms: 590,592", "One layer"),
     ],
 )
 def test_the_nearest_words_come_first(text: str, name: str) -> None:

@@ -164,6 +164,21 @@ def test_the_counts_of_a_model_are_looked_up_once(monkeypatch: pytest.MonkeyPatc
     assert len(calls) < 100
 
 
+@pytest.mark.parametrize(
+    ("text", "verdicts_"),
+    [
+        ("BERT-tiny's encoder is only 396,544 parameters (2 × 198,272)", ["right", "right"]),
+        ("encoder.layer.0.output.dense.weight torch.Size([768, 3072]) 2362368", ["right", "wrong"]),
+        ("Adam's moments: 8N = 875.9 MB", ["right"]),
+        ("Adam's moments: 8N = 857.9 MB", ["wrong"]),
+        ("One multi-head attention of BERT-large has 4,197,376 parameters", ["wrong"]),
+        ("BERT-base. DistilBERT is smaller. The teacher has 109,482,240 parameters.", ["right"]),
+    ],
+)
+def test_words_and_numbers_beside_a_number_decide(text: str, verdicts_: list[str]) -> None:
+    assert verdicts(text)[-len(verdicts_) :] == verdicts_
+
+
 def test_a_right_layer_times_the_number_of_layers_is_right() -> None:
     text = "BERT-base的FFN层参数：768*3072*2+3072+768=4722432，共12层：4722432*12=56669184"
     assert verdicts(text) == ["right", "right"]

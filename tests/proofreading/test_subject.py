@@ -120,6 +120,44 @@ def test_sizes_that_contradict_the_named_model_are_told() -> None:
     assert "The text gives hidden_size = 1,024, but bert-base-uncased has 768: 1,024 is counted." in str(report)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("BERT-base (24 layers)", "num_hidden_layers = 24, but bert-base-uncased has 12: 24 is counted."),
+        ("BERT-base 有 24 层", "num_hidden_layers = 24, but bert-base-uncased has 12: 24 is counted."),
+        ("BERT-base with 24 layers: 110M", "num_hidden_layers = 24, but bert-base-uncased has 12: 12 is counted."),
+        ("BERT-base, hidden size 1024: 109,482,240", "hidden_size = 1,024, but bert-base-uncased has 768: 768 is"),
+    ],
+)
+def test_the_counted_size_is_told_where_a_text_contradicts_its_model(text: str, message: str) -> None:
+    assert f"The text gives {message}" in str(proofread(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["BERT-base (12 layers)", "BERT-base: the first 6 layers", "DistilBERT: 6 of the 12 layers of BERT-base"],
+)
+def test_other_numbers_of_layers_contradict_nothing(text: str) -> None:
+    assert not read(text).differing()
+
+
+def test_the_layers_of_a_model_without_a_name_are_read() -> None:
+    subject = read("A BERT-like encoder has 4 layers, hidden size 256 and intermediate size 1024, vocabulary 30522.")
+    assert subject.preset == "bert_uncased_L-4_H-256_A-4"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "XLM-R-base: 278M, as BERT-base. The large version has 560M",
+        "In total: 124.4M for GPT-2 and 109.5M for BERT-base",
+        "From BERT-base to BERT-large\n\n- total: 109.5M → 335.1M",
+    ],
+)
+def test_a_number_belongs_to_the_model_that_its_sentence_means(text: str) -> None:
+    assert [claim.verdict for claim in proofread(text).claims] == ["right", "right"]
+
+
 def test_a_model_with_sizes_of_no_bert_is_assumed() -> None:
     assert read("a transformer with d_model = 512, V = 37000").assumed
 

@@ -125,6 +125,15 @@ def test_without_the_sizes_both_counts_of_a_matrix_that_may_be_tied_are_given() 
     assert (tied, untied) == (model.num_parameters(), model.num_parameters() + 1000 * 128)
 
 
+def test_a_tie_that_no_row_shows_is_told() -> None:
+    config = bertcalc.BertConfig(vocab_size=12_345, hidden_size=320, num_attention_heads=5, intermediate_size=1000)
+    model = bertcalc.build(config, "BertForMaskedLM")
+    reading = bertcalc.read(torchinfo(model, depth=2))
+    assert reading.num_parameters == model.num_parameters() + 12_345 * 320
+    assert "BertForMaskedLM usually ties its decoder" in str(reading)
+    assert "usually ties" not in str(bertcalc.read(torchinfo(bertcalc.build(config), depth=2)))
+
+
 def test_a_module_that_is_used_twice_counts_once() -> None:
     text = """Layer (type:depth-idx)                   Output Shape              Param #
 Model                                    [1, 2]                    --

@@ -151,9 +151,9 @@ def _unknown(keys: Mapping[str, Any], discovery: Discovered, fields: Mapping[str
         elif name in keys["equal"] and value is not None:
             is_known = value == {**discovery.fields, **fields}.get(keys["equal"][name])
         elif name in discovery.derived and name not in keys["derived"] and value is not None:
-            [leader, *others] = discovery.derived[name]  # such as the layers of T5's decoder
-            are_layers = not others and "layers" in name and "layers" in leader
-            is_known = are_layers and value == {**discovery.fields, **fields}.get(leader)
+            leaders = discovery.derived[name]  # such as the layers of T5's decoder
+            are_layers = len(leaders) == 1 and "layers" in name and "layers" in leaders[0]
+            is_known = are_layers and value == {**discovery.fields, **fields}.get(leaders[0])
         else:
             is_known = _leaves_formulas(keys, discovery, name, value)
         if not is_known:

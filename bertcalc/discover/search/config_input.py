@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from bertcalc.discover.results.types import types
+from bertcalc.discover.results.value_types import refused
 from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.families import FAMILIES
 from bertcalc.families.config_files import other_programs
@@ -67,6 +68,8 @@ def read_config(text: str) -> ParsedConfig:
         raise wrong(
             N_("The installed transformers has no model type {kind}."), "model_type", kind, kind=shorten(kind) or '""'
         )
+    if problems := tuple(refused(kind, data)):
+        raise InputError(*problems)
     offered = [name for name in named if name in types()[kind]]
     left: list[str] = []
     fields = structural_fields(data, left)

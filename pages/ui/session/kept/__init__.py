@@ -2,7 +2,7 @@
 
 If the server restarts or drops the session, the browser sends them with its first message, so that they are not lost.
 The owner of a value restores it in a new session and checks it, since the browser can send anything. Reloading the page
-loses the values.
+loses the values, except the texts of text fields: its tab keeps them until it is closed.
 """
 
 import json
@@ -17,6 +17,7 @@ from pages.ui.session.component import component
 
 LONGEST = 60_000  # characters of JSON for all values, which go with each answer of the server
 _KEY = "kept by the browser"
+_TEXTS = "texts"
 _KEPT_BY = "keeper"  # the key of the component
 _KEPT = component("bertcalc_kept", "session/kept/kept.js")
 
@@ -53,11 +54,38 @@ def put(name: str, value: Any) -> None:
 
 def hold_text(key: str) -> None:
     """Before a text field is drawn: restore its text in a new session, and have the browser keep it."""
-    if key not in st.session_state and isinstance(text := get(key), str):
+    texts = get(_TEXTS)
+    texts = dict(texts) if isinstance(texts, dict) else {}
+    if key not in st.session_state and isinstance(text := texts.get(key), str):
         st.session_state[key] = text
-    put(key, st.session_state.get(key))
+    texts[key] = st.session_state.get(key)
+    put(_TEXTS, {name: text for name, text in texts.items() if text})
+
+
+def holds_text(key: str) -> bool:
+    """Whether the browser keeps the text of a field, which is not too long for it."""
+    texts = get(_TEXTS)
+    return isinstance(texts, dict) and bool(texts.get(key))
 
 
 def show() -> None:
     """At the end of a run: send the values to the browser."""
-    _KEPT(key=_KEPT_BY, data=st.session_state[_KEY], on_kept_change=lambda: None)
+    _KEPT(
+        key=_KEPT_BY,
+        data=st.session_state[_KEY],
+        on_kept_change=lambda: None,
+        on_reloaded_change=_take_texts,
+    )
+
+
+def _take_texts() -> None:
+    """Callback: take the texts that a tab has kept over a reload, where the new session has none."""
+    texts = _read(st.session_state[_KEPT_BY].get("reloaded") or "").get(_TEXTS)
+    held = get(_TEXTS)
+    held = dict(held) if isinstance(held, dict) else {}
+    for key, text in texts.items() if isinstance(texts, dict) else ():
+        if isinstance(text, str) and not held.get(key):
+            held[key] = text
+            if key in st.session_state:
+                st.session_state[key] = text
+    put(_TEXTS, held)

@@ -2,10 +2,23 @@
 // a new one. They stay part of all later messages: removing them would take another message, for which other
 // controls may not be ready.
 const DOWNLOADS = "[data-testid=stDownloadButton]";
+const STORED = "bertcalc texts";
 let values = {};
+let isReloaded = true;
+
+// After a reload, send the texts of the tab that the new session does not have; then store those of the session.
+function keepTexts(texts, setStateValue) {
+  const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "{}");
+  const lost = Object.keys(stored).filter((name) => !(name in texts));
+  const isToSend = isReloaded && lost.length > 0;
+  isReloaded = false;
+  if (isToSend) setStateValue("reloaded", JSON.stringify({ kept: { texts: stored } }));
+  else sessionStorage.setItem(STORED, JSON.stringify(texts));
+}
 
 export default function ({ data, setStateValue }) {
   values = data;
+  keepTexts(data.texts ?? {}, setStateValue);
   const app = document.querySelector(".stApp");
   app.keeper ??= watch(app);
   app.keeper.set = setStateValue;
