@@ -8,6 +8,7 @@ from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from bertcalc.explore.compare import PAIRS
 from pages.ui.shell.navigation import SECTIONS
 from tests.browser.conftest import Look, Open
 from tests.browser.look import expect_query, number, open_page, query, ready, settled, slider, total
@@ -257,15 +258,23 @@ def test_what_a_run_writes_after_back_was_pressed_does_not_replace_the_address(
     page.get_by_role("button", name="uncased and Chinese").click()
     expect(page.get_by_role("cell", name="102,267,648")).to_be_visible()
     settled(page)
+    page.get_by_role("button", name="3 and 12 heads").click()
+    expect(page.get_by_role("cell", name="102,267,648")).to_have_count(0)
+    settled(page)
     late.holds = True
-    page.get_by_role("button", name="base and large").click()
+    page.get_by_role("button", name="tied and untied").click()
     _until(page, late.has_address)
     page.evaluate("history.back()")
     _until(page, lambda: late.went_back)
+    page.evaluate("history.back()")
+    page.wait_for_url("**/compare?compare=table")
     late.send()
     expect(page.get_by_role("cell", name="335,141,888")).to_be_visible()
     settled(page)
     expect_query(page, {"compare": "table"})
+    page.go_forward()
+    expect(page.get_by_role("cell", name="102,267,648")).to_be_visible()
+    expect_query(page, {"compare": "table", "models": PAIRS["vocabulary"].models})
     page.close()
 
 

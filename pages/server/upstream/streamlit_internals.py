@@ -453,7 +453,8 @@ def went_back() -> bool:
 def restore_parameters() -> None:
     """Read all query parameters of the address again; after Back, before any control is drawn.
 
-    The browser is told the address, too: a run that Back ended may have written its own into it since.
+    The browser is told the address, too: a run that Back ended may have written its own into it since. With ``&`` at
+    its end, it says that this run has begun: see pages/ui/shell/panel/address.js.
     """
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -461,9 +462,10 @@ def restore_parameters() -> None:
     with context.session_state.query_params() as parameters:
         parameters.populate_from_query_string(context.query_string)
         parameters.set_initial_query_params(context.query_string)
-    message = ForwardMsg()
-    message.page_info_changed.query_string = context.query_string
-    context.enqueue(message)
+    for end in ("&", ""):
+        message = ForwardMsg()
+        message.page_info_changed.query_string = context.query_string + end
+        context.enqueue(message)
 
 
 def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:

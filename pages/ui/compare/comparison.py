@@ -1,6 +1,6 @@
 """The controls of the Compare page: the models in the link, the batch, and the quantity."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -68,6 +68,12 @@ class _ModelChoice(Select[str]):
 
     def wrong(self, text: str) -> Reason | None:
         return MODELS.wrong(text)
+
+    def choose(self, names: Mapping[str, str]) -> None:
+        """Draw it, with the names of the models; the link leaves the first one out."""
+        options = [*names]
+        if self.show(options, format_func=lambda item: names.get(item, item)) == options[0]:
+            st.session_state["drawn choices"][self.name] = None
 
 
 EXPLAINED = _ModelChoice("explained", N_("Explain"), [""], width=430)
@@ -403,7 +409,7 @@ def choose_explained(models: Sequence[Compared]) -> None:
     """Draw the choice of the model whose difference is explained, and the button that makes it the baseline."""
     if len(models) > 2:
         names = {str(model.item): model.name for model in models[1:]}
-        EXPLAINED.show([*names], format_func=lambda item: names.get(item, item))
+        EXPLAINED.choose(names)
     other = explained(models)
     turned = write([other.item, *(model.item for model in models if model is not other)])
     help_text = filled(_("Compare all others with {model}."), model=other.name)

@@ -273,8 +273,7 @@ class Select(Control[Option]):
             "format_func": lambda option: words.get(option, option),
         }
         draw(**{"label": self.title, **arguments, **self.look, **look})
-        default = self.default if self.default in offered else offered[0]
-        st.session_state["drawn choices"][self.name] = None if value == default else value
+        st.session_state["drawn choices"][self.name] = None if value == self.default else value
         return value
 
     def value(self, options: Sequence[Option] | None = None) -> Option:

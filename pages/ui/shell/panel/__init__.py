@@ -28,7 +28,8 @@ from pages.ui.shell.i18n import _, listed, with_colon
 
 _PANEL = component(
     "bertcalc_panel",
-    *("shell/panel/panel.css", "session/dom.js", "shell/panel/panel.js", "shell/panel/field.js", "shell/panel/menu.js"),
+    *("shell/panel/panel.css", "session/dom.js", "shell/panel/address.js"),
+    *("shell/panel/panel.js", "shell/panel/field.js", "shell/panel/menu.js"),
     isolate_styles=False,  # in a shadow root, letters typed into it would trigger the page's shortcuts
 )
 _DRAWN = st.components.v2.component(

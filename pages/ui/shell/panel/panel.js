@@ -86,6 +86,7 @@ class Panel {
     this.open = this.queue.map((event) => ({ ...event, number: (sent += 1), program }));
     this.queue = [];
     this.at = performance.now();
+    endWait();
     this.send(this.open);
     this.wait(TRIES);
   }
