@@ -20,7 +20,7 @@ from bertcalc.model.inventory import inventory, named
 from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, MORE_LETTERS, model_in_symbols
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape
-from bertcalc.model.polynomials import Polynomial
+from bertcalc.model.polynomials import LetterPolynomial
 from bertcalc.model.steps import Step
 from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import COMPONENTS, breakdown, submodule, summed, top_level
@@ -43,7 +43,7 @@ def _symbol(letter: str) -> Any:
     return sympy.Symbol(letter, integer=True, positive=True)
 
 
-def _from_polynomial(polynomial: Polynomial) -> Any:
+def _from_polynomial(polynomial: LetterPolynomial) -> Any:
     return sympy.Add(
         *(
             sympy.Rational(number.numerator, number.denominator)
@@ -53,7 +53,7 @@ def _from_polynomial(polynomial: Polynomial) -> Any:
     )
 
 
-converter[Polynomial] = _from_polynomial  # SymPy takes polynomials for expressions
+converter[LetterPolynomial] = _from_polynomial  # SymPy takes polynomials for expressions
 
 
 SYMBOLS = _symbols(EVERY_LETTER)

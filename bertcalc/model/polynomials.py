@@ -2,11 +2,9 @@
 
 Exponents may be negative. SymPy can do more, but its import takes longer than all else that a count needs.
 
->>> hidden, heads = Polynomial.letter("H"), Polynomial.letter("A")
->>> print(4 * hidden * hidden + 9 * hidden)
-4H² + 9H
->>> print((2 * hidden - 1) * hidden // heads)
-H(2H − 1)/A
+>>> hidden, heads = LetterPolynomial.letter("H"), LetterPolynomial.letter("A")
+>>> print(4 * hidden * hidden, (2 * hidden - 1) * hidden // heads)
+4H² H(2H − 1)/A
 """
 
 from collections.abc import Mapping
@@ -20,7 +18,7 @@ from bertcalc.text.live_numbers import MINUS
 Monomial = tuple[tuple[str, int], ...]  # letters and their exponents, in alphabetical order; () is 1
 
 
-class Polynomial:
+class LetterPolynomial:
     """A sum of terms: monomials with coefficients other than 0.
 
     ``free_symbols`` and ``is_integer`` are named as in SymPy: arguments may be symbols of either kind.
@@ -37,9 +35,9 @@ class Polynomial:
         return cls({((letter, 1),): 1})
 
     @classmethod
-    def of(cls, value: "int | Fraction | Polynomial") -> "Polynomial":
+    def of(cls, value: "int | Fraction | LetterPolynomial") -> "LetterPolynomial":
         """The polynomial of a number; a polynomial stays as it is."""
-        return value if isinstance(value, Polynomial) else cls({(): value})
+        return value if isinstance(value, LetterPolynomial) else cls({(): value})
 
     @property
     def free_symbols(self) -> set[str]:
@@ -53,29 +51,29 @@ class Polynomial:
         return Fraction(gcd(*(n.numerator for n in numbers)), lcm(*(n.denominator for n in numbers)))
 
     @property
-    def factor(self) -> "Polynomial":
+    def factor(self) -> "LetterPolynomial":
         """The largest single term that divides all terms."""
         exponents = list(map(dict, self.terms))
         lowest = {letter: min(powers.get(letter, 0) for powers in exponents) for letter in self.free_symbols}
-        return Polynomial({_monomial(lowest): self.coefficient})
+        return LetterPolynomial({_monomial(lowest): self.coefficient})
 
     def __add__(self, other: Any) -> Any:
-        if not isinstance(other, int | Polynomial):
+        if not isinstance(other, int | LetterPolynomial):
             return NotImplemented
         sums = dict(self.terms)
-        for monomial, coefficient in Polynomial.of(other).terms.items():
+        for monomial, coefficient in LetterPolynomial.of(other).terms.items():
             sums[monomial] = sums.get(monomial, Fraction(0)) + coefficient
-        return Polynomial(sums)
+        return LetterPolynomial(sums)
 
     def __mul__(self, other: Any) -> Any:
-        if not isinstance(other, int | Polynomial):
+        if not isinstance(other, int | LetterPolynomial):
             return NotImplemented
         parts = (
-            Polynomial({_product(left, right): by * times})
+            LetterPolynomial({_product(left, right): by * times})
             for left, by in self.terms.items()
-            for right, times in Polynomial.of(other).terms.items()
+            for right, times in LetterPolynomial.of(other).terms.items()
         )
-        return sum(parts, Polynomial({}))
+        return sum(parts, LetterPolynomial({}))
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -88,15 +86,19 @@ class Polynomial:
     def __rsub__(self, other: Any) -> Any:
         return -self + other
 
-    def __floordiv__(self, other: "int | Fraction | Polynomial") -> "Polynomial":
+    def __floordiv__(self, other: "int | Fraction | LetterPolynomial") -> "LetterPolynomial":
         """The quotient, which is exact; the divisor is a single term."""
-        [(monomial, coefficient)] = Polynomial.of(other).terms.items()
-        inverse = Polynomial({tuple((letter, -exponent) for letter, exponent in monomial): 1 / coefficient})
-        quotient: Polynomial = self * inverse
+        [(monomial, coefficient)] = LetterPolynomial.of(other).terms.items()
+        inverse = LetterPolynomial({tuple((letter, -exponent) for letter, exponent in monomial): 1 / coefficient})
+        quotient: LetterPolynomial = self * inverse
         return quotient
 
     def __eq__(self, other: object) -> bool:
-        return self.terms == Polynomial.of(other).terms if isinstance(other, int | Polynomial) else NotImplemented
+        return (
+            self.terms == LetterPolynomial.of(other).terms
+            if isinstance(other, int | LetterPolynomial)
+            else NotImplemented
+        )
 
     def __gt__(self, other: object) -> bool:
         """True for a sum of sizes, which are positive, and 0; nothing else can be told."""

@@ -13,11 +13,11 @@ from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.letters import LETTER_OF, MORE_LETTERS, model_in_symbols
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
-from bertcalc.model.polynomials import Polynomial
+from bertcalc.model.polynomials import LetterPolynomial
 from bertcalc.model.totals import COMPONENTS, over_layers
 from bertcalc.text.arguments import checked
 
-LETTERS = {field: Polynomial.letter(letter) for field, letter in (LETTER_OF | MORE_LETTERS).items()}
+LETTERS = {field: LetterPolynomial.letter(letter) for field, letter in (LETTER_OF | MORE_LETTERS).items()}
 
 
 class Term(NamedTuple):
@@ -27,7 +27,7 @@ class Term(NamedTuple):
     """
 
     text: str  # as on paper: 4H²
-    expression: Polynomial  # for one layer if the tensors are in every layer
+    expression: LetterPolynomial  # for one layer if the tensors are in every layer
     tensors: tuple[Tensor, ...]  # with symbols as sizes
     fixed: bool  # its coefficient is a size that no field sets, not a number of tensors: the 2 classes of 2H
 
@@ -106,13 +106,13 @@ def _in_order(tensor: Tensor) -> tuple[int, bool]:
     return -len(tensor.shape), tensor.place.block == "feed-forward"
 
 
-def _elements(tensor: Tensor) -> Polynomial:
-    return Polynomial.of(prod(tensor.shape))
+def _elements(tensor: Tensor) -> LetterPolynomial:
+    return LetterPolynomial.of(prod(tensor.shape))
 
 
 def _term(tensors: list[Tensor]) -> Term:
     sizes = list(map(_elements, tensors))
-    expression, first = sum(sizes, Polynomial.of(0)), sizes[0]
+    expression, first = sum(sizes, LetterPolynomial.of(0)), sizes[0]
     fixed = not first.free_symbols or (tensors[0].copies == 1 and first.coefficient != 1)
     return Term(str(expression), expression, tuple(tensors), fixed)
 
@@ -124,14 +124,14 @@ def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
         return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]
     apart = [term for term in terms if term.norm or term.tensors[0].place.block == "projection"]
     others = [term for term in terms if term not in apart]
-    letter = _common_letter(sum((term.expression for term in others), Polynomial.of(0)))
+    letter = _common_letter(sum((term.expression for term in others), LetterPolynomial.of(0)))
     if not letter:
         return [Bracket("", tuple(terms), tuple(term.text for term in terms))]
-    inside = tuple(str(term.expression // Polynomial.letter(letter)) for term in others)
+    inside = tuple(str(term.expression // LetterPolynomial.letter(letter)) for term in others)
     return [Bracket(letter, tuple(others), inside), *(Bracket("", (term,), (term.text,)) for term in apart)]
 
 
-def _common_letter(whole: Polynomial) -> str:
+def _common_letter(whole: LetterPolynomial) -> str:
     """The letter to write in front of a sum: H of VH + PH; none of VH + H, which gets no shorter, and of H² + VH."""
     for letter in EVERY_LETTER.values():
         alone = sum(monomial == ((letter, 1),) and number == 1 for monomial, number in whole.terms.items())

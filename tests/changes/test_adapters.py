@@ -168,6 +168,14 @@ def test_a_prefix_has_as_many_heads_as_the_keys(fields: dict[str, Any], options:
     )
 
 
+def test_with_lora_only_the_bias_that_a_decoder_shares_is_trained() -> None:
+    case = Case(bertcalc.BertConfig(hidden_size=24, num_attention_heads=2, num_hidden_layers=2), "BertForMaskedLM")
+    adapter = Adapter(Lora, {"target_modules": ["decoder"], "bias": "lora_only"})
+    assert sorted(our_tensors(case.model.changed(changes=(adapter.ours(),)))) == sorted(
+        tensors_of(adapter.added(case.real()))
+    )
+
+
 def test_a_layer_is_trained_as_a_whole_where_nothing_else_tells_it_apart() -> None:
     case = Case(bertcalc.BertConfig(hidden_size=24, num_attention_heads=2, num_hidden_layers=3), "BertModel")
     arguments = {"target_modules": ["embeddings.LayerNorm"], "modules_to_save": ["encoder.layer.1"]}

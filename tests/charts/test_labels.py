@@ -11,6 +11,14 @@ def test_names_are_placed_beside_each_other() -> None:
     assert None not in place(at, [60.0] * 5, 14, Box(0, 0, 300, 200))
 
 
+def test_a_name_with_room_is_right_beside_its_point() -> None:
+    """A little further to the left, it would cover the square around the point, which is ten pixels wide."""
+    (box,) = place([(100.0, 100.0)], [60.0], 14, Box(0, 0, 300, 200))
+    assert box
+    assert box.top < 100 < box.bottom
+    assert 105 <= box.left < 107
+
+
 @given(st.lists(st.tuples(st.floats(0, 780), st.floats(0, 320)), max_size=60))
 def test_a_name_has_room_or_is_left_out(at: list[tuple[float, float]]) -> None:
     area = Box(0, 0, 780, 264)

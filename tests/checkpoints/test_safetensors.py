@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save_file
 
-from bertcalc.checkpoints.safetensors import LARGEST_HEADER, MOST_AXES, read
+from bertcalc.checkpoints.safetensors import LARGEST_HEADER, MOST_AXES, header_length, read
 from bertcalc.storage.stored_tensors import DTYPES
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import read_file
@@ -228,6 +228,12 @@ STRICTER = {
 @pytest.mark.parametrize("name", sorted(WRONG.keys() - STRICTER))
 def test_the_library_refuses_it_too(name: str) -> None:
     assert not accepted_by_the_library(WRONG[name][0])
+
+
+def test_a_header_may_have_exactly_as_many_bytes_as_the_limit() -> None:
+    assert header_length(LARGEST_HEADER.to_bytes(8, "little"), 8 + LARGEST_HEADER) == LARGEST_HEADER
+    header = b"{" + b" " * (LARGEST_HEADER - 2) + b"}"
+    assert read(header, 0).num_bytes == LARGEST_HEADER
 
 
 def test_the_fullest_header_of_the_largest_size_is_refused() -> None:

@@ -45,6 +45,17 @@ def test_electras_layer_is_the_sum_of_its_own_list() -> None:
     assert more == 2 * batch * s * sum(attention + after + feed_forward)
 
 
+def test_electras_embeddings_and_logits_are_the_sum_of_its_own_list() -> None:
+    """flops_computation.py, per token: a layer is what a second one adds; logits are at 5/32 of the tokens."""
+    softmax, dropout, norm, activation = 5, 4, 5, 8
+    one, two = (BertConfig(num_hidden_layers=layers) for layers in (1, 2))
+    batch, s, h, v = 2, 64, one.hidden_size, one.vocab_size
+    embeddings = [2 * h * v, 2 * h * (s + 2), 2 * h, norm * h, dropout * h]
+    logits = [2 * h * v, 2 * h * h, h, activation * h, norm * h, softmax * v, 2 * v]
+    first, second = (RULES["ELECTRA"].flops(config, batch, s, []) for config in (one, two))
+    assert 2 * first - second == 2 * batch * s * (sum(embeddings) + Fraction(5, 32) * sum(logits))
+
+
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
 def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
     config: Config, batch: int, length: int

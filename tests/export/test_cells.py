@@ -4,6 +4,7 @@ import pytest
 
 from bertcalc.export.cells import Shown, plain
 from bertcalc.export.table import Code, Math
+from tests.markdown import read
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,11 @@ from bertcalc.export.table import Code, Math
 )
 def test_what_is_taken_of_markdown_is_what_a_reader_sees(text: str, cell: object) -> None:
     assert plain(text) == cell
+
+
+@pytest.mark.parametrize("code", ["`` `a` ``", "`  `", "` a `", "` a`", "`a  `", "` `"])
+def test_the_spaces_of_code_are_those_of_the_real_reader(code: str) -> None:
+    assert plain(code) == Code(*read(code).code)
 
 
 def test_counts_of_a_chart_have_all_their_digits() -> None:

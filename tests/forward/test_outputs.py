@@ -11,7 +11,7 @@ import transformers
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, build
+from bertcalc import ARCHITECTURES, BertConfig, Config, DebertaConfig, ModernBertConfig, build
 from bertcalc.config import letters as letters_of
 from bertcalc.config.fields import CHOICE_TOKENS
 from bertcalc.families import CLASSES, class_of
@@ -59,6 +59,11 @@ def small(architecture: str, like: Config = SMALL) -> Config:
     return kind(**{name: value for name, value in own.items() if kind.has(name)})
 
 
+# DeBERTa flattens a single score for the loss, and returns it so.
+ONE_SCORE = Case(
+    DebertaConfig(hidden_size=24, num_attention_heads=2, num_hidden_layers=2, num_labels=1),
+    "DebertaForSequenceClassification",
+)
 ALL = Call(3, 4, 5, 7, output_hidden_states=True, output_attentions=True)
 
 
@@ -94,6 +99,8 @@ def ours(case: Case, call: Call) -> list[Entry]:
 @example((Case(CROSS, "BertForMaskedLM"), ALL._replace(return_dict=False)))
 @example((Case(SMALL, add_pooling_layer=False), ALL._replace(return_dict=False)))
 @example((Case(replace(SMALL, num_labels=1), "BertForSequenceClassification"), ALL._replace(labels=True)))
+@example((ONE_SCORE, Call(3, 4, labels=True)))
+@example((ONE_SCORE, Call(3, 4)))
 def test_any_call_of_any_model_returns_what_the_real_one_returns(drawn: tuple[Case, Call]) -> None:
     case, call = drawn
     assert [flat(entry, call.return_dict) for entry in ours(case, call)] == real_outputs(case, call)

@@ -31,6 +31,7 @@ from bertcalc import (
     training_peak_bytes,
 )
 from bertcalc.families import CLASSES, FAMILIES, class_of
+from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype, Optimizer, Precision, parts, sizes
 from bertcalc.memory.peak import (
@@ -598,3 +599,21 @@ def test_a_head_of_one_number_runs_in_another_way_than_is_counted() -> None:
     with pytest.raises(ValueError, match=message) as raised:
         inference_peak_bytes(case.ours(), 1, 3)
     assert not isinstance(raised.value, NotSimulatedError)
+
+
+@pytest.mark.parametrize("share_att_key", [True, False])
+def test_the_projections_of_deberta_run_in_the_order_of_the_real_ones(share_att_key: bool) -> None:
+    preset = PRESETS["deberta-v3-base"].config
+    sizes = {"hidden_size": 24, "num_attention_heads": 2, "num_hidden_layers": 1, "intermediate_size": 48}
+    fields: dict[str, Any] = {**sizes, "vocab_size": 99, "share_att_key": share_att_key}
+    config = replace(preset, **fields)
+    case, called = Case(config, "DebertaV2Model"), list[str]()
+    real = case.real("cpu")
+    for name, module in real.named_modules():
+        if name.endswith("_proj"):
+            module.register_forward_hook(lambda *_call, name=name: called.append(name))
+    with torch.no_grad():
+        real(torch.ones((2, 8), dtype=torch.int64))
+    places = [change.where for change in changes_in(case.model, Inference(), Sizes(2, 8)) if change.phase == "forward"]
+    ours = dict.fromkeys(place for place in places if place.endswith(("_proj", "_again")))
+    assert [place.removesuffix("_again") for place in ours] == called

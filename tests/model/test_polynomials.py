@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from bertcalc.model import formula  # noqa: F401  # tells SymPy of polynomials
 from bertcalc.model import formula_printers as printers
-from bertcalc.model.polynomials import Polynomial
+from bertcalc.model.polynomials import LetterPolynomial
 
 LETTERS = "AHIL"
 SYMBOLS = {letter: sympy.Symbol(letter, integer=True, positive=True) for letter in LETTERS}
@@ -16,14 +16,14 @@ terms = st.tuples(st.integers(-4, 4), st.text(LETTERS, max_size=3), st.text(LETT
 sums = st.lists(terms, max_size=4)
 
 
-def polynomial(parts: list[Term]) -> Polynomial:
-    whole = Polynomial.of(0)
+def polynomial(parts: list[Term]) -> LetterPolynomial:
+    whole = LetterPolynomial.of(0)
     for number, above, below in parts:
-        part = Polynomial.of(number)
+        part = LetterPolynomial.of(number)
         for letter in above:
-            part *= Polynomial.letter(letter)
+            part *= LetterPolynomial.letter(letter)
         for letter in below:
-            part //= Polynomial.letter(letter)
+            part //= LetterPolynomial.letter(letter)
         whole += part
     return whole
 
@@ -70,12 +70,12 @@ def test_a_term_is_written_as_sympys_printer_writes_it(factor: Term, one: list[T
 @pytest.mark.parametrize("text", ["L - 1", "H*(2*P - 1)/A", "3*H*H*(A - 2)/A", "H + 1", "2*G*H*H/A", "12345*H", "H/2"])
 def test_a_sum_is_written_as_sympys_printer_writes_it(text: str) -> None:
     symbols = {letter: sympy.Symbol(letter, integer=True, positive=True) for letter in "AGHILP"}
-    written = eval(text.replace("/", "//"), {letter: Polynomial.letter(letter) for letter in symbols})
+    written = eval(text.replace("/", "//"), {letter: LetterPolynomial.letter(letter) for letter in symbols})
     assert str(written) == printers.text(sympy.sympify(text, locals=symbols), minus="−")
 
 
 def test_sizes_are_positive_and_nothing_else_is_known_of_them() -> None:
-    buckets = Polynomial.letter("D")
+    buckets = LetterPolynomial.letter("D")
     assert buckets > 0
     for unknown in (lambda: buckets > 1, lambda: buckets - 1 > 0, lambda: buckets > buckets):
         with pytest.raises(TypeError):

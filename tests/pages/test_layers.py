@@ -1,5 +1,7 @@
 """The page Step by step."""
 
+import re
+
 import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig, build
@@ -11,6 +13,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import lesson
 from pages.ui.walk.walk_steps import values_of
 from tests.examples import sampled
+from tests.model.test_formula import value
 from tests.oracle import Case
 from tests.pages.apptest import open_app, progress, without_marks
 
@@ -66,6 +69,14 @@ def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> 
     assert "encoder.layer.after" in names
     app.selectbox(key="step").set_value("encoder.layer.before").run()
     assert "3 layers like the opened one" in without_marks(app.markdown[1].value)
+
+
+@pytest.mark.parametrize("layer", [0, 3, 10])
+def test_the_formula_of_the_layers_after_the_opened_one_is_their_count(layer: int) -> None:
+    app = open_app("layers.py", layer=f"{layer}", step="encoder.layer.after")
+    layers = [*Case(BertConfig(), "BertModel").real().encoder.layer][layer + 1 :]
+    letters = re.sub(r"(?<=[\w}]) (?=[A-Z])", "", app.latex[0].value.strip("$\n"))
+    assert value(letters, BertConfig()) == sum(tensor.numel() for module in layers for tensor in module.parameters())
 
 
 def test_a_layer_that_is_not_there_is_explained_and_the_nearest_shown() -> None:

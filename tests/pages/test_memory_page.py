@@ -387,6 +387,20 @@ def test_a_class_that_cannot_pad_takes_one_sequence() -> None:
     assert not app.error
 
 
+def test_the_solution_of_each_inequality_is_the_largest_number_that_solves_it() -> None:
+    lines = memory("fit").latex[0].value.replace("{,}", "").splitlines()
+    inequalities = [line.split(r"\le ") for line in lines if r"\Rightarrow" in line]
+    assert len(inequalities) == 2
+    for written, room, solution in inequalities:
+        powers = [(int(count), power) for count, power in re.findall(r"(\d+) \\, ([BS](?:\^2)?|)", written)]
+        numbers = [int(text) for text in re.findall(r"\d+", room + solution)]
+
+        def num_bytes(number: int, powers: list[tuple[int, str]] = powers) -> int:
+            return sum(count * number ** (0 if not power else 2 if "^" in power else 1) for count, power in powers)
+
+        assert num_bytes(numbers[1]) <= numbers[0] < num_bytes(numbers[1] + 1)
+
+
 def test_on_a_projector_the_figures_alone_say_the_most_that_fits() -> None:
     assert "At most: " in memory("fit").success[0].value
     app = memory("fit", present="1")

@@ -1,5 +1,6 @@
 """The page Modules, with the real model as the judge of its text and of its figures."""
 
+from collections import defaultdict
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from bertcalc import ARCHITECTURES, BertConfig
+from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.model.totals import totals_by_component
+from pages.ui.widgets import module_tree
 from pages.ui.widgets.numbers import percent
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app, without_marks
@@ -41,6 +43,16 @@ class Tree(HTMLParser):
     @property
     def text(self) -> str:
         return "\n".join(self.found["code"])
+
+
+def test_a_module_whose_name_begins_like_that_of_a_new_one_is_not_marked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ModernBERT's attn_norm beside attn."""
+    monkeypatch.setattr(module_tree, "appearance", lambda: "light")
+    monkeypatch.setattr(module_tree, "colors", lambda: defaultdict(str))
+    model = build("ModernBERT-base")
+    html = module_tree.tree_html(model, {"layers.*.attn": "+"}, counts=False)
+    inside = str(model.get_submodule("layers.*.attn")).splitlines()
+    assert Tree(html).found["b"] == ["+"] * len(inside)
 
 
 def structure(**link: str) -> AppTest:

@@ -226,6 +226,28 @@ def test_the_boxes_of_keras_3_are_read() -> None:
     assert bertcalc.read(KERAS_3).num_parameters == 1_953_538
 
 
+NESTED = """Model: "bert"
+┏━━━━━━━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━┓
+┃ Layer (type)               ┃ Output Shape      ┃   Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━┩
+│ encoder (Functional)       │ (None, 4)         │     2,100 │
+├────────────────────────────┼───────────────────┼───────────┤
+│ dense (Dense)              │ (None, 4)         │  109,000… │
+└────────────────────────────┴───────────────────┴───────────┘
+ Total params: 1,090,002,100 (4.06 GB)
+"""
+INSIDE = """├────────────────────────────┼───────────────────┼───────────┤
+│    └ inner (Dense)         │ (None, 4)         │     2,100 │
+"""
+
+
+def test_a_number_that_is_cut_off_follows_from_the_total_unless_rows_are_parts_of_others() -> None:
+    assert [row.parameters for row in table_of(NESTED).rows] == [2_100, 1_090_000_000]
+    place = NESTED.index("├")
+    nested = table_of(NESTED[:place] + INSIDE + NESTED[place:])
+    assert [(row.depth, row.is_cut) for row in nested.rows] == [(1, False), (2, False), (1, True)]
+
+
 def test_a_table_without_its_end_is_added_up() -> None:
     reading = bertcalc.read(KERAS_3[: KERAS_3.index(" Total")])
     assert reading.num_parameters == 1_953_538

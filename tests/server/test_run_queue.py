@@ -250,6 +250,19 @@ def test_a_slow_page_counts_no_more_than_most(monkeypatch: pytest.MonkeyPatch) -
         assert next(iter(session.values())).until == pytest.approx(start + counts)
 
 
+def test_an_idle_session_saves_up_a_moment_not_the_hour_that_it_was_idle() -> None:
+    """Otherwise it would go before all others until it has used that hour."""
+    line = RunQueue()
+    idle: dict[str, run_queue.Share] = {}
+    with line.enter(idle):
+        pass
+    line._clock += 3600.0  # others have used it
+    now = line._clock
+    with line.enter(idle):
+        pass
+    assert next(iter(idle.values())).until >= now - run_queue.SAVED
+
+
 def test_a_run_that_its_reader_ends_counts_as_a_long_one() -> None:
     line, session = RunQueue(), dict[str, run_queue.Share]()
     with suppress(KeyboardInterrupt), line.enter(session):

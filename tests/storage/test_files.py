@@ -42,6 +42,15 @@ def test_files_have_the_size_of_real_ones(family: Any, architecture: str, tmp_pa
         assert model.file_bytes(max_shard_size=20_000) == sum(sizes_in(tmp_path / "shards").values())
 
 
+def test_a_shard_may_have_exactly_as_many_bytes_as_the_limit(tmp_path: Path) -> None:
+    model = small("BertModel")
+    tensors = saved(model, "F32")
+    most = sum(tensor.num_bytes() for tensor in tensors[:3])
+    Case.of(model).real("cpu").save_pretrained(tmp_path, max_shard_size=most)
+    files = safetensors_files(tensors, model.num_parameters(), most)
+    assert {file.name: file.num_bytes for file in files} == sizes_in(tmp_path)
+
+
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_files_of_16_bits(dtype: Any, tmp_path: Path) -> None:
     model = small("AlbertForMaskedLM")
