@@ -13,10 +13,10 @@ def test_names_are_placed_beside_each_other() -> None:
 
 def test_a_name_with_room_is_right_beside_its_point() -> None:
     """A little further to the left, it would cover the square around the point, which is ten pixels wide."""
-    (box,) = place([(100.0, 100.0)], [60.0], 14, Box(0, 0, 300, 200))
-    assert box
-    assert box.top < 100 < box.bottom
-    assert 105 <= box.left < 107
+    (name,) = place([(100.0, 100.0)], [60.0], 14, Box(0, 0, 300, 200))
+    assert name
+    assert name.box.top < 100 < name.box.bottom
+    assert 105 <= name.box.left < 107
 
 
 @given(st.lists(st.tuples(st.floats(0, 780), st.floats(0, 320)), max_size=60))
