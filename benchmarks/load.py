@@ -187,11 +187,11 @@ class Session:
                     self._slider = slider.id
             case "bidi_component" if element.bidi_component.component_name == "bertcalc_panel":
                 self._panel = element.bidi_component.id
-                for field in json.loads(element.bidi_component.json)["fields"]:
+                for field in json.loads(element.bidi_component.json)[0]["fields"]:
                     wanted = self.model.size(field["name"])
                     assert wanted in (field["value"], None), (field["name"], field["value"], self.model.link())
             case "bidi_component" if element.bidi_component.component_name == "bertcalc_live":
-                self._program = json.loads(element.bidi_component.json)["program"]
+                self._program = json.loads(element.bidi_component.json)[0]["program"]
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))

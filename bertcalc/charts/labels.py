@@ -16,10 +16,15 @@ SUFFIXES = {"parameters": "", "FLOPs": "FLOPs", "MACs": "MACs", "bytes": "B"}  #
 @mirrored
 def ems(text: str) -> float:
     """The approximate width of a text in ems, which a chart in the browser cannot measure."""
-    return sum((_EMS.get(sign) or (1.0 if east_asian_width(sign) in "WF" else 0.52) for sign in text), 0.0)
+    return sum([_EMS[sign] for sign in text], 0.0)
 
 
-_EMS = dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83)
+class _LetterWidths(dict[str, float]):
+    def __missing__(self, sign: str) -> float:
+        return 1.0 if east_asian_width(sign) in "WF" else 0.52
+
+
+_EMS = _LetterWidths(dict.fromkeys("0123456789", 0.52) | dict.fromkeys(" ,.·()iljI", 0.25) | dict.fromkeys("%Mm", 0.83))
 
 
 @mirrored

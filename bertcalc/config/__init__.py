@@ -184,7 +184,7 @@ class Config(metaclass=_WithSharedNames):
     @classmethod
     def shared_name(cls, field: str) -> str:
         """The shared name of a field of this family."""
-        return next((shared for shared, own_name in cls.attribute_map.items() if own_name == field), field)
+        return _shared_names(cls).get(field, field)
 
     @classmethod
     def under_own_names(cls, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,7 +207,8 @@ class Config(metaclass=_WithSharedNames):
 
     def shared(self) -> dict[str, Any]:
         """All values by their shared names."""
-        return {self.shared_name(name): value for name, value in vars(self).items()}
+        shared = _shared_names(type(self))
+        return {shared.get(name, name): value for name, value in vars(self).items()}
 
     @classmethod
     def default(cls) -> Self:
@@ -362,6 +363,12 @@ for _name, _value in ABSENT.items():
     setattr(Config, _name, _value)
 
 Kind = TypeVar("Kind", bound=Config)
+
+
+@cache
+def _shared_names(kind: type[Config]) -> Mapping[str, str]:
+    """The shared names of a family's fields that have other names, by these."""
+    return {own_name: shared for shared, own_name in reversed([*kind.attribute_map.items()])}
 
 
 @cache

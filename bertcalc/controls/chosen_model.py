@@ -10,6 +10,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from bertcalc.config import ABSENT, POSITION_EMBEDDING_TYPES, Config, ConfigError, Problem, check_field
@@ -55,7 +56,7 @@ class ChosenModel(NamedTuple):
 
     def values(self) -> dict[str, Any]:
         """All values that can be changed, by name in the link."""
-        config = {field: getattr(self.config, field) for field in FIELDS if self.config.has(field)}
+        config = {field: getattr(self.config, field) for field in _fields_of(type(self.config))}
         locks = {name: getattr(self.locks, lock) for name, lock in _LOCKS.items()}
         return {
             "preset": self.preset,
@@ -91,7 +92,7 @@ class ChosenModel(NamedTuple):
 
         ``meant`` is the preset of a link that names none.
         """
-        start = ChosenModel().reset(self.preset).values()
+        start = _values_of(self.preset)
         differing = {name: value for name, value in self.values().items() if value != start[name]}
         if self.preset != meant:
             differing = {"preset": self.preset, **differing}
@@ -100,6 +101,17 @@ class ChosenModel(NamedTuple):
             own_name(name): str(value).lower() if isinstance(value, bool) else str(value)
             for name, value in differing.items()
         }
+
+
+@cache
+def _fields_of(kind: type[Config]) -> tuple[str, ...]:
+    """The fields of a family that can be changed."""
+    return tuple(filter(kind.has, FIELDS))
+
+
+@cache
+def _values_of(preset: str) -> Mapping[str, Any]:
+    return ChosenModel().reset(preset).values()
 
 
 def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenModel, list[Problem]]:

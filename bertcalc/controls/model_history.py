@@ -30,6 +30,7 @@ class ModelHistory(History[ChosenModel]):
     def __init__(self, model: ChosenModel) -> None:
         super().__init__(model)
         self.unsaid: list[ChosenModel] = []
+        self._links: dict[int, tuple[ChosenModel, str]] = {}  # of the written steps, by their ids
 
     def written(self) -> dict[str, Any]:
         """The nearest steps, as links, and the attempt, for JSON.
@@ -40,7 +41,9 @@ class ModelHistory(History[ChosenModel]):
         {'steps': ['', 'num_hidden_layers=24'], 'at': 1, 'attempt': {}}
         """
         steps, at = self.nearest_steps()
-        return {"steps": [urlencode(step.link()) for step in steps], "at": at, "attempt": self.attempt}
+        # Most steps were there in the run before, too. Their hashes would take as long as their links.
+        self._links = {id(step): self._links.get(id(step)) or (step, urlencode(step.link())) for step in steps}
+        return {"steps": [self._links[id(step)][1] for step in steps], "at": at, "attempt": self.attempt}
 
     @classmethod
     def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "ModelHistory":

@@ -197,6 +197,7 @@ def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureG
     return tuple(growths(_pieces(start, path), _pieces(goal, path)).values())
 
 
+@lru_cache(maxsize=64)
 def _pieces(model: Model, path: str) -> Side:
     try:
         pieces, letters = breakdown(model, path), read_in_letters(breakdown, model, path)

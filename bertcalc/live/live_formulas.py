@@ -61,7 +61,7 @@ def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
 
 def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
     """A number with its formula; without it, if the formula gives another number for these sizes."""
-    node = node_of_formula(sympy.sympify(formula))
+    node = node_of_formula(formula if isinstance(formula, sympy.Basic) else sympy.sympify(formula))
     try:
         return live(number, node) if evaluated(node, sizes) == number else number
     except KeyError:  # a size that these sizes do not have

@@ -12,7 +12,10 @@ An argument is a text, a safe integer, true, false, null, or a list: [3] is the 
 large integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list of arguments.
 """
 
+import threading
 from fractions import Fraction
+from functools import cached_property, lru_cache
+from hashlib import sha256
 from typing import Any
 
 from bertcalc.text.live_numbers import LiveNode, node_of
@@ -21,18 +24,48 @@ _SAFE = 2**53  # integers up to this are exact in a browser's JSON
 
 
 class LiveProgram:
-    """Collects the operations of values; equal operations become one."""
+    """Collects the operations of values; those of one node become one.
+
+    Most runs of a page add the nodes of the run before in the same order: they take the steps that it has taken.
+    """
 
     def __init__(self) -> None:
-        self.operations: list[list[Any]] = []
-        self._places: dict[str, int] = {}
-        self._seen: dict[int, tuple[LiveNode, int]] = {}  # by identity: the hash of a node goes through its whole tree
+        self._step = _FIRST
 
     def add(self, value: Any) -> Any:
-        """Add the operations of a value, and return it as an argument."""
-        return self._argument(node_of(value))
+        """Add the operations of a value, and return it as an argument, which must not be changed."""
+        node = node_of(value)
+        follow = _after if isinstance(node, LiveNode) else _ProgramStep.with_argument
+        self._step = follow(self._step, node)
+        return self._step.argument
 
-    def _argument(self, value: Any) -> Any:
+    @property
+    def operations(self) -> list[list[Any]]:
+        """The operations, which must not be changed."""
+        return self._step.operations
+
+    @property
+    def name(self) -> str:
+        """A name that only programs with the same operations have."""
+        return self._step.name
+
+
+class _NumberedOperations:
+    """Numbered operations, to which the steps of one run after the other add theirs."""
+
+    def __init__(self, operations: list[list[Any]], places: dict[LiveNode, int]) -> None:
+        self.operations = operations
+        self._places = places
+
+    def first(self, count: int) -> "_NumberedOperations":
+        """The first of them, to which others can be added."""
+        if count == len(self.operations):
+            return self
+        places = {node: place for node, place in self._places.items() if place < count}
+        return _NumberedOperations(self.operations[:count], places)
+
+    def argument(self, value: Any) -> Any:
+        """A node or constant as an argument; adds the operations of a node."""
         if isinstance(value, LiveNode):
             return [self._place(value)]
         if value is None or isinstance(value, str | bool):
@@ -40,7 +73,7 @@ class LiveProgram:
         if isinstance(value, int):
             return int(value) if abs(value) < _SAFE else ["i", str(int(value))]
         if isinstance(value, tuple):
-            return ["l", *map(self._argument, value)]
+            return ["l", *map(self.argument, value)]
         if isinstance(value, Fraction):
             return ["q", str(value.numerator), str(value.denominator)]
         if isinstance(value, float):
@@ -49,10 +82,39 @@ class LiveProgram:
         raise TypeError(message)
 
     def _place(self, node: LiveNode) -> int:
-        if id(node) not in self._seen:
-            operation = [node.operation, *map(self._argument, node.arguments)]
-            place = self._places.setdefault(repr(operation), len(self.operations))
-            if place == len(self.operations):
-                self.operations.append(operation)
-            self._seen[id(node)] = node, place
-        return self._seen[id(node)][1]
+        if node not in self._places:
+            operation = [node.operation, *map(self.argument, node.arguments)]
+            self._places[node] = len(self.operations)
+            self.operations.append(operation)
+        return self._places[node]
+
+
+class _ProgramStep:
+    """The program after a value was added: the value as an argument, and the first ``count`` operations."""
+
+    def __init__(self, argument: Any, numbered: _NumberedOperations) -> None:
+        self.argument = argument
+        self.numbered, self.count = numbered, len(numbered.operations)
+
+    def with_argument(self, value: Any) -> "_ProgramStep":
+        """The step that adds a node or a constant."""
+        with _LOCK:  # two runs may add to the same operations
+            numbered = self.numbered.first(self.count)
+            return _ProgramStep(numbered.argument(value), numbered)
+
+    @cached_property
+    def operations(self) -> list[list[Any]]:
+        return self.numbered.operations[: self.count]
+
+    @cached_property
+    def name(self) -> str:
+        return sha256(repr(self.operations).encode()).hexdigest()[:16]
+
+
+_FIRST = _ProgramStep(None, _NumberedOperations([], {}))
+_LOCK = threading.Lock()
+
+
+@lru_cache(maxsize=8192)
+def _after(step: _ProgramStep, node: LiveNode) -> _ProgramStep:
+    return step.with_argument(node)

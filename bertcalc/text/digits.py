@@ -27,15 +27,26 @@ _WHOLE = 10**15  # below this, a float represents whole numbers exactly
 @mirrored
 def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
     """Format a number with ``places`` decimals, or more if it would otherwise round to ``unlike``."""
-    exact = Fraction(number)
-    distance = abs(exact - unlike)
-    if 0 < distance <= Fraction(1, 2 * 10**places):
-        places = -powers(distance, 1)[1]
+    top, below = _ratio(number)
+    distance = abs(top - unlike * below)  # parts of ``below``
+    if 0 < distance * 2 * 10**places <= below:
+        places = -powers(Fraction(distance, below), 1)[1]
         if not unlike and places > _MOST_PLACES:
-            return scientific(exact, 1)
-    units = round(abs(exact) * 10**places)
+            return scientific(number, 1)
+    units = _nearest(abs(top) * 10**places, below)
     whole, rest = divmod(units, 10**places)
-    return f"{'-' if exact < 0 and units else ''}{whole:,}{f'.{rest:0{places}}' if places else ''}"
+    return f"{'-' if top < 0 and units else ''}{whole:,}{f'.{rest:0{places}}' if places else ''}"
+
+
+def _ratio(number: Fraction | float) -> tuple[int, int]:
+    """A number as a ratio in lowest terms: integers take a tenth of the time that fractions take."""
+    return (number if isinstance(number, int | float) else Fraction(number)).as_integer_ratio()
+
+
+def _nearest(top: int, below: int) -> int:
+    """The integer nearest to a ratio of positive integers; of two that are equally near, the even one."""
+    whole, rest = divmod(top, below)
+    return whole + (2 * rest > below or (2 * rest == below and whole % 2))
 
 
 @mirrored
@@ -47,13 +58,13 @@ def significant(number: Fraction | float, digits: int = 3) -> str:
 @mirrored
 def brief(number: Fraction | float, digits: int = 6) -> str:
     """Format a number with at most this many digits and no trailing zeros; a whole number in full."""
-    value = Fraction(number)
-    if value.denominator == 1 and abs(value) < _WHOLE:
-        return f"{value.numerator:,}"
-    figure, power = powers(value, digits)
+    top, below = _ratio(number)
+    if below == 1 and abs(top) < _WHOLE:
+        return f"{top:,}"
+    figure, power = powers(number, digits)
     if not -5 < power < digits:
         return f"{_without_zeros(figure)}e{'-' if power < 0 else '+'}{abs(power):02}"
-    whole, point, decimals = fixed(value, digits - 1 - power).partition(".")
+    whole, point, decimals = fixed(number, digits - 1 - power).partition(".")
     return _without_zeros(f"{whole}{point}{decimals}")
 
 
@@ -73,11 +84,13 @@ def scientific(number: Fraction | float, digits: int = 3) -> str:
 
 def powers(number: Fraction | float, digits: int) -> tuple[str, int]:
     """Split a number into a figure of this many digits, a tie to the even digit, and a power of ten: 1.1 and 8."""
-    value = abs(Fraction(number))
-    power = len(str(value.numerator)) - len(str(value.denominator)) if value else 0
-    if value and value < Fraction(10) ** power:
+    top, below = _ratio(number)
+    top = abs(top)
+    power = len(str(top)) - len(str(below)) if top else 0
+    if top * 10 ** max(0, -power) < below * 10 ** max(0, power) and top:
         power -= 1
-    units = round(value / Fraction(10) ** (power - digits + 1))
+    shift = power - digits + 1
+    units = _nearest(top * 10 ** max(0, -shift), below * 10 ** max(0, shift))
     if units == 10**digits:  # 9.99 is 10.0
         units, power = units // 10, power + 1
     figure = f"{units:0{digits}}"
@@ -95,7 +108,8 @@ def multiple(count: int, first: int) -> str:
 @mirrored
 def share(part: Fraction | float, whole: Fraction | float, decimals: int = 1) -> str:
     """Format a share in percent, without the sign; never 0 for a part above 0, never 100 for less than the whole."""
-    percent, least = 100 * Fraction(part) / Fraction(whole), Fraction(1, 10**decimals)
+    (part_top, part_below), (top, below) = _ratio(part), _ratio(whole)
+    percent, least = Fraction(100 * part_top * below, part_below * top), Fraction(1, 10**decimals)
     if part and percent < least / 2:
         return f"<{fixed(least, decimals)}"
     nearly = part != whole and 100 - least / 2 <= percent <= 100
@@ -154,7 +168,8 @@ def duration(seconds: Fraction) -> str:
 def scaled(figure: Fraction | float, unit: str) -> str:
     """Format a number with four digits and an SI prefix: 22.35 GFLOPs."""
     power = min(max(0, powers(figure, 4)[1]) // 3, len(_PREFIXES) - 1)
-    small = Fraction(figure) / 1000**power
+    top, below = _ratio(figure)
+    small = Fraction(top, below * 1000**power)
     return f"{brief(small, 4) if small < 1000 else fixed(small, 0)} {_PREFIXES[power]}{unit}"
 
 

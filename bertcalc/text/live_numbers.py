@@ -16,7 +16,7 @@ loses the node shows the same value, which then follows when the server answers.
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
-from functools import cache, wraps
+from functools import cache, lru_cache, wraps
 from math import floor, prod
 from string import Formatter
 from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
@@ -26,17 +26,43 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-class LiveNode(NamedTuple):
-    """An operation or a mirrored function by its name, and its arguments: nodes, constants, and tuples of these."""
+class LiveNode:
+    """An operation or a mirrored function by its name, and its arguments: nodes, constants, and tuples of these.
 
+    Equal nodes are usually the same object, also of another run, so that nothing has to walk through their trees again.
+
+    >>> LiveNode("field", ("hidden_size",)) is LiveNode("field", ("hidden_size",))
+    True
+    """
+
+    __slots__ = ("arguments", "operation")
     operation: str
     arguments: tuple[Any, ...]
 
+    def __new__(cls, operation: str, arguments: tuple[Any, ...]) -> "LiveNode":
+        for value in arguments:
+            if isinstance(value, tuple):
+                return _node(operation, _types(arguments), *arguments)
+        return _node(operation, None, *arguments)
+
+
+def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The types in tuples among arguments: 1, True and a Fraction of 1 are equal, but not for a browser."""
+    return tuple([(type(value), *map(type, value), _types(value)) for value in arguments if isinstance(value, tuple)])
+
+
+@lru_cache(maxsize=32768, typed=True)
+def _node(operation: str, _types: tuple[Any, ...] | None, *arguments: Any) -> LiveNode:
+    node = object.__new__(LiveNode)
+    node.operation, node.arguments = operation, arguments
+    return node
+
 
 class Live:
-    """The base of all live values; ``node`` is the expression that a value follows from."""
+    """The base of all live values: ``node`` is the expression that a value follows from, ``plain`` its value alone."""
 
     node: LiveNode
+    plain: Any
 
 
 class LiveInt(Live, int):
@@ -109,6 +135,7 @@ class LiveText(Live, str):
     parts: tuple[str, ...]
 
 
+_LISTS = (tuple, list)
 _KINDS: dict[type, Any] = {bool: None, int: LiveInt, Fraction: LiveFraction, float: LiveFloat, str: LiveText}
 MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live/runtime.js has, too
 
@@ -123,38 +150,51 @@ def live(value: Any, node: Any) -> Any:
     if isinstance(value, tuple):
         elements = [live(element, LiveNode("element", (node, at))) for at, element in enumerate(value)]
         return type(value)(*elements) if hasattr(value, "_fields") else tuple(elements)
-    live_kind = next((_KINDS[kind] for kind in type(value).__mro__ if kind in _KINDS), None)
+    kind: Any = type(value)
+    live_kind = _live_kind(kind)
     if live_kind is None:
         return value
     made = live_kind(value)
-    made.node = node
+    made.node, made.plain = node, plain_value(value)
     if live_kind is LiveText:
         made.parts = (made,)
     return made
+
+
+@cache
+def _live_kind(kind: type) -> Any:
+    return next((_KINDS[base] for base in kind.__mro__ if base in _KINDS), None)
 
 
 def node_of(value: Any) -> Any:
     """The node of a live value; a tuple or list of them as a tuple of nodes; any other value is a constant."""
     if isinstance(value, Live):
         return value.node
-    return _mapped(node_of, value) if isinstance(value, tuple | list) else value
+    return _mapped(node_of, value) if isinstance(value, _LISTS) else value
+
+
+def plain_value(value: Any) -> Any:
+    """A value without its node; a tuple or list of such values."""
+    if isinstance(value, Live):
+        return value.plain
+    return _mapped(plain_value, value) if isinstance(value, _LISTS) else value
 
 
 def _mapped(function: Callable[[Any], Any], values: Any) -> Any:
     """A tuple of the function's results; a named tuple of the same kind."""
-    results = map(function, values)
+    results = [function(value) for value in values]
     return type(values)(*results) if hasattr(values, "_fields") else tuple(results)
 
 
 def is_live(value: object) -> bool:
     """Whether a value, or an element of a tuple or list, follows from sizes."""
-    return any(map(is_live, value)) if isinstance(value, tuple | list) else isinstance(value, Live)
+    return isinstance(value, Live) or (isinstance(value, _LISTS) and any(map(is_live, value)))
 
 
 def _computed(operation: str, result: Result, *values: Any) -> Result:
     if type(result) not in (int, Fraction):
         return result
-    return cast(Result, live(result, LiveNode(operation, tuple(map(node_of, values)))))
+    return cast(Result, live(result, LiveNode(operation, tuple([node_of(value) for value in values]))))
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -166,12 +206,14 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
 
     @wraps(function)
     def lively(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
-        result = function(*arguments, **named)
-        if not (any(map(is_live, arguments)) or any(map(is_live, named.values()))):
-            return result
+        if not (is_live(arguments) or any(map(is_live, named.values()))):
+            return function(*arguments, **named)
         defaults = _defaults_of(function)
         others = [named.get(name, defaults[name]) for name in list(defaults)[len(arguments) :]]
-        return cast(Result, live(result, LiveNode(function.__name__, tuple(map(node_of, (*arguments, *others))))))
+        values: tuple[Any, ...] = (*arguments, *others)
+        # What the function computes on its way to the result needs no nodes.
+        result = cast(Any, function)(*[plain_value(value) for value in values])
+        return cast(Result, live(result, LiveNode(function.__name__, tuple([node_of(value) for value in values]))))
 
     return lively
 
@@ -227,18 +269,24 @@ def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
 def fill(message: str, **values: Any) -> str:
     """``message.format(**values)``, live if a value is; the format of a live number is ``{n}`` or ``{n:,}``."""
     text = message.format(**values)
-    parts = tuple(_parts(message, values)) if any(map(is_live, values.values())) else ()
-    if not any(map(is_live, parts)):
+    return _of_parts(text, tuple(_parts(message, values))) if any(map(is_live, values.values())) else text
+
+
+def _of_parts(text: str, parts: tuple[str, ...]) -> str:
+    if not is_live(parts):
         return text
-    filled: LiveText = live(text, LiveNode("text", tuple(map(node_of, parts))))
+    filled: LiveText = live(text, LiveNode("text", tuple([node_of(part) for part in parts])))
     filled.parts = parts
     return filled
 
 
 def between(sign: str, texts: Iterable[str]) -> str:
     """``sign.join`` of texts, live if one of them is."""
-    named = {f"text{at}": text for at, text in enumerate(texts)}
-    return fill(sign.replace("{", "{{").replace("}", "}}").join(f"{{{name}}}" for name in named), **named)
+    texts, parts = tuple(texts), list[str]()
+    for at, text in enumerate(texts):
+        parts += [sign] if at and sign else []
+        parts += text.parts if isinstance(text, LiveText) else [text]
+    return _of_parts(sign.join(texts), tuple(parts))
 
 
 def without_start(text: str, start: str) -> str:
@@ -250,7 +298,7 @@ def without_start(text: str, start: str) -> str:
 
 
 def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:
-    for literal, name, form, _conversion in Formatter().parse(message):
+    for literal, name, form, _conversion in _parsed(message):
         if literal:
             yield literal
         if name is None:
@@ -265,6 +313,11 @@ def _parts(message: str, values: Mapping[str, Any]) -> Iterable[str]:
         else:
             problem = f"a live number cannot be written as {form}"
             raise ValueError(problem)
+
+
+@lru_cache(maxsize=1024)
+def _parsed(message: str) -> tuple[tuple[str, str | None, str | None, str | None], ...]:
+    return tuple(Formatter().parse(message))
 
 
 # Arithmetic of nodes, exact.
@@ -319,16 +372,16 @@ def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
 class _Evaluation:
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self._sizes = sizes
-        self._values: dict[int, Any] = {}
+        self._values: dict[LiveNode, Any] = {}
 
     def of(self, node: Any) -> Any:
         if not isinstance(node, LiveNode):
             return _mapped(self.of, node) if isinstance(node, tuple) else node
         if node.operation == "field":
             return self._sizes[node.arguments[0]]
-        if id(node) not in self._values:
+        if node not in self._values:
             function = _ARITHMETIC.get(node.operation) or MIRRORED[node.operation]
-            value = function(*map(self.of, node.arguments))
+            value = function(*[self.of(argument) for argument in node.arguments])
             whole = isinstance(value, Fraction) and value.denominator == 1
-            self._values[id(node)] = int(value) if whole else value
-        return self._values[id(node)]
+            self._values[node] = int(value) if whole else value
+        return self._values[node]

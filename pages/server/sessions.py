@@ -9,9 +9,12 @@ STORED = 400
 def keep_sessions() -> None:
     """Give the runs of a session one lock, finish callbacks, open pages quietly, and store the sessions of two classes.
 
+    Also let controls read only the values that they need.
+
     ``upstream`` has the reasons. tests/server/test_sessions.py and tests/browser/test_links.py fail without this.
     """
     streamlit_internals.share_lock()
     streamlit_internals.finish_callbacks()
     streamlit_internals.open_pages_quietly()
     streamlit_internals.store_sessions(STORED)
+    streamlit_internals.read_values_singly()

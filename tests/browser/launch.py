@@ -47,7 +47,13 @@ def running_browser(*, compiles: bool = False) -> Iterator[Browser]:
 
 @contextmanager
 def running_server(
-    log: Path, script: str = "app.py", *, bound: str = "127.0.0.1", port: int = 0, **environment: str
+    log: Path,
+    script: str = "app.py",
+    *,
+    bound: str = "127.0.0.1",
+    port: int = 0,
+    root: Path = ROOT,
+    **environment: str,
 ) -> Iterator[tuple[str, int]]:
     """A fresh server on a free port, of the loopback interface, unless others are named: its address and its process.
 
@@ -61,7 +67,7 @@ def running_server(
         log.open("wb") as output,
         subprocess.Popen(
             [*command, "--server.address", bound],
-            cwd=ROOT,
+            cwd=root,
             env=os.environ | environment,
             stdout=output,
             stderr=output,

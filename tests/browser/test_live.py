@@ -70,8 +70,8 @@ _RUN = """([source, operations, sizes, wanted]) => {
 }"""
 
 
-def computed(page: Page, program: LiveProgram, sizes: dict[str, int], wanted: list[Any]) -> list[Any]:
-    values: list[Any] = page.evaluate(_RUN, [RUNTIME, program.operations, sizes, wanted])
+def computed(page: Page, operations: list[Any], sizes: dict[str, int], wanted: list[Any]) -> list[Any]:
+    values: list[Any] = page.evaluate(_RUN, [RUNTIME, operations, sizes, wanted])
     return values
 
 
@@ -230,16 +230,14 @@ def _polynomial(rng: random.Random) -> Polynomial:
 def test_a_mirrored_function_is_the_same_in_the_browser(page: Page, name: str) -> None:
     rng = random.Random(name)
     calls = [ARGUMENTS[name](rng) for _call in range(400)]
-    program = LiveProgram()
-    for call in calls:
-        program.operations.append([name, *map(program.add, call)])
+    argument = LiveProgram().add
+    operations = [[name, *map(argument, call)] for call in calls]
     wanted = [[at] for at in range(len(calls))]
-    assert computed(page, program, {}, wanted) == [plain(MIRRORED[name](*call)) for call in calls]
+    assert computed(page, operations, {}, wanted) == [plain(MIRRORED[name](*call)) for call in calls]
 
 
 def test_what_has_no_value_is_nothing_and_takes_no_time(page: Page) -> None:
-    program = LiveProgram()
-    program.operations += [
+    operations = [
         ["field", "batch_size"],  # a size that the page does not say
         ["*", [0], 2],
         ["grouped", [1]],
@@ -249,8 +247,8 @@ def test_what_has_no_value_is_nothing_and_takes_no_time(page: Page) -> None:
         ["+", [5], 1],  # not a number
         ["share", [5], 7, 1],
     ]
-    wanted = [[at] for at in range(len(program.operations))]
-    assert computed(page, program, {}, wanted) == [None, None, None, None, "0.5", "nan", None, None]
+    wanted = [[at] for at in range(len(operations))]
+    assert computed(page, operations, {}, wanted) == [None, None, None, None, "0.5", "nan", None, None]
 
 
 def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(page: Page) -> None:
@@ -271,7 +269,7 @@ def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(pag
         }
         assert {name: evaluated(node_of(value), sizes) for name, value in live_counts.items()} == expected
         wanted = [program.add(value) for value in live_counts.values()]
-        assert computed(page, program, sizes, wanted) == [str(value) for value in expected.values()]
+        assert computed(page, program.operations, sizes, wanted) == [str(value) for value in expected.values()]
         for before, after in zip(piece_growths(first, first), piece_growths(first, second), strict=True):
             moved_to = evaluated(node_of(before), sizes)
             assert FigureGrowth(moved_to[0], moved_to[1]).factor == FigureGrowth(after.before, after.after).factor
@@ -286,7 +284,7 @@ def test_a_value_outside_of_its_bounds_is_none_in_the_browser(page: Page) -> Non
     value = fill("{count:,} bytes", count=within(7 * size, (FigureBound(size, 2, 5),)))
     wanted = [program.add(value), program.add(size)]
     for layers, text in ((3, "21 bytes"), (5, "35 bytes"), (6, None), (1, None)):
-        assert computed(page, program, {"num_hidden_layers": layers}, wanted) == [text, str(layers)]
+        assert computed(page, program.operations, {"num_hidden_layers": layers}, wanted) == [text, str(layers)]
 
 
 def _moved_from(rng: random.Random, config: Config, fields: int) -> Config:
@@ -349,7 +347,7 @@ def test_the_live_memory_of_a_model_is_that_of_any_other_of_its_structure(page: 
                     expected.append(sum(by_module(kept(other, how, *batch)).values()))
             sizes = {name: value for name, value in other.config.shared().items() if type(value) is int}
             sizes |= dict(zip(("batch_size", "sequence_length"), batch, strict=True))
-            for value, text in zip(expected, computed(page, program, sizes, wanted), strict=True):
+            for value, text in zip(expected, computed(page, program.operations, sizes, wanted), strict=True):
                 assert text in (str(value), None)
                 compared += text is not None
     assert compared > 60
@@ -384,7 +382,7 @@ def test_the_live_figures_of_a_changed_model_are_those_of_any_other(page: Page, 
             continue
         sizes = sizes_of(after[-1].model, **argument_sizes(after[-1].model), **batch._asdict())
         expected = effect(after[-1], batch, plan)
-        for figure, text in zip(figures, computed(page, program, sizes, wanted), strict=True):
+        for figure, text in zip(figures, computed(page, program.operations, sizes, wanted), strict=True):
             assert text in (plain(getattr(expected, figure)), None)
             compared += text is not None
     assert compared > 12
@@ -402,4 +400,4 @@ def test_a_discovered_formula_is_the_same_in_the_browser(page: Page, name: tuple
         places = size_steps.stops(discovery, field, {})
         sizes = {**discovery.fields, **size_steps.move_field(discovery, field, rng.choice(places), {})}
         count = discovery.count(**{name: size for name, size in sizes.items() if size != discovery.fields[name]})
-        assert computed(page, program, sizes, wanted) == [str(count)]
+        assert computed(page, program.operations, sizes, wanted) == [str(count)]

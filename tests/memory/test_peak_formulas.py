@@ -19,6 +19,7 @@ from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import ITEM_BYTES, OPTIMIZERS, PRECISIONS, Precision
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.peak import peak as simulated
+from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak, peak_bytes, peak_of_designs
 from bertcalc.memory.plan import RECOMPUTE, Inference, Plan
 from bertcalc.model.formula import ALL_SYMBOLS, COUNT_SYMBOLS
@@ -199,6 +200,15 @@ def test_designs_have_what_each_has_alone(
     )
     expected = peak_bytes(model.changed(config=config), how, batch, length)
     assert peak_of_designs(model, how, batch, length)(heads, intermediate)(layers) == expected
+
+
+@examples(12)
+@given(runs(), st.sampled_from(("batch_size", "sequence_length")))
+def test_the_live_polynomials_of_what_fits_are_now_those_of_the_model(
+    run: tuple[Model, Plan | Inference, int, int], field: str
+) -> None:
+    model, how, *batch = run
+    assert present_growths(live_growths(model, how, field, *batch)) == growths(model, how, field, *batch)
 
 
 @examples(4)

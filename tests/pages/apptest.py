@@ -78,6 +78,12 @@ def total(app: AppTest) -> str:
     return str(app.metric[0].value)
 
 
+def data_of(drawn: Any) -> dict[str, Any]:
+    """What the page gives to a component: in a list, to those of several files."""
+    data = json.loads(drawn.proto.json)
+    return dict(data[0] if isinstance(data, list) else data)
+
+
 def total_formula(app: AppTest) -> dict[str, Any]:
     """What the page gives to the component that draws the total's formula."""
     return drawn_formula(app, "total-formula")
@@ -85,7 +91,7 @@ def total_formula(app: AppTest) -> dict[str, Any]:
 
 def drawn_formula(app: AppTest, key: str) -> dict[str, Any]:
     """What the page gives to the component that draws a formula."""
-    drawn = (_as_drawn(json.loads(each.proto.json)) for each in app.get("bidi_component"))
+    drawn = (_as_drawn(data_of(each)) for each in app.get("bidi_component"))
     return next(dict(data) for data in drawn if data.get("key") == key)
 
 
@@ -101,7 +107,7 @@ def _as_drawn(data: Any) -> Any:
 def component(app: AppTest, name: str) -> dict[str, Any]:
     """What the page gives to a component."""
     (drawn,) = (each for each in app.get("bidi_component") if each.proto.component_name == name)
-    return dict(json.loads(drawn.proto.json))
+    return data_of(drawn)
 
 
 def progress(app: AppTest) -> list[str]:
@@ -113,7 +119,7 @@ def progress(app: AppTest) -> list[str]:
 def charts(app: AppTest) -> list[dict[str, Any]]:
     """What the page gives to its charts."""
     drawn = (each for each in app.get("bidi_component") if each.proto.component_name == "bertcalc_chart")
-    return [dict(json.loads(each.proto.json)) for each in drawn]
+    return [data_of(each) for each in drawn]
 
 
 def without_marks(text: str) -> str:

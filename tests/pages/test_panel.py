@@ -1,6 +1,5 @@
 """The panel's data, and that nothing that a browser could send breaks it."""
 
-import json
 from typing import Any
 
 import pytest
@@ -12,14 +11,13 @@ from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS
 from pages.ui.shell import panel
-from tests.pages.apptest import move, open_app
+from tests.pages.apptest import data_of, move, open_app
 
 
 def data(app: AppTest) -> dict[str, Any]:
     """What the browser is told."""
     [component] = [one for one in app.get("bidi_component") if one.proto.component_name == "bertcalc_panel"]
-    found: dict[str, Any] = json.loads(component.proto.json)
-    return found
+    return data_of(component)
 
 
 def field(app: AppTest, name: str) -> dict[str, Any]:

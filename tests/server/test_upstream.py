@@ -31,6 +31,7 @@ RENAMED = {
     "CALLBACKS": "_maybe_handle_execution_control_request",
     "QUIET_PAGES": "_send_query_param_msg",
     "STORED_SESSIONS": "MemorySessionStorage",
+    "VALUES": "filtered_state",
     "FIRST_MESSAGE": "_coalesce_widget_states",
     "HISTORY": "is_history_navigation",
     "LINK": "discard_param_no_forward_msg",

@@ -24,7 +24,9 @@ from bertcalc.memory.peak.peak_formulas import (
     Monomial,
     Products,
     Terms,
+    TopMoments,
     bytes_in_8_bits,
+    can_be_largest,
     frozen_layers,
     growth_ranges,
     kept_apart,
@@ -39,7 +41,7 @@ from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
-from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, staying, within
+from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, plain_value, staying, within
 
 # The sizes that sliders move, in which the bytes are polynomials: hidden_size is heads times the size of a head.
 _MOVED = (field for field in SLIDERS if field != "hidden_size")
@@ -62,7 +64,10 @@ def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_len
     states = _states_in_8_bits(model, how)
     moments = top_moments(model, how, batch_size, sequence_length, _FREE)
     sizes = _FreeSizes(model)
-    areas = [{area: sizes.polynomial(terms) for area, terms in moment.areas.items()} for moment in moments]
+    areas = [
+        {area: sizes.value(polynomial) for area, polynomial in parts.items()}
+        for parts in _by_area(moments, sizes.period)
+    ]
     if states:
         areas = [parts | {"optimizer states": parts.get("optimizer states", 0) + states} for parts in areas]
     figures = [_added(list(parts.values())) for parts in areas]
@@ -93,14 +98,19 @@ def live_growths(
     polynomials = []
     for start, end in growth_ranges(model, field):
         bounds = regime(model, how, start if field == "sequence_length" else sequence_length)
-        for moment in top_moments(model, how, **{**call, field: start}, free=(field, *_FREE)):
-            powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
-            for terms in moment.areas.values():
-                for (power, *others), count in terms.items():
-                    powers[power][(*others,)] = powers[power].get((*others,), 0) + count
-            constant, linear, square = (sizes.polynomial(terms) for terms in powers)
+        moments = top_moments(model, how, **{**call, field: start}, free=(field, *_FREE))
+        for coefficients in _by_power(moments, sizes.period):
+            constant, linear, square = map(sizes.value, coefficients)
             polynomials.append(Polynomial(first, within(constant + states, bounds), linear, square, start, end))
     return polynomials
+
+
+def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
+    """What ``peak_formulas.growths`` gives, from ``live_growths``: numbers, of the moments that can be the largest."""
+    return can_be_largest(
+        [Polynomial(*plain_value(tuple(polynomial))) for polynomial in live_polynomials],
+        lambda polynomial: {(power, polynomial.start): count for power, count in enumerate(polynomial[1:4])},
+    )
 
 
 def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
@@ -126,7 +136,7 @@ class _FreeSizes:
 
     def __init__(self, model: Model) -> None:
         config, values = model.config, model.letter_values()
-        self._period = config.layer_period
+        self.period = config.layer_period
         numbers = {
             **values,
             "attention_head_size": config.attention_head_size,
@@ -134,20 +144,44 @@ class _FreeSizes:
         }
         self._products = Products([numbers.get(name, 1) for name in _FREE])
 
-    def polynomial(self, terms: Terms) -> int:
-        """The value of a polynomial, live."""
-        if not terms:
-            return 0
-        return cast(int, live(self._products.sum(terms), _polynomial(tuple(terms.items()), self._period)))
+    def value(self, polynomial: "_LivePolynomial | None") -> int:
+        """The value of a polynomial, live; 0 for none."""
+        return cast(int, live(self._products.sum(polynomial.terms), polynomial.node)) if polynomial else 0
 
 
-# The nodes do not depend on the sizes: most of them are those of the last run.
-@lru_cache(maxsize=8192)
-def _polynomial(terms: tuple[tuple[Monomial, int], ...], period: int) -> LiveNode:
-    return LiveNode("+", tuple(_term(powers, count, period) for powers, count in terms if count))
+class _LivePolynomial(NamedTuple):
+    """A polynomial of the free sizes, and its node, which does not depend on their values."""
+
+    terms: Terms
+    node: LiveNode
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=16)
+def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomial | None]]:
+    """The bytes of each area at each moment."""
+    return [{area: _polynomial(terms, period) for area, terms in moment.areas.items()} for moment in moments]
+
+
+@lru_cache(maxsize=16)
+def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
+    """The bytes at each moment as coefficients of the first size: constant, linear, square."""
+    coefficients = []
+    for moment in moments:
+        powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
+        for terms in moment.areas.values():
+            for (power, *others), count in terms.items():
+                powers[power][(*others,)] = powers[power].get((*others,), 0) + count
+        coefficients.append([_polynomial(terms, period) for terms in powers])
+    return coefficients
+
+
+def _polynomial(terms: Terms, period: int) -> _LivePolynomial | None:
+    if not terms:
+        return None
+    node = LiveNode("+", tuple(_term(powers, count, period) for powers, count in terms.items() if count))
+    return _LivePolynomial(terms, node)
+
+
 def _term(powers: Monomial, count: int, period: int) -> LiveNode:
     sizes = zip(_FREE, powers, strict=True)
     return LiveNode("*", (count, *(_size(name, period) for name, power in sizes for _time in range(power))))

@@ -134,6 +134,16 @@ class TopMoment(NamedTuple):
     areas: Mapping[Area, Terms]
 
 
+class TopMoments(tuple[TopMoment, ...]):
+    """Moments that are the same only if they are this object: what follows from them can be cached."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 class LiveTensor(NamedTuple):
     """A live tensor, or its copies in all layers: its step, its bytes, and the formula for them."""
 
@@ -338,7 +348,7 @@ def _along(
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
     """Polynomials of the sizes at the indices ``free``, with numbers for the others; never-largest ones are dropped."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
-    return _can_be_largest((_with_numbers(polynomial, numbers, free) for polynomial in sums), lambda terms: terms)
+    return can_be_largest((_with_numbers(polynomial, numbers, free) for polynomial in sums), lambda terms: terms)
 
 
 def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
@@ -351,7 +361,7 @@ def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> 
 
 def top_moments(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
-) -> tuple[TopMoment, ...]:
+) -> TopMoments:
     """The moments that can be the peak while only the ``free`` sizes change, in the order of the step."""
     check_runs(model, how, sequence_length)
     places = tuple(map(_NAMES.index, free))
@@ -362,14 +372,14 @@ def top_moments(
     return _top_moments(_symbolic(model, how, batch_size, sequence_length), numbers, places)
 
 
-@lru_cache(maxsize=64)
-def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, ...]) -> tuple[TopMoment, ...]:
+@lru_cache(maxsize=32)
+def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, ...]) -> TopMoments:
     numbers = Products(sizes)
     tops = (
         TopMoment(moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms})
         for moment in _moments(*symbolic)
     )
-    return tuple(_can_be_largest(tops, lambda top: _added(top.areas.values())))
+    return TopMoments(can_be_largest(tops, lambda top: _added(top.areas.values())))
 
 
 def _added(polynomials: Iterable[Terms]) -> Terms:
@@ -379,7 +389,7 @@ def _added(polynomials: Iterable[Terms]) -> Terms:
     return total
 
 
-def _can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
+def can_be_largest(items: Iterable[_Item], terms_of: Callable[[_Item], Terms]) -> list[_Item]:
     """The items that can be the largest for some sizes; of two equal ones, the first."""
     candidates: list[_Item] = []
     for item in items:
@@ -499,6 +509,7 @@ def check_runs(model: Model, how: Plan | Inference, sequence_length: int) -> Non
         change.check_length(model.final_config, sequence_length)
 
 
+@lru_cache(maxsize=32)
 def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
     """The symbolic model with few layers, its symbolic batch, and the layers left out; sizes of 1 stay numeric."""
     config = model.config
@@ -550,7 +561,7 @@ def _moments(
     tops = _tops(_changes(model, how, batch, length), folds)
     before: Terms = {}
     candidates = []
-    for moment in _can_be_largest(tops, lambda moment: moment.live):
+    for moment in can_be_largest(tops, lambda moment: moment.live):
         candidates.append(moment._replace(since=_difference(moment.live, before)))
         before = moment.live
     return tuple(candidates)

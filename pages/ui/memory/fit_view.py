@@ -8,8 +8,8 @@ from streamlit.delta_generator import DeltaGenerator
 from bertcalc.export.table import Table
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import LIMITS, Most, Polynomial, counted_or, most, most_fitting
-from bertcalc.memory.peak.live_peak_formulas import live_growths
-from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
+from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
+from bertcalc.memory.peak.peak_formulas import most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
 from bertcalc.model.formula_latex import aligned
@@ -151,8 +151,9 @@ def _batch_title(run: Run) -> str:
 def _largest(run: Run, how: Plan | Inference, field: str, device: Device, positions: int | None) -> Largest:
     """The largest number of a size of the batch that fits."""
     room = device.for_tensors
-    answer = most(growths(run.model, how, field, *run.batch), room, positions)
-    return Largest(answer, *most_fitting(tuple(live_growths(run.model, how, field, *run.batch)), room, positions))
+    polynomials = live_growths(run.model, how, field, *run.batch)
+    answer = most(present_growths(polynomials), room, positions)
+    return Largest(answer, *most_fitting(tuple(polynomials), room, positions))
 
 
 def _limit(largest: Largest, by_positions: str = "") -> str:

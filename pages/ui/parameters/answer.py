@@ -1,7 +1,7 @@
 """The answer to the question of the first page: BERT's count, and how the present model differs from it."""
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from sympy import Integer
@@ -174,16 +174,21 @@ def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
 def _live_parts(start: Model, goal: Model) -> Iterator[SentencePart]:
     """A part for each slider, as if they were moved one after another in the order of FIELDS."""
     config, sizes = start.config, goal.config.shared()
-    formula: Any = symbolic_model(goal).num_parameters()
     totals = [start.num_parameters()]
     fields = [field for field in _SIZES if config.has(field)]
     for at, field in enumerate(fields):
-        later = {SYMBOLS[other]: getattr(config, other) for other in fields[at + 1 :]}
-        node = node_of_formula(formula.xreplace({symbol: Integer(value) for symbol, value in later.items()}))
+        node = _with_sizes(symbolic_model(goal), tuple((other, getattr(config, other)) for other in fields[at + 1 :]))
         totals.append(live(int(evaluated(node, sizes)), node))
         phrases = tuple(map(_, COUNTED_PHRASES[field]))
         before, after = getattr(config, field), live_size(field, sizes[field])
         yield SentencePart(phrases, before, after, totals[-1] - totals[-2], alike=field in COST_ALIKE)
+
+
+@lru_cache(maxsize=512)
+def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
+    """The node of a model's total in which these fields have these values."""
+    formula: Any = model.num_parameters()
+    return node_of_formula(formula.xreplace({SYMBOLS[field]: Integer(size) for field, size in sizes}))
 
 
 def _part(part: Attribution) -> SentencePart:
@@ -203,6 +208,7 @@ def _count(preset: str, architecture: str) -> int:
     return _model(preset, architecture).num_parameters()
 
 
+@lru_cache(maxsize=64)
 def _model(preset: str, architecture: str) -> Model:
     """A preset in this class, or in its own family's class for the same task."""
     config = PRESETS[preset].config

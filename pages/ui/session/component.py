@@ -1,5 +1,6 @@
 """Custom Streamlit components, made from the files of pages/ui."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ _HERE = Path(__file__).parents[1]
 # being loaded, Streamlit 1.67 ends what the old data drew, which is the component itself: it is still there.
 _IMPORT = """const {{ default: draw }} = await import(new URL("{address}", document.baseURI));
 export default (component) => {{
-  const leave = draw(component);
+  const leave = draw({{ ...component, data: component.data?.[0] }});
   return () => component.parentElement.isConnected || leave?.();
 }};
 """
@@ -28,4 +29,10 @@ def component(name: str, *files: str, **options: Any) -> Any:
         for kind in (".css", ".js")
     )
     script = _IMPORT.format(address=scripts.offer(name, js))
-    return st.components.v2.component(name, css=css or None, js=script, **options)
+    mount = st.components.v2.component(name, css=css or None, js=script, **options)
+
+    def draw(*, data: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
+        # Streamlit looks for tables in each value of a dictionary, but not in a list: a millisecond for each run.
+        return mount(data=None if data is None else [data], **arguments)
+
+    return draw

@@ -1,7 +1,7 @@
 """Bar charts of a model's parts: one bar for each, compared with the preset; or a single bar divided into them."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -89,7 +89,12 @@ class Bars(NamedTuple):
 
 def preset_of(choice: Choice) -> Choice:
     """The unchanged preset, in the same architecture."""
-    return choice._replace(model=Model(PRESETS[choice.preset].config, choice.architecture))
+    return choice._replace(model=_model_of_preset(choice.preset, choice.architecture))
+
+
+@lru_cache(maxsize=64)
+def _model_of_preset(preset: str, architecture: str) -> Model:
+    return Model(PRESETS[preset].config, architecture)
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
@@ -182,14 +187,18 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
     # All digits of FLOPs and bytes would be wider than their bars.
     exactly = grouped if bars.unit == "parameters" else partial(short, unit=bars.unit)
     digits, compact = partial(figure, unit=bars.unit), partial(short, unit=bars.unit)
-    wide = ((digits, exactly), (digits, compact), (compact, compact))
-    narrow = ((exactly, exactly), (compact, compact))
     lines, brief_lines = [], []
     rows = zip(bars.names, pairs, columns["share"], bars.factors or [""] * count, strict=True)
     for name, pair, share, factor in rows:
+        present, was = pair
+        full, exact, short_form = (write(present) for write in (digits, exactly, compact))
+        more, more_in_short = (joined(" · ", (signed(present - was, write), factor)) for write in (exactly, compact))
+        wide = ((full, more), (full, more_in_short), (short_form, more_in_short))
+        narrow = ((exact, more), (short_form, more_in_short))
+        alike = either(present, was, share, "")  # a bar with a difference shows no share
         room = room_beside(largest(pair), limit, _BESIDE, float(_LONGEST))
-        lines.append(_line("", pair, share, factor, wide, room))
-        brief_lines.append(_line(name, pair, share, factor, narrow, float(_LINE)))
+        lines.append(_line("", alike, wide, room))
+        brief_lines.append(_line(name, alike, narrow, float(_LINE)))
     label, change = [text for text, _more in lines], [text for _label, text in lines]
     brief, brief_change = [text for text, _more in brief_lines], [text for _label, text in brief_lines]
     return {
@@ -211,25 +220,9 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
     }
 
 
-_Writer = Callable[[int], str]
-
-
-def _line(
-    name: str,
-    pair: tuple[int, int],
-    share: str,
-    factor: str,
-    ways: Sequence[tuple[_Writer, _Writer]],
-    room: float,
-) -> tuple[str, str]:
-    """The labels of a bar and of its difference, in the first of the formats ``ways`` in which both fit.
-
-    A bar with a difference shows no share.
-    """
-    present, was = pair
-    lines = [joined(" · ", (name, written(present), either(present, was, share, ""))) for written, _changed in ways]
-    changes = [joined(" · ", (signed(present - was, changed), factor)) for _written, changed in ways]
-    return first_fitting(tuple(zip(lines, changes, strict=True)), room)
+def _line(name: str, share: str, texts: Sequence[tuple[str, str]], room: float) -> tuple[str, str]:
+    """The label of a bar and that of its difference, in the first format in which both fit."""
+    return first_fitting(tuple((joined(" · ", (name, figure, share)), change) for figure, change in texts), room)
 
 
 def proportions_frame(bars: Bars) -> Columns:

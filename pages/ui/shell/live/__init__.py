@@ -7,7 +7,6 @@ live.js computes it again in every frame of a drag. After a run it compares what
 import re
 import threading
 from collections.abc import Mapping
-from hashlib import sha256
 from html import escape
 from typing import Any
 
@@ -200,7 +199,7 @@ def note_browser_has(program: str) -> None:
 def show(sizes: Mapping[str, int]) -> None:
     """Send the program, unless the browser has it, and the sizes that this run shows."""
     page = _page()
-    program = sha256(repr(page.program.operations).encode()).hexdigest()[:16]
+    program = page.program.name
     known = st.session_state.pop("browser's program", None) == program
     data = {
         "run": run_number(),

@@ -1,0 +1,64 @@
+"""CPU for each rerun of a page, beside another checkout: ``python -m benchmarks.reruns ../other --pages memory``.
+
+One session on each server moves its slider without pause, ten moves in turns, so that changes in the machine's speed
+affect both. The one-slider app is the floor.
+"""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks.load import FLOOR, Server, Session, connection, row
+from pages.ui.shell.navigation import PAGES
+from tests.browser.launch import ROOT, running_server
+
+MOVES = 10  # in a turn
+WARM_UP = 30  # moves
+
+
+async def measure(servers: Sequence[Server], page: str, turns: int) -> list[float]:
+    """Milliseconds of CPU for each rerun on each server, the first of which is the floor: the median turn."""
+    spent: list[list[float]] = [[] for _server in servers]
+    async with AsyncExitStack() as stack:
+        sessions = []
+        for number, server in enumerate(servers):
+            socket = await stack.enter_async_context(connection(server))
+            sessions.append(Session(0, page, socket, ours=number > 0))
+            await sessions[-1].open()
+            for _move in range(WARM_UP):
+                await sessions[-1].move()
+        for _turn in range(turns):
+            for server, session, times in zip(servers, sessions, spent, strict=True):
+                before = server.cpu()
+                for _move in range(MOVES):
+                    await session.move()
+                times.append(1000 * (server.cpu() - before) / MOVES)
+    return [*map(median, spent)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("other", type=Path, help="the root of the other checkout")
+    parser.add_argument("--pages", nargs="+", default=[name or "parameters" for name in PAGES])
+    parser.add_argument("--turns", type=int, default=6)
+    options = parser.parse_args()
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        places = ((FLOOR, ROOT), ("app.py", options.other), ("app.py", ROOT))
+        servers = [
+            Server(stack.enter_context(running_server(Path(folder) / f"{at}", script, root=root)))
+            for at, (script, root) in enumerate(places)
+        ]
+        print(row("page", "one slider", "the other checkout", "this one", "ratio"))
+        print("|---" * 5 + "|")
+        for name in options.pages:
+            floor, before, now = asyncio.run(measure(servers, "" if name == "parameters" else name, options.turns))
+            print(row(name, f"{floor:.1f}", f"{before:.1f}", f"{now:.1f}", f"{now / before:.2f}"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
