@@ -13,6 +13,7 @@ large integer, ["q", "1", "3"] a fraction, ["f", 0.5] a float, ["l", ...] a list
 """
 
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -34,9 +35,10 @@ class LiveProgram:
 
     def add(self, value: Any) -> Any:
         """Add the operations of a value, and return it as an argument, which must not be changed."""
-        node = node_of(value)
-        follow = _after if isinstance(node, LiveNode) else _ProgramStep.with_argument
-        self._step = follow(self._step, node)
+        return _argument(node_of(value), self._add_node)
+
+    def _add_node(self, node: LiveNode) -> Any:
+        self._step = _after(self._step, node)
         return self._step.argument
 
     @property
@@ -64,43 +66,45 @@ class _NumberedOperations:
         places = {node: place for node, place in self._places.items() if place < count}
         return _NumberedOperations(self.operations[:count], places)
 
-    def argument(self, value: Any) -> Any:
-        """A node or constant as an argument; adds the operations of a node."""
-        if isinstance(value, LiveNode):
-            return [self._place(value)]
-        if value is None or isinstance(value, str | bool):
-            return value
-        if isinstance(value, int):
-            return int(value) if abs(value) < _SAFE else ["i", str(int(value))]
-        if isinstance(value, tuple):
-            return ["l", *map(self.argument, value)]
-        if isinstance(value, Fraction):
-            return ["q", str(value.numerator), str(value.denominator)]
-        if isinstance(value, float):
-            return ["f", float(value)]
-        message = f"a browser cannot compute with {type(value).__name__}"
-        raise TypeError(message)
-
-    def _place(self, node: LiveNode) -> int:
+    def add(self, node: LiveNode) -> list[int]:
+        """Add the operations of a node, and return it as an argument."""
         if node not in self._places:
-            operation = [node.operation, *map(self.argument, node.arguments)]
+            operation = [node.operation, *(_argument(value, self.add) for value in node.arguments)]
             self._places[node] = len(self.operations)
             self.operations.append(operation)
-        return self._places[node]
+        return [self._places[node]]
+
+
+def _argument(value: Any, add: Callable[[LiveNode], Any]) -> Any:
+    """A value as an argument; ``add`` adds the nodes in it."""
+    if isinstance(value, LiveNode):
+        return add(value)
+    if value is None or isinstance(value, str | bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) < _SAFE else ["i", str(int(value))]
+    if isinstance(value, tuple):
+        return ["l", *(_argument(part, add) for part in value)]
+    if isinstance(value, Fraction):
+        return ["q", str(value.numerator), str(value.denominator)]
+    if isinstance(value, float):
+        return ["f", float(value)]
+    message = f"a browser cannot compute with {type(value).__name__}"
+    raise TypeError(message)
 
 
 class _ProgramStep:
-    """The program after a value was added: the value as an argument, and the first ``count`` operations."""
+    """The program after a node was added: the node as an argument, and the first ``count`` operations."""
 
     def __init__(self, argument: Any, numbered: _NumberedOperations) -> None:
         self.argument = argument
         self.numbered, self.count = numbered, len(numbered.operations)
 
-    def with_argument(self, value: Any) -> "_ProgramStep":
-        """The step that adds a node or a constant."""
+    def after(self, node: LiveNode) -> "_ProgramStep":
+        """The step that adds a node."""
         with _LOCK:  # two runs may add to the same operations
             numbered = self.numbered.first(self.count)
-            return _ProgramStep(numbered.argument(value), numbered)
+            return _ProgramStep(numbered.add(node), numbered)
 
     @cached_property
     def operations(self) -> list[list[Any]]:
@@ -117,4 +121,4 @@ _LOCK = threading.Lock()
 
 @lru_cache(maxsize=8192)
 def _after(step: _ProgramStep, node: LiveNode) -> _ProgramStep:
-    return step.with_argument(node)
+    return step.after(node)
