@@ -3,17 +3,26 @@
 // controls may not be ready.
 const DOWNLOADS = "[data-testid=stDownloadButton]";
 const STORED = "bertcalc texts";
+const tab = storage();
 let values = {};
-let isReloaded = true;
+let isReloaded = performance.getEntriesByType("navigation")[0]?.type !== "navigate"; // a link is opened as it is
+
+function storage() {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null; // a browser may block it where another site shows the app in a frame
+  }
+}
 
 // After a reload, send the texts of the tab that the new session does not have; then store those of the session.
 function keepTexts(texts, setStateValue) {
-  const stored = JSON.parse(sessionStorage.getItem(STORED) ?? "{}");
+  const stored = JSON.parse(tab?.getItem(STORED) ?? "{}");
   const lost = Object.keys(stored).filter((name) => !(name in texts));
   const isToSend = isReloaded && lost.length > 0;
   isReloaded = false;
   if (isToSend) setStateValue("reloaded", JSON.stringify({ kept: { texts: stored } }));
-  else sessionStorage.setItem(STORED, JSON.stringify(texts));
+  else tab?.setItem(STORED, JSON.stringify(texts));
 }
 
 export default function ({ data, setStateValue }) {
