@@ -22,7 +22,8 @@ _CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, 
 
 def ours() -> "Iterator[functools._lru_cache_wrapper[object]]":
     for cached in gc.get_objects():
-        if isinstance(cached, _Wrapper) and (cached.__module__ or "").startswith(("bertcalc", "pages")):
+        # Not isinstance: it asks objects of PyTorch for their __class__, some of which then warn.
+        if type(cached) is _Wrapper and (cached.__module__ or "").startswith(("bertcalc", "pages")):
             yield cached
 
 
