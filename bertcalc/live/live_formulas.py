@@ -61,7 +61,7 @@ def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
 
 def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
     """A number with its formula; without it, if the formula gives another number for these sizes."""
-    node = node_of_formula(formula if isinstance(formula, sympy.Basic) else sympy.sympify(formula))
+    node = node_of_formula(formula)
     try:
         return live(number, node) if evaluated(node, sizes) == number else number
     except KeyError:  # a size that these sizes do not have
@@ -86,7 +86,9 @@ def number_of(expression: Any) -> int | Fraction:
 
 @lru_cache(maxsize=8192)
 def node_of_formula(expression: Any) -> Any:
-    """A SymPy expression in the letters of fields as a node, or as a constant."""
+    """An expression of SymPy, or what it takes for one, in the letters of fields as a node, or as a constant."""
+    if not isinstance(expression, sympy.Basic):
+        return node_of_formula(sympy.sympify(expression))
     if expression.is_Rational:
         return number_of(expression)
     if expression.is_Symbol:

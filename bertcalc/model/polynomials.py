@@ -9,6 +9,7 @@ Exponents may be negative. SymPy can do more, but its import takes longer than a
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, lcm
 from typing import Any, Self
 
@@ -105,6 +106,10 @@ class LetterPolynomial:
         return True if other == 0 and all(number > 0 for number in self.terms.values()) else NotImplemented
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash(frozenset(self.terms.items()))
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ which ``tips`` has the lines of its tip, ``label``, its name for a screen reader
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -120,6 +121,9 @@ def _sum(terms: Sequence[tuple[str, str, str]], way: int) -> Iterator[Part]:
                 units.append([])
             units[-1].append(leaf)
         yield from ({"is": "unit", "color": term[2], "parts": unit} for unit in units)
+
+
+_product = lru_cache(maxsize=4096)(prod)
 
 
 class _TotalBuilder:
@@ -268,7 +272,7 @@ class _TotalBuilder:
 
     def _elements(self, tensors: Iterable[Tensor]) -> int:
         """The elements of tensors, in one layer if they are in every layer."""
-        return sum(self._live(prod(self._tensors[tensor.name].shape), prod(tensor.shape)) for tensor in tensors)
+        return sum(self._live(prod(self._tensors[tensor.name].shape), _product(tensor.shape)) for tensor in tensors)
 
     def _copies(self, tensors: Sequence[Tensor]) -> int:
         return self._live(self._tensors[tensors[0].name].copies, tensors[0].copies)
