@@ -62,9 +62,13 @@ def filled(text: str, values: Mapping[str, int]) -> str:
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'
     """
+    message, fields = _with_fields(text)
+    return fill(message, **{field: values[field] for field in fields})
+
+
+@lru_cache(maxsize=1024)
+def _with_fields(text: str) -> tuple[str, tuple[str, ...]]:
+    """The text with placeholders of fields instead of letters, and these fields."""
     dotted = re.sub(rf"(?<=[\w²')])( (?=\d)| ?(?=\(|{LETTER}))", " · ", text)
-    letters = set(re.findall(LETTER, text))
-    return fill(
-        re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted),
-        **{FIELD_OF[letter]: values[FIELD_OF[letter]] for letter in letters},
-    )
+    fields = tuple(FIELD_OF[letter] for letter in dict.fromkeys(re.findall(LETTER, text)))
+    return re.sub(LETTER, lambda letter: f"{{{FIELD_OF[letter[0]]}:,}}", dotted), fields
