@@ -7,9 +7,9 @@
 (296450, 109780228, None)
 >>> for sentence in line.meanings(load("bert-base-uncased")):
 ...     print(sentence)
-peft prints this of BertForSequenceClassification with Lora(r=8, target_modules=['query', 'value'], \
+peft prints this line for BertForSequenceClassification with Lora(r=8, target_modules=['query', 'value'], \
 task_type='SEQ_CLS').
-All 109,780,228 parameters: 109,483,778 of the model, 294,912 of the adapter, and 1,538 of a trained copy of \
+Of all 109,780,228 parameters, 109,483,778 belong to the model, 294,912 to the adapter, and 1,538 to a trained copy of \
 classifier. peft keeps the original, too, but freezes it.
 """
 
@@ -27,15 +27,15 @@ from bertcalc.text.problem import Problem
 
 _PRINTED = re.compile(
     r"trainable params:\s?(?P<trained>[0-9][0-9,]{0,20})\W{1,6}all params:\s?(?P<all>[0-9][0-9,]{0,20})"
-    r"\W{1,6}trainable ?%:\s?(?P<share>[0-9]{1,3}\.[0-9]{1,20})"
+    r"\W{1,6}trainable ?%:\s?(?P<share>[0-9]{1,3}(?:\.[0-9]{1,20})?(?:e-[0-9]{1,2})?)(?![0-9])"
 )
-_IS = N_("peft prints this of {model}.")
-_IS_NOT = N_("Of {model}, peft prints other numbers: {trained} trained of all {all} parameters.")
-_UNKNOWN = N_("No usual adapter trains {trained} of all {all} parameters.")
-_ALL = N_("All {all} parameters: {base} of the model, and {adapter} of the adapter.")
+_IS = N_("peft prints this line for {model}.")
+_IS_NOT = N_("For {model}, peft prints other numbers: {trained} trainable parameters of {all}.")
+_UNKNOWN = N_("No common adapter trains exactly {trained} of {all} parameters.")
+_ALL = N_("Of all {all} parameters, {base} belong to the model and {adapter} to the adapter.")
 _ALL_WITH_COPY = N_(
-    "All {all} parameters: {base} of the model, {adapter} of the adapter, and {copies} of a trained copy of {modules}. "
-    "peft keeps the original, too, but freezes it."
+    "Of all {all} parameters, {base} belong to the model, {adapter} to the adapter, and {copies} to a trained copy of "
+    "{modules}. peft keeps the original, too, but freezes it."
 )
 _SHARE = N_("{trainable} of {all} parameters are {share} %.")
 
@@ -49,9 +49,11 @@ class PeftLine(NamedTuple):
 
     def wrong_share(self) -> Problem | None:
         """The right share, if the written one is not it."""
-        places = len(self.share.partition(".")[2])
+        digits, _e, exponent = self.share.partition("e")
+        places = len(digits.partition(".")[2]) - int(exponent or 0)
         share = Fraction(100 * self.trained, max(self.whole, 1))
-        if abs(share - Fraction(self.share)) * 10**places <= 1:
+        # Older releases print all digits of a float, the last of which is rounded.
+        if float(share) == float(self.share) or abs(share - Fraction(self.share)) * 10**places <= 1:
             return None
         return Problem.of(_SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places))
 

@@ -45,6 +45,9 @@ class LiveNode:
                 return _node(operation, _types(arguments), *arguments)
         return _node(operation, None, *arguments)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LiveNode, (self.operation, self.arguments)
+
 
 def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The types in tuples among arguments: 1, True and a Fraction of 1 are equal, but not for a browser."""

@@ -14,7 +14,7 @@ else:
         """``dataclasses.dataclass(frozen=True)``, but classes share all methods except ``__init__``.
 
         Python compiles them for each class, which took a third of the library's import time. An ``__init__`` that a
-        class has stays.
+        class has stays. Subclasses need this decorator, too.
         """
         assert frozen
 

@@ -1,6 +1,8 @@
 """The line that peft prints: peft's own output is explained, of the present model and of others."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import bertcalc
 from bertcalc import IA3, BertConfig, Lora
@@ -28,8 +30,8 @@ def test_what_peft_prints_of_the_model_is_its_own(
     adapter.added(real).print_trainable_parameters()
     model = bertcalc.load("bert-base-uncased", architecture).adapted(adapter.ours())
     whose, whole = str(model.explain(capsys.readouterr().out.strip())).split("\n")
-    assert whose == f"peft prints this of {architecture} with {adapter.ours()}."
-    assert f"{base:,} of the model" in whole
+    assert whose == f"peft prints this line for {architecture} with {adapter.ours()}."
+    assert f"{base:,} belong to the model" in whole
     assert ("a trained copy of classifier" in whole) == copied
 
 
@@ -37,12 +39,22 @@ def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     line = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
     other = CLASSIFIER.adapted(Lora(r=16, target_modules=["query", "value"], task_type="SEQ_CLS"))
     first, second, _whole = str(other.explain(line)).split("\n")
-    assert first.endswith("peft prints other numbers: 591,362 trained of all 110,075,140 parameters.")
+    assert first.endswith("peft prints other numbers: 591,362 trainable parameters of 110,075,140.")
     assert "Lora(r=8, " in second
     assert str(CLASSIFIER.explain(line)).startswith(second)  # also of a model without an adapter
-    assert "No usual adapter" in str(bertcalc.load("gpt2").explain(line))
+    assert "No common adapter" in str(bertcalc.load("gpt2").explain(line))
     assert "are 0.2700 %" in str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
     assert printed_by_peft("trainable params: 296,450") is None
+
+
+@given(st.integers(1, 10**7), st.integers(10**7, 10**9))
+def test_all_digits_of_a_float_are_right(trained: int, whole: int) -> None:
+    """As older releases of peft print the share, also with an exponent."""
+    line = printed_by_peft(f"trainable params: {trained} || all params: {whole} || trainable%: {100 * trained / whole}")
+    assert line
+    assert (line.trained, line.whole, line.wrong_share()) == (trained, whole, None)
+    wrong = line._replace(trained=3 * trained)
+    assert wrong.wrong_share()
 
 
 def test_a_rounded_count_of_a_changed_model_is_its_own_first() -> None:

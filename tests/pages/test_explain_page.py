@@ -452,5 +452,5 @@ def test_the_line_that_peft_prints_is_compared_with_the_model_and_its_steps() ->
     app = open_app("explain.py", changes="lora,target_modules=query+value,task_type=SEQ_CLS", **link)
     assert not app.error
     whose, whole = (info.value for info in app.info)
-    assert whose.startswith("peft prints this of BertForSequenceClassification with `Lora(r=8, ")
-    assert "1,538 of a trained copy of classifier" in whole
+    assert whose.startswith("peft prints this line for BertForSequenceClassification with `Lora(r=8, ")
+    assert "1,538 to a trained copy of classifier" in whole

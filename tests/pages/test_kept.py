@@ -166,11 +166,35 @@ def test_a_text_of_the_tab_is_taken_where_the_new_session_has_none() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("streamlit.session_state", state)
         kept._take_texts()
-    assert (state["a"], state["b"], state[kept._KEY]) == (
-        "long ago",
-        "newer",
-        {"texts": {"a": "long ago", "b": "newer"}},
-    )
+        for field in ("a", "b", "c"):
+            kept.hold_text(field)
+        assert (state["a"], state["b"], state.get("c")) == ("long ago", "newer", None)
+        assert state[kept._KEY] == {"texts": {"a": "long ago", "b": "newer"}}
+        state["a"] = ""  # emptied by the reader
+        kept.hold_text("a")
+        state[kept._KEPT_BY]["kept"] = "{}"  # after a restart, the browser sends both, and this is newer
+        kept._take_texts()
+        kept.hold_text("a")
+    assert state["a"] == ""
+
+
+def test_a_text_of_the_tab_becomes_the_text_of_a_field_only() -> None:
+    texts = {kept._KEY: "x", "drawn choices": "x"}
+    state: dict[str, Any] = {kept._KEPT_BY: {"reloaded": json.dumps({"kept": {"texts": texts}})}, "drawn choices": {}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state)
+        kept._take_texts()
+    assert state["drawn choices"] == {}
+    assert isinstance(state[kept._KEY], dict)
+
+
+def test_a_text_that_is_too_long_leaves_the_others() -> None:
+    state: dict[str, Any] = {"short": "x", "long": "x" * kept.LONGEST}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("streamlit.session_state", state)
+        for field in ("short", "long"):
+            kept.hold_text(field)
+        assert (kept.holds_text("short"), kept.holds_text("long")) == (True, False)
 
 
 @pytest.mark.parametrize("page", ["", "exercises.py", "any_model.py", "memory.py"])

@@ -18,6 +18,7 @@ from pages.ui.session.component import component
 LONGEST = 60_000  # characters of JSON for all values, which go with each answer of the server
 _KEY = "kept by the browser"
 _TEXTS = "texts"
+_RELOADED = "reloaded texts"  # the fields whose texts a tab has kept over a reload, and which have yet to show them
 _KEPT_BY = "keeper"  # the key of the component
 _KEPT = component("bertcalc_kept", "session/kept/kept.js")
 
@@ -54,18 +55,29 @@ def put(name: str, value: Any) -> None:
 
 def hold_text(key: str) -> None:
     """Before a text field is drawn: restore its text in a new session, and have the browser keep it."""
-    texts = get(_TEXTS)
-    texts = dict(texts) if isinstance(texts, dict) else {}
-    if key not in st.session_state and isinstance(text := texts.get(key), str):
+    reloaded: set[str] = st.session_state.get(_RELOADED, set())
+    if (key not in st.session_state or key in reloaded) and isinstance(text := _texts().get(key), str):
         st.session_state[key] = text
-    texts[key] = st.session_state.get(key)
-    put(_TEXTS, {name: text for name, text in texts.items() if text})
+    reloaded.discard(key)
+    _put_text(key, st.session_state.get(key))
 
 
 def holds_text(key: str) -> bool:
     """Whether the browser keeps the text of a field, which is not too long for it."""
+    return bool(_texts().get(key))
+
+
+def _texts() -> dict[str, Any]:
     texts = get(_TEXTS)
-    return isinstance(texts, dict) and bool(texts.get(key))
+    return texts if isinstance(texts, dict) else {}
+
+
+def _put_text(key: str, text: str | None) -> None:
+    """Keep the text of a field beside those of others; only the others if it is empty or too long."""
+    others = {name: other for name, other in _texts().items() if name != key}
+    put(_TEXTS, {**others, key: text} if text else others)
+    if not _texts():
+        put(_TEXTS, others)
 
 
 def show() -> None:
@@ -80,12 +92,11 @@ def show() -> None:
 
 def _take_texts() -> None:
     """Callback: take the texts that a tab has kept over a reload, where the new session has none."""
-    texts = _read(st.session_state[_KEPT_BY].get("reloaded") or "").get(_TEXTS)
-    held = get(_TEXTS)
-    held = dict(held) if isinstance(held, dict) else {}
-    for key, text in texts.items() if isinstance(texts, dict) else ():
-        if isinstance(text, str) and not held.get(key):
-            held[key] = text
-            if key in st.session_state:
-                st.session_state[key] = text
-    put(_TEXTS, held)
+    sent = st.session_state[_KEPT_BY]
+    texts = _read(sent.get("reloaded") or "").get(_TEXTS)
+    if sent.get("kept") or not isinstance(texts, dict):  # what was kept since is newer
+        return
+    for key, text in texts.items():
+        if isinstance(text, str) and not holds_text(key):
+            _put_text(key, text)
+            st.session_state.setdefault(_RELOADED, set()).add(key)

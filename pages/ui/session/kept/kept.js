@@ -17,20 +17,19 @@ function storage() {
 
 // After a reload, send the texts of the tab that the new session does not have; then store those of the session.
 function keepTexts(texts, setStateValue) {
-  const stored = JSON.parse(tab?.getItem(STORED) ?? "{}");
-  const lost = Object.keys(stored).filter((name) => !(name in texts));
-  const isToSend = isReloaded && lost.length > 0;
+  const stored = tab?.getItem(STORED) ?? "{}";
+  const isToSend = isReloaded && Object.keys(JSON.parse(stored)).some((name) => !(name in texts));
   isReloaded = false;
-  if (isToSend) setStateValue("reloaded", JSON.stringify({ kept: { texts: stored } }));
+  if (isToSend) setStateValue("reloaded", `{"kept":{"texts":${stored}}}`);
   else tab?.setItem(STORED, JSON.stringify(texts));
 }
 
 export default function ({ data, setStateValue }) {
   values = data;
-  keepTexts(data.texts ?? {}, setStateValue);
   const app = document.querySelector(".stApp");
   app.keeper ??= watch(app);
   app.keeper.set = setStateValue;
+  keepTexts(data.texts ?? {}, setStateValue);
   return () => app.keeper?.close();
 }
 

@@ -14,7 +14,8 @@ for (const name of ["pushState", "replaceState"]) {
   const write = history[name].bind(history);
   history[name] = (state, title, url) => {
     const there = new URL(url ?? "", location.href);
-    if (awaited === null || there.pathname !== location.pathname) return write(state, title, url);
+    const begins = there.search.endsWith("&"); // never written: it is no address
+    if (!begins && (awaited === null || there.pathname !== location.pathname)) return write(state, title, url);
     if (there.search.slice(1) === `${awaited}&`) endWait();
   };
 }
