@@ -123,7 +123,7 @@ def _sum(terms: Sequence[tuple[str, str, str]], way: int) -> Iterator[Part]:
         yield from ({"is": "unit", "color": term[2], "parts": unit} for unit in units)
 
 
-_product = lru_cache(maxsize=4096)(prod)
+_product = lru_cache(maxsize=1024)(prod)
 
 
 class _TotalBuilder:
