@@ -5,10 +5,11 @@ the lifetime of tensors depends on them.
 """
 
 from bertcalc.memory.family_steps.deberta_v2_step import (
+    add_distances,
     distances,
     for_each,
     for_step,
-    mask_scores,
+    mask_and_softmax,
     overrides,
     scaled_size_sqrt,
 )
@@ -38,13 +39,10 @@ def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
     for_step(run, steps["scores"])
     v.attention_scores = tape.matmul(v.query_layer, tape.transpose(v.key_layer, 2, 3))
     if rel_embeddings:
-        v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
-        v.rel_att = _bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
-        for_step(run, steps["add_distances"])
-        v.attention_scores = tape.add(v.attention_scores, v.rel_att)
+        add_distances(run, v, steps, rel_embeddings, _bias)
     else:
         v.attention_scores = tape.shift(v.attention_scores)  # rel_att is the number 0
-    mask_scores(run, v, steps)
+    mask_and_softmax(run, v, steps)
     v.context_layer = tape.matmul(v.attention_probs, v.value_layer)
     for_step(run, steps["merge_heads"])
     v.context_layer = tape.contiguous(tape.permute(v.context_layer, (0, 2, 1, 3)))

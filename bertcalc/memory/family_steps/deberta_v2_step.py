@@ -29,13 +29,10 @@ def _attention(run: Pass, v: Frame, steps: Steps) -> SimulatedTensor:
         v.query_layer, tape.divide(tape.transpose(v.key_layer, 1, 2), tape.to(v.scale, v.query_layer.item))
     )
     if rel_embeddings:
-        v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
-        v.rel_att = _bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
-        for_step(run, steps["add_distances"])
-        v.attention_scores = tape.add(v.attention_scores, v.rel_att)
+        add_distances(run, v, steps, rel_embeddings, _bias)
     for_step(run, steps["mask"])
     v.attention_scores = tape.view(v.attention_scores, (batch, heads, length, length))
-    mask_scores(run, v, steps)
+    mask_and_softmax(run, v, steps)
     v.context_layer = tape.bmm(tape.view(v.attention_probs, (batch * heads, length, length)), v.value_layer)
     for_step(run, steps["merge_heads"])
     v.context_layer = tape.contiguous(
@@ -90,8 +87,19 @@ def _bias(
     return tape.add(v.score, tape.divide(v.p2c_att, tape.to(v.scale, item)), in_place=True)
 
 
-def mask_scores(run: Pass, v: Frame, steps: Steps) -> None:
-    """The part between scores and context, which both versions share, with the variables of their forward method."""
+# What the forward methods of both versions share, with their variables.
+
+
+def add_distances(run: Pass, v: Frame, steps: Steps, rel_embeddings: SimulatedTensor, bias: Callable[..., Any]) -> None:
+    """Add the scores of the distances, which are different functions of both versions, to those of the tokens."""
+    v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
+    v.rel_att = bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
+    for_step(run, steps["add_distances"])
+    v.attention_scores = run.tape.add(v.attention_scores, v.rel_att)
+
+
+def mask_and_softmax(run: Pass, v: Frame, steps: Steps) -> None:
+    """From the scores to the probabilities."""
     tape = run.tape
     for_step(run, steps["mask"])
     v.attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)

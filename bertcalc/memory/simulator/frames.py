@@ -11,7 +11,7 @@ A helper without a frame changes no lifetime; a helper that gets ``v`` uses the 
 """
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
@@ -96,18 +96,7 @@ def frame(function: Callable[Concatenate[First, Frame, P], Result]) -> Callable[
     @wraps(function)
     def run(first: First, /, *args: P.args, **options: P.kwargs) -> Result:
         variables = Frame()
-        arguments = [value.own() for value in args if isinstance(value, SimulatedTensor)]
-        results: list[SimulatedTensor] = []
-        try:
-            result = function(first, variables, *args, **options)
-            results = _owned(result)
-        finally:
-            variables.release()
-            for tensor in arguments:
-                tensor.disown()
-        for tensor in results:
-            tensor.pass_on()
-        return result
+        return _owning(args, variables, partial(function, first, variables, *args, **options))
 
     return run
 
@@ -117,19 +106,26 @@ def operation(function: Callable[Concatenate[First, P], Result]) -> Callable[Con
 
     @wraps(function)
     def run(first: First, /, *args: P.args, **options: P.kwargs) -> Result:
-        arguments = [value.own() for value in args if isinstance(value, SimulatedTensor)]
-        results: list[SimulatedTensor] = []
-        try:
-            result = function(first, *args, **options)
-            results = _owned(result)
-        finally:
-            for tensor in arguments:
-                tensor.disown()
-        for tensor in results:
-            tensor.pass_on()
-        return result
+        return _owning(args, None, partial(function, first, *args, **options))
 
     return run
+
+
+def _owning(args: tuple[object, ...], variables: Frame | None, call: Callable[[], Result]) -> Result:
+    """The result of a call that owns its arguments and variables."""
+    arguments = [value.own() for value in args if isinstance(value, SimulatedTensor)]
+    results: list[SimulatedTensor] = []
+    try:
+        result = call()
+        results = _owned(result)
+    finally:
+        if variables is not None:
+            variables.release()
+        for tensor in arguments:
+            tensor.disown()
+    for tensor in results:
+        tensor.pass_on()
+    return result
 
 
 def _owned(values: object) -> list[SimulatedTensor]:
