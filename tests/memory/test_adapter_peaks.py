@@ -1,15 +1,16 @@
 """The simulated peaks of models with adapters against peft's, followed storage by storage."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config, DebertaConfig, ModernBertConfig, training_peak_bytes
+from bertcalc import BertConfig, Config, DebertaConfig, GPT2Config, ModernBertConfig, training_peak_bytes
 from bertcalc.changes.ia3 import IA3
 from bertcalc.changes.lora import Lora
-from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, PromptTuning
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, Prompts, PromptTuning
 from bertcalc.compute.flops import unknown_training
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call
@@ -38,7 +39,8 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
     autocast = PRECISIONS[plan.precision].autocast
     fits = adapter.ours().under_autocast if autocast else adapter.ours().in_16_bits or plan.precision == "fp32"
     model = case.ours().changed(changes=(adapter.ours(),))
-    if unknown_training(model) and class_of(case.architecture).per_token:
+    # With DoRA's dropout, FLOPs are unknown, and memory is not.
+    if isinstance(adapter.ours(), Prompts) and unknown_training(model) and class_of(case.architecture).per_token:
         with pytest.raises((ValueError, RuntimeError)):
             real_moments(case, call._replace(labels=True), Plan(), adapter)
         with pytest.raises(InputError):
@@ -111,6 +113,18 @@ def test_dora_holds_its_unit_matrix_until_the_product_of_its_matrices_exists() -
     """In a recomputed layer, no gradient keeps it: it is a variable of the forward method."""
     adapter = Adapter(Lora, {"target_modules": ["intermediate.dense"], "use_dora": True})
     check(Case(SMALL, "BertModel"), Call(3, 9), Plan(recompute="full", input_require_grads=True), adapter)
+
+
+@pytest.mark.parametrize("length", [1, 2, 9])
+@pytest.mark.parametrize(
+    "config",
+    [replace(SMALL, is_decoder=True), GPT2Config(vocab_size=60, n_embd=24, n_layer=2, n_head=4, n_positions=20)],
+)
+def test_the_fused_kernel_needs_a_mask_for_prefixes_of_a_decoder(config: Config, length: int) -> None:
+    """It is causal without one only where queries and keys are the same tokens, or for a single token."""
+    architecture = "GPT2LMHeadModel" if isinstance(config, GPT2Config) else "BertLMHeadModel"
+    named = {"task_type": "CAUSAL_LM", "num_virtual_tokens": 5, "token_dim": 24}
+    check(Case(config, architecture), Call(2, length), Plan(attention="fused"), Adapter(PrefixTuning, named))
 
 
 @pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])

@@ -79,8 +79,9 @@ class Pass:
         self.steps = unfolded(steps)
         self._cached_apart = any(step.place.role in ("value_cached", "value_prefixed") for step in steps)
         self._earlier = next((step.takes[0].shape[-2] for step in steps if step.place.role == "key_prefixed"), 0)
-        # The fused kernel is causal without a mask.
-        self._masks = padded or (model.config.is_decoder and not self._fused)
+        # The fused kernel is causal without a mask, but not with earlier keys.
+        is_causal = self._fused and (not self._earlier or sizes.sequence_length == 1)
+        self._masks = padded or (model.config.is_decoder and not is_causal)
         self.batch_size = sizes.batch_size
         self.held = held_until(self.steps, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
@@ -571,7 +572,7 @@ class Pass:
             v.padding = padding = [tape.new((batch, length), BOOL)]
         if self.given_mask and not self.model.config.is_decoder:
             tape.new((), BOOL).drop()  # whether there is no padding
-        elif self._fused and not window:
+        elif self.given_mask and self._fused and not window:
             for _time in range(2):  # the same check, by counting
                 tape.made((), BOOL, tape.new((), INT64)).drop()
         allowed = self._allowed(batch, length, window)
