@@ -49,7 +49,7 @@ _NO_FAMILY = (
 )
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def exercise(seed: int, level: Level, kind: Kind, family: str = BERT) -> Exercise:
     """Draw one exercise of a sheet."""
     # With a text as seed, every machine and every version of Python draws the same numbers.

@@ -123,7 +123,7 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """A sentence on which training loop is counted, and one on what a loop needs more that keeps all outputs."""
+    """A sentence on which training loop is counted, and one on how much more a loop needs that keeps all outputs."""
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
