@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.config import letters
-from bertcalc.diagnosis.layer_parts import Counted
+from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
@@ -22,7 +22,7 @@ from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.verdicts import UNKNOWN, WHOLE, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -325,7 +325,7 @@ class _Verdicts:
             message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
-        is_whole = judged.counted is None or judged.counted.part in WHOLE
+        is_whole = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
         is_whole = is_whole and not is_total_of_model(judged)
         right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
