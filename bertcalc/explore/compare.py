@@ -224,11 +224,11 @@ def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> I
     for changes, figure in stages:
         waiting += changes
         try:
-            known = figure()
+            total = figure()
         except InputError as error:
             refused = error
             continue
-        yield waiting, known
+        yield waiting, total
         waiting, refused = (), None
     if refused:
         raise refused
