@@ -156,13 +156,10 @@ class _Verdicts:
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
             return model
+        if not _ARROW.fullmatch(self._text[last.entry.end : entry.start]):
+            return model
         compared = self._about.compared_at(entry.line)
-        is_behind = _BEHIND_ARROW.search(self._text[last.entry.end : entry.start])
-        return (
-            self._about.of(compared[1])
-            if compared and is_behind and last.model is self._about.of(compared[0])
-            else model
-        )
+        return compared[1] if compared and last.model is compared[0] else model
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -391,7 +388,7 @@ class _Verdicts:
 
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
-_BEHIND_ARROW = re.compile(r"^[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}$")
+_ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.
