@@ -53,7 +53,7 @@ def _from_polynomial(polynomial: LetterPolynomial) -> Any:
     )
 
 
-converter[LetterPolynomial] = _from_polynomial  # SymPy takes polynomials for expressions
+converter[LetterPolynomial] = _from_polynomial  # for sympify, also in SymPy's own operators
 
 
 SYMBOLS = _symbols(EVERY_LETTER)
