@@ -70,8 +70,8 @@ def first_step(kind: str, model: Model) -> ChangeStep:
             make: Any = KINDS[kind]
             tuning: Prompts = make(task_type=task or "FEATURE_EXTRACTION")
             width = tuning.needed_width(config)
-            is_found = config.own_name("hidden_size") in NAMES_OF_WIDTH and width == config.hidden_size
-            return tuning if is_found else replace(tuning, token_dim=width)
+            peft_finds_it = config.own_name("hidden_size") in NAMES_OF_WIDTH and width == config.hidden_size
+            return tuning if peft_finds_it else replace(tuning, token_dim=width)
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None
             return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", llm_int8_skip_modules=skip)

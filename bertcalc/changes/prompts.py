@@ -70,7 +70,7 @@ class Prompts(PeftChange):
     """The base of prompt, prefix and p-tuning: an encoder of virtual tokens beside the frozen model."""
 
     letters: ClassVar[Mapping[str, str]] = {"num_virtual_tokens": "num_virtual_tokens"}
-    other_width = ""
+    width_message = ""
 
     num_virtual_tokens: int = 20
     task_type: TaskType | None = None
@@ -112,12 +112,12 @@ class Prompts(PeftChange):
         return config.hidden_size
 
     def check_width(self, model: Model) -> None:
-        """Raise InputError for another width than the model needs. Symbols are not checked."""
+        """Raise InputError if the model needs a different width. Symbols are not checked."""
         config = model.final_config
         width, needed = config.hidden_size if self.token_dim is None else self.token_dim, self.needed_width(config)
         if isinstance(width, int) and isinstance(needed, int) and width != needed:
             values = {"architecture": model.architecture, "width": width, "needed": needed}
-            raise InputError(Problem.of(self.other_width, "token_dim", width, **values))
+            raise InputError(Problem.of(self.width_message, "token_dim", width, **values))
 
     def sized_by(self, model: Model, config: Config) -> Self:
         self.check_width(model)
@@ -201,7 +201,7 @@ class _Encoding:
 class InFront(Prompts):
     """The base of those whose virtual tokens are in front of the words, so that each sequence is longer."""
 
-    other_width = _OTHER_WIDTH
+    width_message = _OTHER_WIDTH
 
     def needed_width(self, config: Config) -> int:
         """The size of a word embedding, which can be smaller than the hidden size."""
@@ -308,7 +308,7 @@ class PrefixTuning(Prompts):
 
     recomputes = False
     in_front_of_layers = True
-    other_width = _OTHER_KEYS
+    width_message = _OTHER_KEYS
 
     prefix_projection: bool = False
     encoder_hidden_size: int | None = None

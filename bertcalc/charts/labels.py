@@ -169,23 +169,26 @@ def place(
 ) -> list[Name | None]:
     """Place the name of each point as near to it as possible; names cover no other names, lines or points.
 
-    The ``first`` names take their places before the others. Of these, the ones right beside their points come first, as
-    each line takes room of others. Returns None for a name for which there is no room.
+    The ``first`` names take their places before the others. Of the others, those right beside their points come first,
+    because a line takes room from other names. Returns None for a name without room.
     """
     marks = [_around(x, y, _MARK, _MARK) for x, y in points]
     names: dict[int, Name] = {}
     every = range(len(points))
-    for at, distances in chain(
-        product(every[:first], [_DISTANCES]), product(every, [_DISTANCES[:1]]), product(every, [_DISTANCES[1:]])
-    ):
-        x, y = points[at]
-        for box in () if at in names else _candidates(x, y, widths[at], height, distances):
-            edge = box.nearest(x, y)
-            name = Name(box, (edge, (x, y)) if dist(edge, (x, y)) > _BESIDE else None)
-            covers = any(map(box.overlaps, marks)) or any(map(name.covers, names.values()))
-            if box.within(area) and not covers:
-                names[at] = name
-                break
+    beside, farther = [_DISTANCES[:1]], [_DISTANCES[1:]]
+    turns = chain(product(every[:first], [_DISTANCES]), product(every, beside), product(every, farther))
+    for at, distances in turns:
+        if at in names:
+            continue
+        free = (
+            name
+            for name in _candidates(points[at], widths[at], height, distances)
+            if name.box.within(area)
+            and not any(map(name.box.overlaps, marks))
+            and not any(map(name.covers, names.values()))
+        )
+        if name := next(free, None):
+            names[at] = name
     return [names.get(at) for at in every]
 
 
@@ -195,14 +198,17 @@ _DIRECTIONS = 16
 _DISTANCES = (0, 8, 18, 30, 44, 60)
 
 
-def _candidates(x: float, y: float, width: float, height: float, distances: Sequence[int]) -> Iterator[Box]:
-    """Boxes around a point, the nearest first; at each distance, the box to the right first."""
+def _candidates(point: tuple[float, float], width: float, height: float, distances: Sequence[int]) -> Iterator[Name]:
+    """Places of a name around a point, the nearest first; at each distance, the one to the right first."""
+    x, y = point
     for distance in distances:
         for turn in range(_DIRECTIONS):
             angle = 2 * pi * turn / _DIRECTIONS
             across = (_MARK + width) / 2 + 1 + distance
             along = (_MARK + height) / 2 + 1 + distance
-            yield _around(x + across * cos(angle), y - along * sin(angle), width, height)
+            box = _around(x + across * cos(angle), y - along * sin(angle), width, height)
+            edge = box.nearest(x, y)
+            yield Name(box, (edge, point) if dist(edge, point) > _BESIDE else None)
 
 
 def _around(x: float, y: float, width: float, height: float) -> Box:

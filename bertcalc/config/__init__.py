@@ -367,7 +367,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def _shared_names(kind: type[Config]) -> Mapping[str, str]:
-    """The shared names of a family's fields that have other names, by these."""
+    """The shared name of each field for which a family has another name, by that name."""
     return {own_name: shared for shared, own_name in reversed([*kind.attribute_map.items()])}
 
 

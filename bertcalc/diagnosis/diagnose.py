@@ -58,7 +58,7 @@ from bertcalc.diagnosis.known_counts import (
     published_parts,
     readings,
 )
-from bertcalc.diagnosis.layer_parts import PARTS, TERMS, WHOLE, Counted, part_counts, sums_of_two
+from bertcalc.diagnosis.layer_parts import PARTS, TERMS, WHOLE_MODEL, Counted, part_counts, sums_of_two
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
@@ -197,7 +197,7 @@ class Diagnosis(NamedTuple):
     def parts_first(self) -> bool:
         """Whether a part is a likelier meaning than the matches, whose conventions give many different counts."""
         conventions = {known_count.convention for match in self.matches for known_count in match.known_counts}
-        return bool(self.parts) and (conventions <= PROVE_LITTLE or self.parts[0].counted.part == WHOLE)
+        return bool(self.parts) and (conventions <= PROVE_LITTLE or self.parts[0].counted.part == WHOLE_MODEL)
 
     @property
     def as_parameters(self) -> bool:
@@ -263,7 +263,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
         matches = tuple(_matches(group, present.model))
         parts = _own_parts(present.model, group) if present.model.changes or not matches else ()
         if matches:  # known counts are those of models without changes
-            parts = tuple(part for part in parts if part.counted.part == WHOLE)
+            parts = tuple(part for part in parts if part.counted.part == WHOLE_MODEL)
         if group is first and rounding and not parts and _is_vague(matches):
             precise = tuple(_without_embeddings(rounding, present.model))
             if matches and not precise and (instead := tuple(_precisely_elsewhere(rounding))):

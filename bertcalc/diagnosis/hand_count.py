@@ -22,7 +22,8 @@ from bertcalc.diagnosis.layer_parts import (
     PARTS,
     SPECIFIC,
     USUAL,
-    WHOLE,
+    WHOLE_MODEL,
+    WHOLE_OR_BODY,
     Counted,
     Layers,
     of_layers,
@@ -155,7 +156,8 @@ def _open(tensors: Sequence[Tensor], verdicts: Sequence[LineVerdict]) -> dict[st
 def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
     """Whether a line is not a term but a sum of lines before it: the total, or a subtotal of the last lines."""
     called = set(_called(_last_part(verdict.line.name)))
-    if called == {WHOLE} or (called == _MODEL and verdict.counted and verdict.counted.part == WHOLE):
+    is_counted_whole = verdict.counted is not None and verdict.counted.part == WHOLE_MODEL
+    if called == {WHOLE_MODEL} or (called == set(WHOLE_OR_BODY) and is_counted_whole):
         return True
     named = _TOTAL.search(verdict.line.name)
     summed, names = Fraction(0), _names(verdict)
@@ -185,7 +187,6 @@ def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
             yield verdict
 
 
-_MODEL = {WHOLE, "the model without its head"}
 _TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总|共(?!享)", re.I)
 
 
@@ -290,7 +291,9 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     right = right or [_as_part(part, count) for part in _weights_or_biases(name, count) if line.means(part.right)]
     right = right or [part for part in candidates if line.means(part.right) and (part.right or is_named)]
     # A total is published with fewer digits than a term: 110M, 340M.
-    right = right or [part for part in candidates if part.part in _MODEL and line.means_roughly(part.right) and called]
+    right = right or [
+        part for part in candidates if part.part in WHOLE_OR_BODY and line.means_roughly(part.right) and called
+    ]
     # Of two parts of the same size, prefer the one that no line has counted yet: the second of two LayerNorms.
     whole = _elements(count.tensors)
     begun = {name.rpartition(".")[0] for name, left in open_elements.items() if left != whole[name]}

@@ -24,7 +24,8 @@ Heads = Literal["all", "one"]
 # The parts that people count in one line: a predicate for their tensors, and a pattern for the line's name.
 _TABLE = table_beside(__file__)["parts"]
 PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
-WHOLE = "the whole model"  # the part that is all of it
+WHOLE_MODEL = "the whole model"
+WHOLE_OR_BODY = (WHOLE_MODEL, "the model without its head")
 # Patterns for names that mean one part in particular, even if others fit as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
 # The tables of the embeddings, by what none of the others is called.

@@ -124,7 +124,7 @@ _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
-    """The line of peft's that a text is; None if it is anything else, or more."""
+    """The line that peft prints, if it is the whole text; otherwise None."""
     line = text.strip()
     return printed_by_peft(line) if line.startswith("trainable params:") and "\n" not in line else None
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount
-from bertcalc.diagnosis.layer_parts import PARTS, WHOLE, Counted
+from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount
 from bertcalc.model.model import Model
 from bertcalc.text import N_
@@ -48,7 +48,7 @@ def _is_of_layers(part: Counted) -> bool:
     """Whether all tensors of a part are those of layers, which do not share them."""
     tensors = [tensor for tensor in part.tensors if tensor.num_parameters()]
     in_layers = all(tensor.place.component == "encoder" for tensor in tensors)
-    return in_layers and part.part != WHOLE and any(tensor.copies > 1 for tensor in part.tensors)
+    return in_layers and part.part != WHOLE_MODEL and any(tensor.copies > 1 for tensor in part.tensors)
 
 
 def known_in_words(known: KnownCount) -> Problem:

@@ -48,7 +48,7 @@ class PeftLine(NamedTuple):
     share: str
 
     def wrong_share(self) -> Problem | None:
-        """The right share, if the written one is not it."""
+        """The sentence with the right share if the written share is wrong; None if it is right."""
         digits, _e, exponent = self.share.partition("e")
         places = len(digits.partition(".")[2]) - int(exponent or 0)
         share = Fraction(100 * self.trained, max(self.whole, 1))
@@ -58,23 +58,24 @@ class PeftLine(NamedTuple):
         return Problem.of(_SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places))
 
     def meanings(self, model: Model) -> Iterator[Problem]:
-        """Whose line it is: the model's, if it has an adapter, or that of a usual adapter; and what "all" are."""
-        own = model.num_parameters(only_trainable=True), model.num_parameters()
-        adapted = any(isinstance(change, PeftChange) for change in model.changes)
-        if adapted and own != self[:2]:
-            yield Problem.of(_IS_NOT, model=changed_in_words(model), trained=own[0], all=own[1])
-        whose = model if adapted and own == self[:2] else self._usual(model)
-        if whose is None:
-            yield Problem.of(_UNKNOWN, trained=self.trained, all=self.whole)
+        """The model for which peft prints the line, this one or one with a usual adapter; and what "all" are."""
+        trained, whole = model.num_parameters(only_trainable=True), model.num_parameters()
+        is_adapted = any(isinstance(change, PeftChange) for change in model.changes)
+        fits = (trained, whole) == (self.trained, self.whole)
+        if is_adapted and not fits:
+            yield Problem.of(_IS_NOT, model=changed_in_words(model), trained=trained, all=whole)
+        printed = model if is_adapted and fits else self._usual(model)
+        if printed:
+            yield Problem.of(_IS, model=changed_in_words(printed))
+            yield self._all_of(printed)
         else:
-            yield Problem.of(_IS, model=changed_in_words(whose))
-            yield self._all_of(whose)
+            yield Problem.of(_UNKNOWN, trained=self.trained, all=self.whole)
         if problem := self.wrong_share():
             yield problem
 
     def _usual(self, model: Model) -> Model | None:
         """The model with a usual adapter that has both counts."""
-        trained, whole = (adapter_counts(model, count) for count in self[:2])
+        trained, whole = (adapter_counts(model, count) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
 
     def _all_of(self, model: Model) -> Problem:
@@ -87,7 +88,7 @@ class PeftLine(NamedTuple):
 
 
 def printed_by_peft(text: str) -> PeftLine | None:
-    """The first line of peft's in a text; None if there is none."""
+    """Find the first line in a text that peft prints; None if there is none."""
     printed = _PRINTED.search(text)
     if printed is None:
         return None

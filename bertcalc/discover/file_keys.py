@@ -266,14 +266,17 @@ def value_types(model_type: str) -> dict[str, list[str]]:
     """The types of values that a configuration class accepts, for each of its keys that does not accept all."""
     config = build.config_class(model_type)
     validators = getattr(config, "__validators__", {})
-    accepted = {name: [kind for kind in TYPES if _accepts(config, validators, name, kind)] for name in validators}
-    accepted["num_labels"] = ["int", "bool"]
+    names = (*validators, "num_labels")  # this one becomes id2label, and has no validator
+    accepted = {name: [kind for kind in TYPES if _accepts(config, validators, name, kind)] for name in names}
     return {name: kinds for name, kinds in accepted.items() if name not in _NOT_JUDGED and 0 < len(kinds) < len(TYPES)}
 
 
 def _accepts(config: Any, validators: Mapping[str, Any], name: str, kind: str) -> bool:
     """Whether a class accepts a type of values; what its validator refuses may be converted before it is checked."""
-    return any(_is_valid(validators[name], value) or _is_converted(config, name, value) for value in _VALUES[kind])
+    return any(
+        (name in validators and _is_valid(validators[name], value)) or _is_converted(config, name, value)
+        for value in _VALUES[kind]
+    )
 
 
 def _is_valid(validators: Any, value: Any) -> bool:
@@ -295,15 +298,15 @@ def _is_converted(config: Any, name: str, value: Any) -> bool:
 
 def every_value_type() -> dict[str, dict[str, list[str]]]:
     """The keys of all types with formulas by the types of values that they accept; first those that all have."""
-    measured: dict[str, dict[str, list[str]]] = {}
+    of_types: dict[str, dict[str, list[str]]] = {}
     for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):
         with suppress(InputError), build.quiet():
-            measured[model_type] = value_types(model_type)
-    first, *others = measured.values()
+            of_types[model_type] = value_types(model_type)
+    first, *others = of_types.values()
     common = {name: kinds for name, kinds in first.items() if all(other.get(name) == kinds for other in others)}
     return {COMMON: _grouped(common)} | {
         model_type: _grouped({name: kinds for name, kinds in accepted.items() if name not in common})
-        for model_type, accepted in measured.items()
+        for model_type, accepted in of_types.items()
     }
 
 

@@ -34,12 +34,12 @@ def read_any(text: str, kind: Kind | None = None, model: Model | None = None) ->
 
 def _counted(text: str, refused: InputError) -> TextReading:
     try:
-        given = read_config(text)
-        counted = counted_config(given.model_type, given.cls, given.fields)
+        file = read_config(text)
+        counted = counted_config(file.model_type, file.cls, file.fields)
     except InputError as error:
         raise InputError(*refused.problems, *error.problems) from None
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=counted.discovery.cls)
-    notes = (formula_of(counted), *remarks_on(counted), *given.remarks)
+    notes = (formula_of(counted), *remarks_on(counted), *file.remarks)
     tensors = tuple(Tensor(*tensor) for tensor in counted.tensors())
     return TextReading(
         "config", sentence, tensors=tensors, num_parameters=counted.parameters, notes=notes, detail=counted

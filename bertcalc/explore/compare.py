@@ -215,20 +215,20 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
 
 
 def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> Iterator[tuple[Changes, int]]:
-    """The changes with the figure after them; those after which it is not known, together with the next ones.
+    """Yield changes with the figure after them; changes after which it is not known are joined with the next ones.
 
-    Nothing is trained in a quantized model before it has an adapter. Raises InputError if the last one is not known.
+    Nothing is trained in a quantized model before it has an adapter. Raises InputError if the last figure is not known.
     """
     waiting: Changes = ()
     refused: InputError | None = None
     for changes, figure in stages:
         waiting += changes
         try:
-            known = figure()
+            total = figure()
         except InputError as error:
             refused = error
             continue
-        yield waiting, known
+        yield waiting, total
         waiting, refused = (), None
     if refused:
         raise refused

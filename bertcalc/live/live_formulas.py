@@ -86,7 +86,7 @@ def number_of(expression: Any) -> int | Fraction:
 
 @lru_cache(maxsize=8192)
 def node_of_formula(expression: Any) -> Any:
-    """An expression of SymPy, or what it takes for one, in the letters of fields as a node, or as a constant."""
+    """The node of an expression in the letters of fields, or its number; ``expression`` is anything for sympify."""
     if not isinstance(expression, sympy.Basic):
         return node_of_formula(sympy.sympify(expression))
     if expression.is_Rational:

@@ -25,9 +25,9 @@ _SAFE = 2**53  # integers up to this are exact in a browser's JSON
 
 
 class LiveProgram:
-    """Collects the operations of values; those of one node become one.
+    """Collects the operations of values, those of a node once.
 
-    Most runs of a page add the nodes of the run before in the same order: they take the steps that it has taken.
+    Most runs of a page add the same nodes as the run before, in the same order, and so reuse its steps.
     """
 
     def __init__(self) -> None:

@@ -190,7 +190,7 @@ class Change:
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """The change of a model that runs: numbers that have to equal its sizes are as in ``config``, with letters.
+        """The change with the sizes of ``config``, which may be letters, for numbers that equal sizes of the model.
 
         Raises InputError if they do not equal the sizes of ``model``.
         """

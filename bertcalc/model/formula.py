@@ -17,7 +17,7 @@ from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model import formula_printers as printers
 from bertcalc.model.inventory import inventory, named
-from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, MORE_LETTERS, model_in_symbols
+from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, model_in_symbols
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape
 from bertcalc.model.polynomials import LetterPolynomial
@@ -32,7 +32,7 @@ from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import Problem
 
 _COUNT_LETTERS = {"parameters": "N", "trained_parameters": "N_{t}"}
-_ALL_LETTERS = {**LETTER_OF, **MORE_LETTERS, **_COUNT_LETTERS}
+_ALL_LETTERS = LETTER_OF | _COUNT_LETTERS
 
 
 def _symbols(letters: Mapping[str, str]) -> dict[str, Any]:
@@ -53,12 +53,12 @@ def _from_polynomial(polynomial: LetterPolynomial) -> Any:
     )
 
 
-converter[LetterPolynomial] = _from_polynomial  # SymPy takes polynomials for expressions
+converter[LetterPolynomial] = _from_polynomial  # for sympify, also in SymPy's own operators
 
 
 SYMBOLS = _symbols(EVERY_LETTER)
 CALL_SYMBOLS = _symbols(CALL_LETTERS)
-ALL_SYMBOLS = {**SYMBOLS, **CALL_SYMBOLS, **_symbols(MORE_LETTERS)}
+ALL_SYMBOLS = _symbols(LETTER_OF)
 FIELD_OF_SYMBOL = {symbol: field for field, symbol in ALL_SYMBOLS.items()}
 # Symbols for total counts. They differ from those of CALL_LETTERS, whose N is the number of choices.
 COUNT_SYMBOLS = {

@@ -19,9 +19,13 @@ CALL_LETTERS: dict[str, str] = {
     "encoder_sequence_length": "X",
     "num_choices": "N",
 }
-MORE_LETTERS = {"masked_positions": "M", **{name: size.letter for name, size in CHANGE_SIZES.items()}}
-LETTER_OF = {**EVERY_LETTER, **CALL_LETTERS}
-FIELD_OF = {letter: field for field, letter in (LETTER_OF | MORE_LETTERS).items()}
+LETTER_OF = {
+    **EVERY_LETTER,
+    **CALL_LETTERS,
+    "masked_positions": "M",
+    **{name: size.letter for name, size in CHANGE_SIZES.items()},
+}
+FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
 LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E' is before E
 
 

@@ -110,7 +110,8 @@ class LetterPolynomial:
 
     @cached_property
     def _hash(self) -> int:
-        return hash(frozenset(self.terms.items()))
+        constant = self.terms.get((), Fraction(0))
+        return hash(frozenset(self.terms.items()) if self.free_symbols else constant)  # equal numbers have this hash
 
     def __str__(self) -> str:
         """The polynomial as on paper, with common factors in front of a sum."""

@@ -10,14 +10,14 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc.config.fields import EVERY_LETTER
-from bertcalc.model.letters import LETTER_OF, MORE_LETTERS, model_in_symbols
+from bertcalc.model.letters import LETTER_OF, model_in_symbols
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
 from bertcalc.model.polynomials import LetterPolynomial
 from bertcalc.model.totals import COMPONENTS, over_layers
 from bertcalc.text.arguments import checked
 
-LETTERS = {field: LetterPolynomial.letter(letter) for field, letter in (LETTER_OF | MORE_LETTERS).items()}
+_POLYNOMIALS = {field: LetterPolynomial.letter(letter) for field, letter in LETTER_OF.items()}
 
 
 class Term(NamedTuple):
@@ -70,7 +70,7 @@ def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]]
     encoder L (4H² + 2HI + 9H + I)
     pooler H² + H
     """
-    return _component_terms(model_in_symbols(model, LETTERS))
+    return _component_terms(model_in_symbols(model, _POLYNOMIALS))
 
 
 @lru_cache(maxsize=1024)

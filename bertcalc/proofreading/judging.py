@@ -19,7 +19,7 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
-from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, Counted
+from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.typos import is_slip
@@ -49,8 +49,6 @@ from bertcalc.proofreading.verdicts import (
     LEAST_WITHOUT_WORDS,
     NO_CLAIM,
     UNKNOWN,
-    WHOLE,
-    WHOLE_MODEL,
     Judged,
     right_as,
     right_for,
@@ -307,7 +305,7 @@ def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNu
 
 def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
     """Whether a total leaves out only the position embeddings, as nanoGPT prints it."""
-    whole = judged.counted is not None and judged.counted.part in WHOLE
+    whole = judged.counted is not None and judged.counted.part in WHOLE_OR_BODY
     return whole and [cause.miscount for cause in explanation] == ["positions"]
 
 
@@ -499,7 +497,7 @@ _LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
 # What else embeddings and an encoder may be, besides the parts that are called so.
 _ALSO = {
     "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
-    "layers": ("the whole model",),
+    "layers": (WHOLE_MODEL,),
 }
 
 

@@ -11,7 +11,16 @@ from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation, causes, search
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.hand_count import judge as judge_line
-from bertcalc.diagnosis.layer_parts import PARTS, SPECIFIC, Counted, part_counts, parts_of, table_called
+from bertcalc.diagnosis.layer_parts import (
+    PARTS,
+    SPECIFIC,
+    WHOLE_MODEL,
+    WHOLE_OR_BODY,
+    Counted,
+    part_counts,
+    parts_of,
+    table_called,
+)
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
@@ -19,7 +28,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.relatives import SIZE_NAMES
-from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, wrong_by
+from bertcalc.proofreading.verdicts import Judged, wrong_by
 
 _BITS = 9.0
 
@@ -103,7 +112,7 @@ def _without_layers(name: str, model: Model) -> str:
     return rest if rest != name and _names_part(rest, model) and not names_whole_only(rest, model) else name
 
 
-WIDE = ("layers", "layers without cross-attention and distances", WHOLE_MODEL, "the model without its head")
+WIDE = ("layers", "layers without cross-attention and distances", *WHOLE_OR_BODY)
 
 
 @lru_cache(maxsize=4096)

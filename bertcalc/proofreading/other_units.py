@@ -11,7 +11,7 @@ from typing import NamedTuple
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
 from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
-from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
 from bertcalc.model.model import Model
@@ -27,7 +27,7 @@ from bertcalc.proofreading.named_parts import (
     with_and_without_biases,
 )
 from bertcalc.proofreading.subject import names_model
-from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, WHOLE, Judged
+from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -144,13 +144,17 @@ class _Stored(NamedTuple):
 
 def _stored(side: ChainSide, model: Model) -> Iterator[_Stored]:
     """The counts and precisions whose bytes have this size, in decimal units first."""
-    unit = re.search(r"([kmgt])i?b\b", side.text, re.I)
-    binary = [Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)] if unit else []
-    for factor in (Fraction(1), *binary):
+    for factor in _unit_factors(side.text):
         low, high = ceil((side.value - side.reach) * factor), floor((side.value + side.reach) * factor)
         for (parameters, part), width in product(_parameters(model), PRECISIONS):
             if low <= width * parameters <= high:
                 yield _Stored(parameters, part, width, factor != 1)
+
+
+def _unit_factors(text: str) -> tuple[Fraction, ...]:
+    """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
+    unit = re.search(r"([kmgt])i?b\b", text, re.I)
+    return (Fraction(1), Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)) if unit else (Fraction(1),)
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
@@ -217,10 +221,9 @@ _PRECISIONS = {
     2: r"(?:fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
     1: r"(?:int8|8[ -]bits?)",
 }
-_ONLY_PRECISION = re.compile(rf"\W*(?:{'|'.join(_PRECISIONS.values())})\W*(?:[MG]i?B)?\W*", re.I)
-_PRECISION_OF_MODEL = re.compile(
-    rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{'|'.join(_PRECISIONS.values())}\W*", re.I
-)
+_ANY_PRECISION = f"(?:{'|'.join(_PRECISIONS.values())})"
+_ONLY_PRECISION = re.compile(rf"\W*{_ANY_PRECISION}\W*(?:[MG]i?B)?\W*", re.I)
+_PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_ANY_PRECISION}\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
 _FARTHEST = 20  # times too large or too small: otherwise it is of something else
@@ -244,9 +247,9 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     counts = every_count(model.config, known_counts)
     sizes = [widths[0] * known.total for known in counts if known.model.config == model.config]
     near = [
-        abs(size - times * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
+        abs(size - factor * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
         for size in sizes
-        for times in _prefixes(entry.stated.text)
+        for factor in _unit_factors(entry.stated.text)
     ]
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
@@ -259,15 +262,6 @@ def _is_of_model(context: Context) -> bool:
     """Whether words mean the whole model, or no part of it on a line that names one."""
     parts = [re.sub(r"\b(?:weights?|matrices)\b|权重", " ", name) for name in context.names]
     return is_total(context) or (names_model(context.line) and not any(map(names_part_but_whole, parts)))
-
-
-_PREFIXES = [Fraction(1024, 1000) ** power for power in range(4)]
-
-
-def _prefixes(text: str) -> tuple[Fraction, Fraction]:
-    """What a size in MB is worth: as it is written, and if it means MiB."""
-    unit = re.search("([kKMG])i?B", text)
-    return _PREFIXES[0], _PREFIXES["kMG".index(unit[1].replace("K", "k")) + 1 if unit else 0]
 
 
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
@@ -320,7 +314,8 @@ def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
     """The verdict on a number of bytes for each parameter of a model."""
     right = Fraction(width * model.num_parameters())
     counts = Problem.of(N_("{width} bytes for each parameter"), width=width)
-    if any(abs(right - times * side.value) <= max(side.reach, right * _LAST_DIGITS) for times in _PREFIXES):
+    sizes = [factor * side.value for factor in _unit_factors(side.text)]
+    if any(abs(right - size) <= max(side.reach, right * _LAST_DIGITS) for size in sizes):
         return Judged("right", counts=counts)
     if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST or abs(right - side.value) < right * _NEAR_BYTES / 3:
         return None
@@ -339,7 +334,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
     named = [
         (abs(4 * total(tensors) - side.value), 4 * total(tensors), part)
         for part in all_parts(model)
-        if part.part in PARTS and part.part not in WHOLE
+        if part.part in PARTS and part.part not in WHOLE_OR_BODY
         and any(re.search(PARTS[part.part][1], name, re.I) for name in context.names)
         for tensors in with_and_without_biases(part)
     ]  # fmt: skip

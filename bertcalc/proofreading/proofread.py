@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.config import letters
-from bertcalc.diagnosis.layer_parts import Counted
+from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
@@ -22,7 +22,7 @@ from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.verdicts import UNKNOWN, WHOLE, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
@@ -156,13 +156,10 @@ class _Verdicts:
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
             return model
+        if not _ARROW.fullmatch(self._text[last.entry.end : entry.start]):
+            return model
         compared = self._about.compared_at(entry.line)
-        is_behind = _BEHIND_ARROW.search(self._text[last.entry.end : entry.start])
-        return (
-            self._about.of(compared[1])
-            if compared and is_behind and last.model is self._about.of(compared[0])
-            else model
-        )
+        return compared[1] if compared and last.model is compared[0] else model
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -325,7 +322,7 @@ class _Verdicts:
             message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
-        is_whole = judged.counted is None or judged.counted.part in WHOLE
+        is_whole = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
         is_whole = is_whole and not is_total_of_model(judged)
         right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
         return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
@@ -391,7 +388,7 @@ class _Verdicts:
 
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
-_BEHIND_ARROW = re.compile(r"^[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}$")
+_ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.

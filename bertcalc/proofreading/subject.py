@@ -195,12 +195,14 @@ class Subject:
                 return self._sibling(size["size"])
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
-    def compared_at(self, line: int) -> tuple[str, ...]:
-        """The two models that the last line above one with models names, in their order; empty for other numbers."""
+    def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
+        """The models that the last line above ``line`` with names of models compares, if it names exactly two."""
         above = bisect_left(self.mentions, line, key=lambda mention: mention.line)
         before = self.mentions[max(0, above - 20) : above]
-        named = [mention.preset for mention in before if mention.line == before[-1].line]
-        return tuple(dict.fromkeys(named)) if len(set(named)) == _TWO and all(named) else ()
+        match [*dict.fromkeys(mention.preset for mention in before if mention.line == before[-1].line)]:
+            case [first, second] if first and second:
+                return self.of(first), self.of(second)
+        return None
 
     def _of_topic(self, line: int) -> Model | None:
         """The model that the heading above a line names, or else the text's."""
@@ -288,9 +290,6 @@ class Subject:
         return _model(preset) if preset else None
 
 
-_TWO = 2
-
-
 @lru_cache(maxsize=128)
 def _model(preset: str) -> Model:
     return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
@@ -329,31 +328,31 @@ _HAS = (
     r"['\"`*_]{0,4}\s?(?:[(（,，:：]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
     r"\s?(?:[0-9]{1,4} ?(?:attention )?(?:heads|个头),? ?(?:and |with )?)?"
 )
-_NUMBERS_OF = {
+_COUNTED = {
     "num_hidden_layers": r"(?P<num_hidden_layers>[0-9]{1,3})(?:[ -](?:hidden|encoder|transformer|identical)){0,2}"
     r"(?:[ -](?:layers?|blocks?)\b|\s?个?(?:编码器|encoder)?层)",
     "num_attention_heads": r"(?P<num_attention_heads>[0-9]{1,3})(?:[ -](?:attention|self-attention))?"
     r"(?:[ -]heads\b|\s?个(?:注意力)?头)",
 }
-_NUMBER_OF = {name: re.compile(rf"(?<![0-9.,第前后每]){pattern}", re.I) for name, pattern in _NUMBERS_OF.items()}
-_LAYERS_AFTER = re.compile(_HAS + _NUMBERS_OF["num_hidden_layers"], re.I)
+_ANYWHERE = {name: re.compile(rf"(?<![0-9.,第前后每]){pattern}", re.I) for name, pattern in _COUNTED.items()}
+_LAYERS_BEHIND_NAME = re.compile(_HAS + _COUNTED["num_hidden_layers"], re.I)
 
 
 def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[str, int]:
-    """The number of layers that a text gives directly behind the name of its model: BERT-base (24 layers).
+    """Read the number of layers directly behind the name of a text's model: BERT-base (24 layers).
 
-    In a text that names no model, also those of layers and heads that it gives anywhere, if there is only one.
+    If the text names no model, read the numbers of layers and heads anywhere, if they are the same everywhere.
     """
     if preset:
-        after = (_mentioned().match(text, mention.start) for mention in mentions if mention.preset == preset)
-        values = {"num_hidden_layers": [_LAYERS_AFTER.match(text, name.end()) for name in after if name]}
+        names = (_mentioned().match(text, mention.start) for mention in mentions if mention.preset == preset)
+        matches = {"num_hidden_layers": [_LAYERS_BEHIND_NAME.match(text, name.end()) for name in names if name]}
     else:
-        values = {name: list(pattern.finditer(text)) for name, pattern in _NUMBER_OF.items()}
-    numbers = {name: {int(match[name]) for match in matches if match} for name, matches in values.items()}
+        matches = {size: list(pattern.finditer(text)) for size, pattern in _ANYWHERE.items()}
+    numbers = {size: {int(match[size]) for match in all_matches if match} for size, all_matches in matches.items()}
     return {
-        name: next(iter(several))
-        for name, several in numbers.items()
-        if len(several) == 1 and _PLAUSIBLE[name][0] < min(several) <= _PLAUSIBLE[name][1]
+        size: min(values)
+        for size, values in numbers.items()
+        if len(values) == 1 and _PLAUSIBLE[size][0] < min(values) <= _PLAUSIBLE[size][1]
     }
 
 

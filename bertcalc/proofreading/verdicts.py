@@ -12,8 +12,6 @@ from bertcalc.proofreading.claims import Verdict
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-WHOLE_MODEL = "the whole model"
-WHOLE = (WHOLE_MODEL, "the model without its head")
 LEAST = 1000  # smaller numbers without a calculation are no claims
 LEAST_WITHOUT_WORDS = 10_000
 

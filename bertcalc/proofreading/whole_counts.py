@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts, published_counts
-from bertcalc.diagnosis.layer_parts import PARTS
+from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -22,7 +22,7 @@ from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.relatives import SIZE_NAMES
 from bertcalc.proofreading.subject import is_model_name, names_model
-from bertcalc.proofreading.verdicts import WHOLE_MODEL, Judged, instead
+from bertcalc.proofreading.verdicts import Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import Problem

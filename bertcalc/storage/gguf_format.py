@@ -111,9 +111,7 @@ class Gguf(QuantizationFormat):
 
     @property
     def alike_layers(self) -> bool:
-        rules = (
-            rule for rule in table_beside(__file__, _TABLE)["mixes"][self.type].values() if isinstance(rule, Mapping)
-        )
+        rules = (rule for rule in _mix(self.type).values() if isinstance(rule, Mapping))
         return self.pure or not any(rule.keys() - {"all", "grouped"} for rule in rules)
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:

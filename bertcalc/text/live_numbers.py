@@ -29,7 +29,7 @@ Result = TypeVar("Result")
 class LiveNode:
     """An operation or a mirrored function by its name, and its arguments: nodes, constants, and tuples of these.
 
-    Equal nodes are usually the same object, also of another run, so that nothing has to walk through their trees again.
+    Equal nodes are usually the same object, also across runs, so that nothing has to compare their trees.
 
     >>> LiveNode("field", ("hidden_size",)) is LiveNode("field", ("hidden_size",))
     True

@@ -62,6 +62,11 @@ def test_equal_polynomials_have_the_same_hash_and_text(parts: list[Term]) -> Non
     assert str(forwards) == str(backwards)
 
 
+@given(st.integers(-9, 9))
+def test_a_polynomial_that_is_a_number_is_its_key_in_a_dictionary(number: int) -> None:
+    assert {LetterPolynomial.of(number): "number"}[number] == "number"  # type: ignore[index]
+
+
 @given(terms, st.lists(terms, min_size=1, max_size=1))
 def test_a_term_is_written_as_sympys_printer_writes_it(factor: Term, one: list[Term]) -> None:
     assert str(polynomial(one)) == printers.text(expression(one), minus="−")

@@ -171,6 +171,11 @@ def test_the_counts_of_a_model_are_looked_up_once(monkeypatch: pytest.MonkeyPatc
         ("encoder.layer.0.output.dense.weight torch.Size([768, 3072]) 2362368", ["right", "wrong"]),
         ("Adam's moments: 8N = 875.9 MB", ["right"]),
         ("Adam's moments: 8N = 857.9 MB", ["wrong"]),
+        ("Adam's moments: 8N = 835.3 MB", ["right"]),  # MiB
+        ("Adam's moments: 8N = 815.7 MB", ["wrong"]),  # of 0.8157 GiB
+        ("BERT-base in FP32: 318 MB", ["wrong"]),
+        ("BERT-base in FP16: 318 MB", ["wrong"]),
+        ("BERT-base in int8: 318 MB", ["wrong"]),
         ("One multi-head attention of BERT-large has 4,197,376 parameters", ["wrong"]),
         ("BERT-base. DistilBERT is smaller. The teacher has 109,482,240 parameters.", ["right"]),
     ],

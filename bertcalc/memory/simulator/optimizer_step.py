@@ -42,9 +42,9 @@ class Optimizing:
             _update(tape, self._optimizer, self._each(trained.items()))
             return
         for memory.where, tensor in trained.items():
-            gradients = [tape.like(tensor)] if self._rule.gradient != FLOAT32 else []
+            gradient = tape.like(tensor) if self._rule.gradient != FLOAT32 else None
             _update(tape, self._optimizer, [tensor])
-            for gradient in gradients:
+            if gradient:
                 gradient.drop()
 
     def _each(self, tensors: Iterable[tuple[str, SimulatedTensor]]) -> Iterator[SimulatedTensor]:

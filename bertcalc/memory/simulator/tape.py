@@ -136,7 +136,7 @@ class Tape:
         """A new tensor of the same shape, made from that tensor and others."""
         return self.made(tensor.shape, tensor.item, tensor, *of)
 
-    def _like(self, tensor: SimulatedTensor) -> SimulatedTensor:
+    def _new_like(self, tensor: SimulatedTensor) -> SimulatedTensor:
         """A new tensor of the shape of another one, which it leaves alone."""
         return self.new(tensor.shape, tensor.item)
 
@@ -331,7 +331,7 @@ class Tape:
 
     def clone(self, x: SimulatedTensor) -> SimulatedTensor:
         """A contiguous copy."""
-        return self.record((x,), self._like(x), (), _passed)
+        return self.record((x,), self._new_like(x), (), _passed)
 
     def contiguous(self, x: SimulatedTensor) -> SimulatedTensor:
         """The tensor itself if it is contiguous, else a copy."""
@@ -374,7 +374,7 @@ class Tape:
 
     def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
         """The copy that an empty key/value cache makes of its first tokens."""
-        return self.record((x,), self._like(x), (), lambda grad: (self.same(grad),))
+        return self.record((x,), self._new_like(x), (), lambda grad: (self.same(grad),))
 
     def cat(self, x: SimulatedTensor, y: SimulatedTensor, axis: int = -1) -> SimulatedTensor:
         """Concatenate along an axis, by default the last one."""
@@ -524,7 +524,7 @@ class Tape:
         def laid_out(x: SimulatedTensor) -> SimulatedTensor:
             batch, heads, rows, size = x.shape
             sequence, row, head, entry = contiguous_strides((batch, rows, heads, size))
-            made = self._like(x)
+            made = self._new_like(x)
             made.strides = (sequence, head, row, entry)
             return made
 
@@ -587,15 +587,15 @@ class Tape:
 
     def masked(self, x: SimulatedTensor, mask: SimulatedTensor, *, in_place: bool = False) -> SimulatedTensor:
         """masked_fill; a product with a mask that has no gradient takes the same memory."""
-        return self.record((x,), x if in_place else self._like(x), (mask,))
+        return self.record((x,), x if in_place else self._new_like(x), (mask,))
 
     def dropout(self, x: SimulatedTensor, p: float, *, fused: bool = False) -> SimulatedTensor:
         """Dropout: a product with a mask, with a single 0 if p is 1; a fused kernel's mask has one byte an element."""
         if p == 0:
             return x
         if not fused or p == 1:
-            return self.multiply(x, self.new((), x.item) if p == 1 else self._like(x))
-        return self.record((x,), self._like(x), (self.new(x.shape, BOOL),))
+            return self.multiply(x, self.new((), x.item) if p == 1 else self._new_like(x))
+        return self.record((x,), self._new_like(x), (self.new(x.shape, BOOL),))
 
     def _each(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The output of an elementwise operation of two tensors, with the strides that PyTorch gives it."""
@@ -611,7 +611,7 @@ class Tape:
 
     def subtract(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         needed = y.node is not None
-        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self._like(grad) if needed else None))
+        return self.record((x, y), self._each(x, y), (), lambda grad: (grad, self._new_like(grad) if needed else None))
 
     def multiply(self, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
         """The elementwise product: the gradient of each factor needs the other one."""
@@ -654,7 +654,7 @@ class Tape:
         """
 
         def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
-            whole, _part, _filled = (self._like(grad) for _time in range(3))
+            whole, _part, _filled = (self._new_like(grad) for _time in range(3))
             return (whole,)
 
         self.record((base,), base, (by,), rule)
@@ -666,7 +666,7 @@ class Tape:
     def layer_norm(self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None) -> SimulatedTensor:
         """LayerNorm; the backward pass needs the mean and 1 / standard deviation of each row."""
         x = self.raised(x)
-        y, mean, rstd = self._like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
+        y, mean, rstd = self._new_like(x), self.new(x.shape[:-1]), self.new(x.shape[:-1])
         return self.record((x, weight, *((bias,) if bias else ())), y, (x, mean, rstd, weight))
 
     def mean(self, x: SimulatedTensor, axis: int) -> SimulatedTensor:
@@ -699,7 +699,7 @@ class Tape:
         scores = self.raised(scores)
 
         def rule(grad: SimulatedTensor, scores: SimulatedTensor, labels: SimulatedTensor) -> Gradients:
-            sigmoid = self._like(scores)
+            sigmoid = self._new_like(scores)
             difference = self._each(sigmoid, labels)
             sigmoid.drop()
             return (self.like(difference),)  # times grad
@@ -737,7 +737,7 @@ class Tape:
                         seen.add(edge[0])
                         stack.append(edge[0])
         seen.clear()
-        root = self._like(loss).own()  # by Tensor.backward until it returns
+        root = self._new_like(loss).own()  # by Tensor.backward until it returns
         buffers: dict[Node, list[SimulatedTensor | None]] = {loss.node: [root.own()]}
         ready = [(-loss.node.number, loss.node)]
         while ready:
@@ -801,7 +801,7 @@ class Tape:
         they hold another part of a joined gradient. The leaf becomes the owner."""
         is_whole = gradient.storage.num_bytes == prod(gradient.shape) * gradient.item
         if not is_contiguous(gradient) or (leaf.kept and is_whole and gradient.storage.holders > 1):
-            copy = self._like(gradient).own()
+            copy = self._new_like(gradient).own()
             gradient.disown()
             gradient = copy
         gradient.storage.move("gradients")
