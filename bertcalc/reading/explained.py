@@ -15,6 +15,7 @@ from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.proofreading.subject import is_model_name, models_named
+from bertcalc.reading.plain_lines import sentences
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
@@ -94,9 +95,11 @@ _PROSE = re.compile(r"。[^\s）)”\"]")
 def _are_notes(text: str) -> bool:
     """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares.
 
-    A text that names several models, goes on about a training, or has Chinese sentences is not a hand count either.
+    A text that names several models, goes on about a training, or is mostly sentences is not a hand count either.
     """
     if len(models_named(text)) > 1 or _PROSE.search(text):
+        return True
+    if 2 * sentences(text) > sum(bool(line.strip()) for line in text.split("\n")):
         return True
     lines = [sides for line in text.split("\n") if (sides := _name_and_value(line))]
     sizes = sum(bool(_SIZE.fullmatch(name) and _SIZE_VALUE.fullmatch(value)) for name, value in lines)

@@ -51,3 +51,15 @@ def _without_prefix(line: str) -> str:
 def is_fence(line: str) -> bool:
     """Whether a line begins or ends code in Markdown."""
     return line.lstrip().startswith(("```", "~~~"))
+
+
+_VERB = re.compile(r"\b(?:has|have|is|are|adds?|gives?|takes?|needs?|contains?|makes?)\b|[有是为共含占]", re.IGNORECASE)
+
+
+def sentences(text: str) -> int:
+    """The number of lines that are prose: they have a verb, and end with a full stop.
+
+    >>> sentences("The pooler has 590,592 parameters.\\npooler = 768*768 + 768")
+    1
+    """
+    return sum(line.rstrip().endswith((".", "。")) and bool(_VERB.search(line)) for line in text.split("\n"))

@@ -19,7 +19,7 @@ from bertcalc.reading.config_text import config_in, looks_like_config
 from bertcalc.reading.explained import is_hand_count, number_in, number_kind, read_article, read_hand_count, read_number
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
 from bertcalc.reading.listing import listed, read_listing
-from bertcalc.reading.plain_lines import checked_length
+from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
 from bertcalc.reading.summary_table import read_table, table_kind
@@ -107,14 +107,14 @@ def kind_of(text: str, model: Model) -> Kind:
 
 
 def _structure(text: str) -> Kind | None:
-    """A printed model or a listing, unless most lines of the text are prose."""
+    """A printed model or a listing, unless the text is prose with some shapes in it."""
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
     tensors = len(listed(text).tensors) if "[" in text or "(" in text or "x" in text else 0
     if printed and _SHARE * printed >= lines:
         return "printed-model"
-    if tensors and _SHARE * tensors >= lines:
+    if tensors > sentences(text) and _SHARE * tensors >= lines:
         return "listing"
     return None
 

@@ -27,6 +27,13 @@ ARTICLE = """# How large is BERT?
 
 BERT-base has 12 layers with a hidden size of 768. Its vocabulary has 30,522 word pieces, so the word embeddings take
 30522 × 768 = 23,440,896 parameters. Together that makes about 110M, as the paper by Devlin et al. says."""
+SENTENCES = """BERT-base has 12 layers and a hidden size of 768.
+The word embeddings have 30,522 x 768 = 23,440,896 parameters.
+One encoder layer therefore has 7,087,872 parameters.
+The whole model has 109,482,240 parameters."""
+SHAPES = """**Embeddings.** The vocabulary has 30522 tokens, so the matrix has 30522 x 768 = 23,440,896 parameters.
+
+**Self-attention.** Each head is small. The three matrices of a layer have 3 x 768 x 768 = 1,769,472 parameters."""
 HEADER = json.dumps({"a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {}})
 ADAPTER = {"peft_type": "LORA", "r": 8, "target_modules": ["query", "value"], "bias": "none"}
 KIND_OF = {
@@ -38,6 +45,9 @@ KIND_OF = {
     "words = 30522*768\npooler = 768*768 + 768": "hand-count",
     "embeddings = 23837184\nlayers = 12*7087872\ntotal = 108891648": "hand-count",
     ARTICLE: "article",
+    SENTENCES: "article",
+    SHAPES: "article",
+    "BERT-base有12层。\n词嵌入有30522×768=23440896个参数。\n12层共有85054464个参数。": "article",
     "BERT-base\n- Vocabulary: 30,522\n- Hidden size: 768\n- Pooler: 590,592\n- Total: 109,482,240": "article",
     "1. Hidden size:  768\n*  layers: 12\nPooler = 590,592": "article",
     "notes\nembeddings: 23.4M\nBERT-large: 340M\nRoBERTa: 125M\ntotal: 110M": "article",
