@@ -64,6 +64,11 @@ _STILL = """async () => {
 }"""
 
 
+def painted(page: Page) -> None:
+    """Wait until what has changed is on the screen."""
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def boxes(things: Locator) -> list[FloatRect]:
     """Where all of them are that are shown, in pixels, at one moment, once they lie still."""
     settled(things.page)

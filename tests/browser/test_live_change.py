@@ -8,7 +8,7 @@ from bertcalc import BertConfig, Lora, build, forward_flops, training_peak_bytes
 from bertcalc.model.model import Model
 from pages.ui.widgets.numbers import short
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, held, settled, slider
+from tests.browser.look import boxes, held, painted, settled, slider
 
 RANK = "LoRA: r"
 CLASSIFIER = "BertForSequenceClassification"
@@ -56,7 +56,7 @@ def test_a_slow_drag_of_the_rank_shows_every_stop_and_sends_one_message(page: Pa
     page.mouse.down()
     for stop in range(place + 1, place + 30):
         page.mouse.move(box["x"] + 9 + stop / stops * room, middle)
-        page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        painted(page)
         shown.append(metrics(page)[1])
     ranks = [*range(9, 32), *range(32, 43, 2)]
     assert shown == [f"{4 * 768 * 12 * r + 1538:,}" for r in ranks]
@@ -89,7 +89,7 @@ def test_the_rank_stays_while_another_slider_is_moved_before_the_server_answers(
     rank, layers = slider(page, RANK), slider(page, "num_hidden_layers")
     rank.press("ArrowRight")
     layers.press("ArrowRight")
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    painted(page)
     expect(page.get_by_test_id("stMetricValue").nth(1)).to_have_text(f"{4 * 9 * 768 * 13 + 1538:,}")
     page.wait_for_url("**num_hidden_layers=13*")
     settled(page)

@@ -18,7 +18,7 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from tests.browser.conftest import Look, Open
-from tests.browser.look import boxes, held, hold, number, ready, settled, slider, total
+from tests.browser.look import boxes, held, hold, number, painted, ready, settled, slider, total
 
 BASE = BertConfig()
 WALK = ("layers", "ArrowRight", None)  # a held key walks on from step to step
@@ -117,6 +117,7 @@ def test_a_drag_sends_one_message_at_its_end(page: Page, visit: Open) -> None:
     (box,) = boxes(slider(page, "num_hidden_layers"))
     for step in range(30):
         page.mouse.move(box["x"] + (0.3 + 0.02 * step) * box["width"], box["y"] + box["height"] / 2)
+        painted(page)
         shown.add(total(page).inner_text())
     layers = int(slider(page, "num_hidden_layers").input_value())
     assert len(shown) > 15

@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 import bertcalc
 from bertcalc.families import CLASSES
 from bertcalc.widget import FormulaWidget
+from tests.browser.look import painted
 from tests.oracle import Case
 
 # What anywidget does with a widget that two cells show; ``sent`` is what the kernel gets.
@@ -37,7 +38,7 @@ _RENDER = """async ([script, style, state]) => {
 
 def draw(page: Page, widget: FormulaWidget, style: str = "") -> None:
     state = json.loads(json.dumps(widget.get_state(["content", "sizes"])))
-    page.set_content("<body></body>")
+    page.goto("data:text/html,<!doctype html><body></body>")  # on about:blank Chromium's sliders cannot be dragged
     page.evaluate(_RENDER, [widget._esm, f"{widget._css}\n{style}", state])
 
 
@@ -81,6 +82,7 @@ def test_a_drag_tells_python_once_and_a_cell_that_is_gone_no_longer_follows(page
     shown = set()
     for step in range(20):
         page.mouse.move(box["x"] + box["width"] * (0.25 + 0.03 * step), box["y"] + box["height"] / 2)
+        painted(page)
         shown.add(page.locator("#first output").inner_text())
     assert page.evaluate("sent.length") == 0
     page.mouse.up()
