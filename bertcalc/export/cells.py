@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, NamedTuple
 
 from bertcalc.export.table import Cell, Code, Math, Part, Table
@@ -14,7 +15,7 @@ _MARKS = re.compile(
     r"|\\(?P<sign>[!-/:-@\[-`{-~])"
     r"|:material/\w+:"
     r"|:[a-z-]+\[(?P<inner>[^\]]*)\]"
-    r"|(?P<stars>\*{1,2}(?=\S)|(?<=\S)\*{1,2})"
+    r"|(?P<stars>\*+(?=[^\s*])|(?<=[^\s*])\*+)"
     r"|(?P<line> *\n)"
 )
 
@@ -72,6 +73,70 @@ def plain(markdown: str) -> Cell:
         part.replace("\N{NO-BREAK SPACE}", " ") if isinstance(part, str) else part for part in parts if part
     )
     return parts_of_cell[0] if len(parts_of_cell) == 1 else parts_of_cell or ""
+
+
+def marked_html(markdown: str) -> str | None:
+    """Convert a line of Markdown to HTML; None for what a renderer of formulas, icons, colors or links has to draw.
+
+    A formula that is a letter, or a letter by another, is italic.
+
+    >>> marked_html("**vocab_size** $V$: `a < b`")
+    '<strong>vocab_size</strong> <i>V</i>: <code>a &lt; b</code>'
+    >>> marked_html("$\\\\frac{1}{2}$") is None
+    True
+    """
+    if _BLOCK.search(markdown):
+        return None
+    pieces: list[str | None] = []
+    position, open_tags = 0, list[str]()
+    for mark in _MARKS.finditer(markdown):
+        pieces += [_text_html(markdown[position : mark.start()]), _mark_html(mark, open_tags)]
+        position = mark.end()
+    pieces.append(_text_html(markdown[position:]))
+    written = [piece for piece in pieces if piece is not None]
+    return "".join(written) if len(written) == len(pieces) and not open_tags else None
+
+
+def _text_html(text: str) -> str | None:
+    return None if _RENDERED.search(text) else escape(text, quote=False)
+
+
+def _mark_html(mark: re.Match[str], open_tags: list[str]) -> str | None:
+    match mark.lastgroup:
+        case "code":
+            return f"<code>{escape(_inside(mark['code']), quote=False)}</code>"
+        case "math" if _LETTER.match(mark["math"]):
+            return re.sub(r"(\w)", r"<i>\1</i>", mark["math"])
+        case "sign":
+            return escape(mark["sign"], quote=False)
+        case "line":
+            return "<br>" if mark["line"].startswith("  ") else "\n"
+        case "stars":
+            return _emphasis(mark, open_tags)
+    return None
+
+
+def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
+    """The tag that stars begin or end, by CommonMark's rule of the characters on both sides of them."""
+    tag = {1: "em", 2: "strong"}.get(len(mark["stars"]), "")
+    is_end = tag in open_tags
+    sides = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]
+    inside, outside = sides if is_end else sides[::-1]
+    is_flanking = inside.isalnum() or (inside.strip() and not outside.isalnum())
+    if not tag or not is_flanking or (is_end and open_tags.pop() != tag):
+        return None
+    if not is_end:
+        open_tags.append(tag)
+    return f"</{tag}>" if is_end else f"<{tag}>"
+
+
+_LETTER = re.compile(r"[A-Za-z](?:/[A-Za-z])?\Z")
+# What begins a block, and empty lines, which end a paragraph.
+_BLOCK = re.compile(
+    r"^ *(?:#|>|(?:[-+*]|\d+[.)])(?: |$)|=|\||```|~~~|[-*_][-*_ ]*$|    )|\A\s*\n|\n *(?:\n|\Z)", re.MULTILINE
+)
+# Links, directives, entities, HTML, emphasis with underscores, and symbols that Streamlit makes of signs.
+_RENDERED = re.compile(r"[`$]|\]\(|://|www\.|@\w|:[a-z_-]+[:\[]|&#?\w+;|<[/!?a-zA-Z]|<-|->|--|[<>~]=|~|(?<!\w)_(?=\S)")
 
 
 def _inside(code: str) -> str:

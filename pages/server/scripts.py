@@ -40,10 +40,23 @@ def script(address: str) -> str | None:
     return _TEXTS.get(address)
 
 
+# Together with Streamlit's scripts Vega would delay them; after them the browser waits for the first run.
+_EARLY = offer(
+    "early",
+    f"""const load = () => import("./{VEGA.rpartition("/")[2]}");
+if (document.readyState === "complete") load();
+else addEventListener("load", load);
+""",
+)
+
+
 def preloaded() -> tuple[str, ...]:
-    """The tags of a page by which a browser loads small scripts before it needs them; Vega would delay Streamlit's."""
-    small = [address for address in [*_TEXTS] if address not in _MAKERS]
-    return tuple(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small)
+    """The tags of a page by which a browser loads scripts before it needs them."""
+    small = [address for address in [*_TEXTS] if address not in (*_MAKERS, _EARLY)]
+    return (
+        *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
+        f'<script type="module" src="{_EARLY}"></script>',
+    )
 
 
 def _serve(request: Request) -> Response:

@@ -1,8 +1,13 @@
 """What is taken of a page's tables and charts is what a reader sees."""
 
-import pytest
+import re
 
-from bertcalc.export.cells import Shown, plain
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from bertcalc.export.cells import Shown, marked_html, plain
 from bertcalc.export.table import Code, Math
 from tests.markdown import read
 
@@ -40,3 +45,48 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
     assert table.columns == ("Part", "FLOPs")
     assert table.rows == (("a b", 7_247_757_312), ("b", 0.5))
     assert isinstance(table.rows[0][1], int)
+
+
+_PIECES = (
+    "**",
+    "*",
+    "`",
+    "``",
+    "a",
+    "b_c",
+    " ",
+    "$V$",
+    "$H/L$",
+    r"\*",
+    ">",
+    "<b>",
+    "&amp;",
+    "~~",
+    "\n",
+    "  \n",
+    "- ",
+    "1. ",
+)
+_MORE = ("#", "[x](y)", "_x_", "|", "```", "1,234", "−5", "x.", "'", '"', "://", "(", "×", "---", "é")
+
+
+@given(st.lists(st.sampled_from(_PIECES + _MORE), max_size=9).map("".join))
+def test_html_of_markdown_is_the_real_readers(text: str) -> None:
+    html = marked_html(text)
+    if html is not None:
+        rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+        ours = re.sub("<i>(.)</i>", r"$\1$", html).replace("$/$", "/").replace("<br>", "<br />\n")
+        assert f"<p>{ours.strip()}</p>".split() == (rendered.replace("&quot;", '"').strip() or "<p></p>").split()
+
+
+def test_the_cells_of_the_pages_are_written_as_html() -> None:
+    for text in (
+        "**109,482,240**",
+        "`a.*`  \n`b`",
+        "**vocab_size** $V$: *rows*",
+        "$H/L$",
+        r"\>99.9 %",
+        "−2",
+        "(a) 1 × 2",
+    ):
+        assert marked_html(text) is not None

@@ -4,16 +4,19 @@ import json
 import re
 from collections.abc import Iterable
 from functools import cache
+from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pandas as pd
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Html, Table
 
 from bertcalc import Config
 from bertcalc.export.cells import Shown
+from bertcalc.text import code
 from pages.ui.shell import page_slider
 
 ROOT = Path(__file__).parents[2]
@@ -65,6 +68,56 @@ def slide(app: AppTest, name: str, text: str) -> None:
 def frame_of(one: Shown) -> pd.DataFrame:
     """The data of a table or a chart; with dtype object, integers stay integers if some are missing."""
     return pd.DataFrame(one.data, dtype=object)
+
+
+def tables(app: AppTest) -> list[pd.DataFrame]:
+    """The tables of the page, in its order; their cells are Markdown, also of those that are written as HTML."""
+    frames = []
+    for element in app._tree:
+        if isinstance(element, Table):
+            frames.append(element.value)
+        elif isinstance(element, Html) and "<table" in element.proto.body:
+            reader = _TableReader()
+            reader.feed(element.proto.body)
+            titles, *rows = reader.rows
+            frames.append(pd.DataFrame(rows, columns=titles))
+    return frames
+
+
+class _TableReader(HTMLParser):
+    """Reads the rows of a table, which has no other tags than these."""
+
+    _MARKS: ClassVar[dict[str, str]] = {"strong": "**", "em": "*", "i": "$"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[list[str]] = []
+        self._in_code = False
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        cell = self.rows[-1] if self.rows else []
+        self._in_code = tag == "code"
+        match tag:
+            case "tr":
+                self.rows.append([])
+            case "td" | "th":
+                cell.append("")
+            case "br":
+                cell[-1] += "  \n"
+            case "code" | "strong" | "em" | "i":
+                cell[-1] += self._MARKS.get(tag, "")
+            case _:
+                assert tag in ("div", "table", "thead", "tbody", "p")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_code = False
+        if tag in self._MARKS:
+            self.rows[-1][-1] += self._MARKS[tag]
+        elif tag in ("td", "th"):
+            self.rows[-1][-1] = re.sub("^>", r"\\>", self.rows[-1][-1].replace("$/$", "/"))
+
+    def handle_data(self, data: str) -> None:
+        self.rows[-1][-1] += code(data) if self._in_code else data
 
 
 def present(app: AppTest) -> Config:

@@ -15,7 +15,7 @@ from bertcalc import BertConfig, build
 from bertcalc.export.table import Cell, Code
 from tests.checkpoints.test_safetensors import file_of, tensor
 from tests.markdown import read
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, tables
 from tests.pages.test_bring_page import ask, choose, paste
 
 SMALL = BertConfig(vocab_size=5, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4)
@@ -175,14 +175,19 @@ def strings(message: Message, path: str) -> Iterator[tuple[str, str]]:
                 yield f"{path}.{field.name}", one
 
 
+def is_table(text: str) -> bool:
+    """Whether a text is a table in HTML, whose cells are said one by one."""
+    return text.startswith('<div class="text-table"')
+
+
 def said(app: AppTest) -> Iterator[tuple[str, str]]:
     """Whatever a page says, by where."""
     for node in app._tree:
         message = getattr(node, "proto", None)
         if isinstance(message, Message):
-            yield from strings(message, type(message).__name__)
-    for table in app.table:
-        for text in (*table.value.columns, *table.value.to_numpy().ravel()):
+            yield from ((where, text) for where, text in strings(message, type(message).__name__) if not is_table(text))
+    for table in tables(app):
+        for text in (*table.columns, *table.to_numpy().ravel()):
             yield "a cell", f"{text}"
 
 

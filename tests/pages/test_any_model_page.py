@@ -30,7 +30,7 @@ from pages.ui.widgets.real_answers import wanted
 from tests.discover.real import real
 from tests.examples import sampled
 from tests.markdown import read
-from tests.pages.apptest import component, frame_of, open_app, texts, total, total_formula
+from tests.pages.apptest import component, frame_of, open_app, tables, texts, total, total_formula
 
 pytestmark = pytest.mark.usefixtures("discovering_here")
 transformers.logging.set_verbosity(transformers.logging.CRITICAL)
@@ -256,7 +256,7 @@ def test_what_is_not_explained_is_listed_and_counted() -> None:
     assert sum(bars.data["figure"]) == found.parameters
     assert sum(shares(app)) == found.explained
     assert total_formula(app)["label"].endswith(f"+ ? = {found.parameters:,}")
-    assert len(app.table[0].value) == len(found.unexplained)
+    assert len(tables(app)[0]) == len(found.unexplained)
     assert not sliders(app)
     assert "✓" not in said(app)
 
@@ -546,5 +546,5 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: evil)
     monkeypatch.setattr(discovery_worker, "cached", lambda *_key: None)  # what another test discovered
     app = opened(proof="true")
-    for cell in app.table[0].value.to_numpy().ravel():
+    for cell in tables(app)[0].to_numpy().ravel():
         assert not read(f"{cell}").made

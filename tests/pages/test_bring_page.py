@@ -24,7 +24,7 @@ from tests.hub.conftest import hub, models
 from tests.hub.hub_server import Answer, Server
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, tables, texts
 from tests.pages.test_pasted_view import paste as paste_anything
 
 __all__ = ["hub", "models"]  # fixtures
@@ -80,7 +80,7 @@ def metrics(app: AppTest) -> dict[str, str]:
 
 
 def groups(app: AppTest) -> dict[str, list[str]]:
-    return {row[0].strip("*"): [cell.strip("*") for cell in row[1:]] for row in app.table[0].value.to_numpy().tolist()}
+    return {row[0].strip("*"): [cell.strip("*") for cell in row[1:]] for row in tables(app)[0].to_numpy().tolist()}
 
 
 def errors(app: AppTest) -> list[str]:
@@ -101,7 +101,7 @@ def test_a_pasted_config_is_counted_and_taken() -> None:
     count = real("BertForTokenClassification", config)
     assert metrics(app) == {"Parameters in BertForTokenClassification": count}
     assert "directionality, gradient_checkpointing, pooler_fc_size" in captions(app)
-    assert app.table[0].value.to_numpy().tolist() == [
+    assert tables(app)[0].to_numpy().tolist() == [
         ["`architecture`", "`BertForTokenClassification`", "`BertModel`"],
         ["`num_labels`", "3", "2"],
     ]
@@ -247,7 +247,7 @@ def test_a_config_of_another_type_is_counted_or_leads_on_and_no_older_number_sta
     count = f"{real_of_type(cls=cls, **fields):,}" if is_counted else ""
     assert metrics(app) == ({f"Parameters in {cls}": count} if is_counted else {})
     assert not app.error
-    assert not app.table
+    assert not tables(app)
     assert "The model below" not in captions(app)
     link = next(link for link in app.get("page_link") if "fields=" in link.proto.query_string)
     assert cls in link.proto.label

@@ -15,7 +15,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from tests.adapters import Adapter
 from tests.oracle import Case
-from tests.pages.apptest import open_app, showing, slide
+from tests.pages.apptest import open_app, showing, slide, tables
 
 CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
 QLORA = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=classifier+;lora,task_type=SEQ_CLS"
@@ -52,7 +52,7 @@ def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset:
     task = class_of(recipe.architecture or before.architecture).task
     assert class_of(after.architecture).task == task
     assert showing(app.text_input, "changes").value == recipe.steps_for(after.model())
-    assert len(app.table[0].value.columns) == 3 + recipe.steps.count(";")
+    assert len(tables(app)[0].columns) == 3 + recipe.steps.count(";")
     assert not recipe.device or app.selectbox(key="device_memory").value == recipe.device
     app.session_state["track"].undo()
     app.run()

@@ -27,7 +27,7 @@ from pages.ui.widgets.numbers import unbroken
 from tests.adapters import Adapter
 from tests.examples import sampled
 from tests.oracle import Case
-from tests.pages.apptest import frame_of, move, open_app, texts, total_formula
+from tests.pages.apptest import frame_of, move, open_app, tables, texts, total_formula
 
 WIDE = "bert-base-uncased~num_hidden_layers-39~num_attention_heads-6~hidden_size-384~intermediate_size-1664"
 
@@ -71,7 +71,7 @@ def test_the_first_screen_explains_base_and_large() -> None:
     assert terms["12 more layers"] == f"{real(BertConfig(num_hidden_layers=24)) - base:,}"
     assert "256 more hidden units" in terms
     assert "4 more heads" not in terms
-    steps = app.table[0].value
+    steps = tables(app)[0]
     assert list(steps["Step"])[1:-1] == [
         "12 more layers",
         "4 more heads",
@@ -85,7 +85,7 @@ def test_the_first_screen_explains_base_and_large() -> None:
 @pytest.mark.parametrize("measure", QUANTITIES)
 def test_every_line_of_the_sum_can_be_checked(measure: str) -> None:
     app = open_app("compare.py", models=PAIRS["shape"].models, compare_by=measure)
-    steps = app.table[0].value
+    steps = tables(app)[0]
     totals = [number(text) for text in steps["Running total"]]
     differences = [number(text) for text in steps["Difference"]]
     assert [later - earlier for earlier, later in pairwise(totals[:-1])] == differences[1:-1]
@@ -153,7 +153,7 @@ def test_a_pasted_config_joins_the_comparison() -> None:
     press(app, "Add to the comparison")
     assert models(app).endswith(" bert-base-chinese~pad_token_id-5~architecture-BertForTokenClassification")
     app.selectbox(key="explained").set_value(models(app).split()[-1]).run()
-    assert f"{count:,}" in [text.strip("*") for text in app.table[0].value["Running total"]]
+    assert f"{count:,}" in [text.strip("*") for text in tables(app)[0]["Running total"]]
 
 
 @pytest.mark.parametrize(
@@ -202,14 +202,14 @@ def test_the_present_model_is_compared_with_itself_without_its_steps() -> None:
     assert app.multiselect[0].value == ["present~changes-none", "present"]
     assert app.metric[0].value == f"{trained:+,}"
     assert sum_of(app) == {"with LoRA: r=16": f"{trained:,}"}
-    assert app.table[0].value["Changed"][1] == f"`changes` – → {LORA}"
+    assert tables(app)[0]["Changed"][1] == f"`changes` – → {LORA}"
     assert not [link for link in app.get("page_link") if link.proto.page == "change"]
 
 
 def test_a_table_of_models_with_steps_has_what_is_trained_and_the_bytes() -> None:
     models = f"present~changes-none present bert-base-uncased~changes-{LORA} distilbert-base-uncased"
     app = open_app("compare.py", compare="table", changes=f"{NF4};{LORA}", models=models, architecture="BertModel")
-    table = app.table[0].value.set_index("")
+    table = tables(app)[0].set_index("")
     bert, lora = load("bert-base-uncased"), Lora(r=16, target_modules=["query", "value"])
     quantized = bert.quantized(BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")).adapted(lora)
     adapted, distil = bert.adapted(lora), load("distilbert-base-uncased")
@@ -270,7 +270,7 @@ def test_a_step_that_is_not_possible_leaves_the_model_out_with_the_reason(change
 
 def test_all_architectures_stand_in_the_table() -> None:
     app = open_app("compare.py", compare="table", models=PAIRS["tasks"].models)
-    table = app.table[0].value
+    table = tables(app)[0]
     assert list(table["Model"]) == ["bert-base-uncased", *list(ARCHITECTURES)[1:]]
     assert [number(text) for text in table["**parameters in total**"]] == [
         real(BertConfig(), name) for name in ARCHITECTURES
@@ -280,7 +280,7 @@ def test_all_architectures_stand_in_the_table() -> None:
 
 
 def test_fields_that_differ_and_shapes_stand_in_the_table() -> None:
-    table = open_app("compare.py", compare="table").table[0].value.set_index("")
+    table = tables(open_app("compare.py", compare="table"))[0].set_index("")
     assert list(table.columns) == ["current model", "bert-large-uncased"]
     assert list(table.loc["`hidden_size`"]) == ["768", "1,024"]
     assert list(table.loc["`intermediate.dense.weight`"]) == ["3,072 × 768", "4,096 × 1,024"]
@@ -291,7 +291,7 @@ def test_fields_that_differ_and_shapes_stand_in_the_table() -> None:
 def test_a_class_says_whether_it_has_a_pooler() -> None:
     base = "bert-base-uncased"
     models = f"{base} {base}~add_pooling_layer-false {base}~architecture-BertForMaskedLM"
-    rows = set(open_app("compare.py", compare="table", models=models).table[0].value[""])
+    rows = set(tables(open_app("compare.py", compare="table", models=models))[0][""])
     assert "`add_pooling_layer`" not in rows
 
 
@@ -353,13 +353,13 @@ def test_names_tell_models_apart() -> None:
     fields = "".join(f"~{field}-7" for field in ("vocab_size", "type_vocab_size", "num_labels", "bos_token_id"))
     long = f"bert-base-uncased~num_hidden_layers-3{fields}"
     app = open_app("compare.py", models=f"{long} {long}~eos_token_id-6 present", compare="table")
-    assert list(app.table[0].value.columns)[1:] == [
+    assert list(tables(app)[0].columns)[1:] == [
         "bert-base-uncased, L 3, V 7, T 7, C 7, bos_token_id 7",
         "bert-base-uncased, L 3, V 7, T 7, C 7, bos_token_id 7, ...",
         "current model",
     ]
     app = open_app("compare.py", models=f"{long}~eos_token_id-6 {long}~eos_token_id-5", compare="table")
-    assert list(app.table[0].value.columns)[2].endswith("... (2)")
+    assert list(tables(app)[0].columns)[2].endswith("... (2)")
 
 
 def chart_rows(app: AppTest, title: str) -> pd.DataFrame:
@@ -388,7 +388,7 @@ def test_of_many_changes_the_chart_shows_those_that_change_something() -> None:
     *parts, whole = chart_rows(app, "The parts of the difference")["difference"].dropna()
     assert 0 not in parts
     assert sum(parts) == whole
-    assert "pad_token_id" in str(app.table[0].value)  # the table has every step
+    assert "pad_token_id" in str(tables(app)[0])  # the table has every step
     few = open_app("compare.py", models="bert-base-uncased bert-large-uncased")
     assert 0 in list(chart_rows(few, "The parts of the difference")["difference"])
 
@@ -418,7 +418,7 @@ def test_a_bar_that_is_much_shorter_than_the_first_has_a_ratio() -> None:
 
 
 def glance(app: AppTest) -> pd.DataFrame:
-    return app.table[0].value
+    return tables(app)[0]
 
 
 def test_at_a_glance_the_well_known_models_are_sorted_as_one_likes() -> None:
@@ -540,7 +540,7 @@ def test_a_model_whose_memory_is_not_known_is_named_in_every_view(monkeypatch: p
             compare_by="training_memory",
         )
         assert not app.error, view
-        assert view == "scatter" or "–" in str([table.value for table in app.table]) + str(app.session_state["shown"])
+        assert view == "scatter" or "–" in str(tables(app)) + str(app.session_state["shown"])
         reasons = [caption.value for caption in app.caption if caption.value.startswith("–")]
         assert reasons == ([] if view == "scatter" else ["– for albert-base-v2: not simulated"])
 
@@ -565,8 +565,8 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
         with torch.device("meta"):
             model = LlamaForCausalLM(LlamaConfig(num_hidden_layers=2))
         count = sum(tensor.numel() for tensor in model.parameters())
-        [table] = app.table
-        column = dict(zip(table.value[""], table.value["LlamaForCausalLM, L 2"], strict=True))
+        [table] = tables(app)
+        column = dict(zip(table[""], table["LlamaForCausalLM, L 2"], strict=True))
         assert number(column["**parameters in total**"]) == count
         assert sum(number(column[name]) for name in ("embeddings", "layers", "pooler, other parts", "head")) == count
         assert column["`num_hidden_layers`"] == "2"
@@ -649,7 +649,7 @@ def test_a_step_in_which_changes_cancel_does_not_say_that_nothing_changed(langua
 @pytest.mark.parametrize("other", ["deberta-base", "deberta-v3-base", "gpt2", "ModernBERT-base"])
 def test_no_cell_of_a_table_is_blank_but_the_baselines_difference_from_itself(other: str) -> None:
     app = open_app("compare.py", compare="table", models=f"bert-base-uncased {other}")
-    table = app.table[0].value
+    table = tables(app)[0]
     blank = [(row[""], name) for _at, row in table.iterrows() for name in table.columns if not str(row[name]).strip()]
     assert blank == [("relative to the baseline: parameters in total", "bert-base-uncased")]
     shapes = {str(row[""]).strip("`"): row[other] for _at, row in table.iterrows() if ".weight" in row[""]}

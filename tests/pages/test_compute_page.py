@@ -16,7 +16,7 @@ from bertcalc.text.digits import duration, scaled
 from pages.ui.compute.count import VIEW
 from tests.compute.test_flops import real_flops
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts, without_marks
+from tests.pages.apptest import open_app, tables, texts, without_marks
 
 
 def figures(app: AppTest) -> list[str]:
@@ -35,7 +35,7 @@ def test_the_figures_are_those_that_pytorch_counts(architecture: str) -> None:
 
 def test_the_table_has_every_module_with_its_formula() -> None:
     app = open_app("compute.py", modules="true")
-    table = app.table[0].value
+    table = tables(app)[0]
     modules, forward, _both = real_flops(Case(BertConfig()), Call(1, 128))
     shown = dict(zip(table["Module"], table["One, FLOPs"], strict=True))
     assert shown["`BertModel`"] == f"{forward:,}"
@@ -109,14 +109,14 @@ def test_the_crossover_is_shown_with_its_formula() -> None:
 
 def test_every_convention_is_named_with_its_figure() -> None:
     app = open_app("compute.py", compute="conventions", rule="calflops")
-    table = app.table[0].value
+    table = tables(app)[0]
     assert [name.split("*")[2] for name in table["Convention"]] == list(RULES)
     shown = dict(zip(table["Convention"], table["FLOPs"], strict=True))
     assert shown["**calflops**, forward"].startswith("22,363,")  # its README: 22.363 GFLOPs
     captions = " ".join(str(caption.value) for caption in app.caption)
     assert "22.363 GFLOPs" in captions
     assert "calculate-flops.pytorch" in captions
-    costs = app.table[1].value
+    costs = tables(app)[1]
     assert len(costs) == 7
 
 
@@ -130,7 +130,7 @@ def test_time_and_price_are_those_of_the_devices() -> None:
         f"{hours * 3600:,.0f} s",
         f"{hours * 16:,.3f} h × 1.5 USD",
     ]
-    table = app.table[0].value
+    table = tables(app)[0]
     assert list(table["Time reported"]) == ["4.0 d", "4.0 d", "81.4 h", "76.2 min"]
     tokens = open_app("compute.py", compute="time", budget="tokens", tokens=str(256 * 128 * 10**6), **link)
     assert figures(tokens)[0] == figures(app)[0]

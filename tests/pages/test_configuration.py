@@ -2,11 +2,11 @@
 
 from bertcalc.config.fields import MEANINGS
 from bertcalc.controls.stops import SLIDERS
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, tables
 
 
 def test_every_field_has_a_row_and_its_effects() -> None:
-    table = open_app("configuration.py", hidden_size="1024", num_attention_heads="16").table[0].value
+    table = tables(open_app("configuration.py", hidden_size="1024", num_attention_heads="16"))[0]
     assert [cell.split("**")[1] for cell in table.iloc[:, 0]] == list(MEANINGS)
     rows = {name: table.iloc[number] for number, name in enumerate(MEANINGS)}
     assert list(rows["vocab_size"][["Default", "Now", "Changed", "Parameters"]]) == [
@@ -22,7 +22,7 @@ def test_every_field_has_a_row_and_its_effects() -> None:
 
 def test_effects_are_those_of_the_chosen_architecture() -> None:
     def parameters(architecture: str) -> str:
-        table = open_app("configuration.py", architecture=architecture).table[0].value
+        table = tables(open_app("configuration.py", architecture=architecture))[0]
         return str(table["Parameters"][list(MEANINGS).index("num_labels")])
 
     assert parameters("BertModel") == "–"
@@ -31,7 +31,7 @@ def test_effects_are_those_of_the_chosen_architecture() -> None:
 
 def test_chinese() -> None:
     app = open_app("configuration.py", lang="zh")
-    assert "词" in str(app.table[0].value.iloc[0, 0])
+    assert "词" in str(tables(app)[0].iloc[0, 0])
 
 
 def test_it_says_where_each_value_is_changed() -> None:

@@ -16,12 +16,12 @@ from pages.ui.design.nearest import KINDS
 from tests.examples import sampled
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import charts, open_app, present, texts
+from tests.pages.apptest import charts, open_app, present, tables, texts
 
 
 def rows(app: AppTest) -> list[dict[str, str]]:
     """The table, with its numbers as they are read."""
-    found = app.table[0].value.map(lambda cell: str(cell).replace("*", "").replace("\N{NO-BREAK SPACE}", " "))
+    found = tables(app)[0].map(lambda cell: str(cell).replace("*", "").replace("\N{NO-BREAK SPACE}", " "))
     return [dict(zip(found.columns, row, strict=True)) for row in found.itertuples(index=False)]
 
 

@@ -12,7 +12,7 @@ from bertcalc.teach.exercises import KINDS, exercise, sheet
 from pages.ui.exercises.answering import NUMBERS
 from pages.ui.exercises.sheet_words import ChosenSheet, fill, printable
 from pages.ui.shell.i18n import LANGUAGES, catalogue
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, tables, texts
 from tests.teach.test_sheet import check_latex
 
 PAGE = "exercises.py"
@@ -55,7 +55,7 @@ def test_every_exercise_is_shown_with_its_question_and_sizes(kind: Any) -> None:
     app = open_app(PAGE, exercise=number, level="medium")
     one = exercise(1, "medium", kind)
     assert one.question.message.format(**one.question.values) in words(app)
-    table = app.table[0].value
+    table = tables(app)[0]
     assert list(table["Size"]) == [f"{size:,}" for size in one.sizes().values()]
     assert not app.success
     assert "= " not in words(app) or one.miscount

@@ -26,13 +26,12 @@ from pages.ui.diagnosis.your_number import numbers_to_try
 from tests.examples import examples, sampled
 from tests.markdown import read
 from tests.oracle import Case
-from tests.pages.apptest import open_app, present, showing
+from tests.pages.apptest import open_app, present, showing, tables
 
 
 def cells(app: AppTest) -> list[list[str]]:
     """The rows of all tables, as they are written."""
-    tables: Any = app.table
-    return [[str(cell) for cell in row] for table in tables for row in table.value.to_numpy().tolist()]
+    return [[str(cell) for cell in row] for table in tables(app) for row in table.to_numpy().tolist()]
 
 
 def click(app: AppTest, label: str) -> AppTest:
@@ -50,7 +49,7 @@ def test_an_empty_field_is_no_wrong_number() -> None:
     app = open_app("explain.py")
     app.text_input(key="number").set_value("  ").run()
     assert not app.error
-    assert not app.table
+    assert not tables(app)
     assert not app.exception
 
 

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 from streamlit.testing.v1 import AppTest
 
 from pages.ui.shell.i18n import LANGUAGES, LOCALE, catalogue
-from tests.pages.apptest import ROOT, charts, open_app
+from tests.pages.apptest import ROOT, charts, open_app, tables
 
 OTHERS = LANGUAGES[1:]
 
@@ -194,7 +194,7 @@ def test_no_english_sentence_is_left_on_a_chinese_page(page: str) -> None:
         ),
         *(element.proto.delta_description for element in app.get("metric")),
         *(getattr(element.proto, "help", "") for kind in ("metric", "button_group") for element in app.get(kind)),
-        *(str(cell) for table in app.table for cell in [*table.value.columns, *table.value.to_numpy().ravel()]),
+        *(str(cell) for table in tables(app) for cell in [*table.columns, *table.to_numpy().ravel()]),
     ]
     messages = {message.id for message in in_catalogue("zh") if message.id and message.id != message.string}
     whole = "\n".join(map(str, shown))

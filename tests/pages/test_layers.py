@@ -15,7 +15,7 @@ from pages.ui.walk.walk_steps import values_of
 from tests.examples import sampled
 from tests.model.test_formula import value
 from tests.oracle import Case
-from tests.pages.apptest import open_app, progress, without_marks
+from tests.pages.apptest import open_app, progress, tables, without_marks
 
 
 def headline(app: object) -> str:
@@ -50,7 +50,7 @@ def test_the_layer_has_a_total_of_its_own_while_one_walks_through_it() -> None:
 
 def test_shapes_have_letters_and_the_numbers_of_the_link() -> None:
     app = open_app("layers.py", step="encoder.layer.*.attention.self.scores", batch_size="2", sequence_length="64")
-    table = app.table[0].value
+    table = tables(app)[0]
     assert list(table["In letters"].str.replace("\xa0", " "))[-1] == "B × A × S × S"
     assert list(table["In numbers"].str.replace("\xa0", " "))[-1] == "2 × 12 × 64 × 64"
 
@@ -63,7 +63,7 @@ def test_the_formula_has_letters_numbers_and_the_count() -> None:
 
 def test_an_opened_layer_has_its_own_number_and_the_others_stand_around_it() -> None:
     app = open_app("layers.py", layer="3", step="encoder.layer.*.attention.self.query")
-    assert app.table[0].value["Name"][0] == "encoder.layer.2.output.LayerNorm"
+    assert tables(app)[0]["Name"][0] == "encoder.layer.2.output.LayerNorm"
     names = app.selectbox(key="step").options
     assert "encoder.layer.before" in names
     assert "encoder.layer.after" in names
@@ -99,14 +99,14 @@ def test_a_sequence_that_is_too_long_is_explained_and_the_longest_shown() -> Non
     assert not app.exception
     app.button(key="remedy max_position_embeddings = 600").click().run()
     assert not app.error
-    assert app.table[0].value["In numbers"][0].replace("\xa0", " ") == "1 × 600"
+    assert tables(app)[0]["In numbers"][0].replace("\xa0", " ") == "1 × 600"
 
 
 def test_the_write_up_in_the_keras_manner() -> None:
     app = open_app(
         "layers.py", preset="bert-large-chinese", add_pooling_layer="false", sequence_length="512", rows="true"
     )
-    table = app.table[-1].value
+    table = tables(app)[-1]
     assert len(table) == 17
     assert list(table["So far"])[-1] == "324,472,832"
     assert list(table["Parameters"])[8] == "4,198,400"
@@ -114,7 +114,7 @@ def test_the_write_up_in_the_keras_manner() -> None:
 
 
 def test_heads_one_by_one_and_as_one_matrix() -> None:
-    table = open_app("layers.py", heads="true").table[-1].value
+    table = tables(open_app("layers.py", heads="true"))[-1]
     assert list(table.iloc[:, 1]) == [
         "A × 3 × H/A × H = 12 × 3 × 64 × 768 = 1,769,472",
         "A × 3 × H/A = 12 × 3 × 64 = 2,304",
@@ -131,7 +131,7 @@ def test_a_step_that_another_model_lacks_leads_to_the_one_most_like_it() -> None
 
 
 def test_heads_whose_matrix_has_no_bias() -> None:
-    table = open_app("layers.py", heads="true", preset="deberta-base").table[-1].value
+    table = tables(open_app("layers.py", heads="true", preset="deberta-base"))[-1]
     assert list(table.iloc[:, 0]) == ["weights", "together"]
     assert list(table.iloc[:, 2])[-1] == "1,769,472"
 

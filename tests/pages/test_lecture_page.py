@@ -22,7 +22,7 @@ from pages.ui.lecture import screen_files, screen_parts
 from pages.ui.lecture.screen_parts import PARTS, PATHS, VOCABULARY
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from tests.examples import sampled
-from tests.pages.apptest import component, move, open_app, showing, texts, total_formula, without_marks
+from tests.pages.apptest import component, move, open_app, showing, tables, texts, total_formula, without_marks
 
 PAGE = "lecture.py"
 SECOND = "same-layers"
@@ -90,7 +90,7 @@ def test_every_screen_is_drawn(name: str, language: str) -> None:
         jump = app.selectbox(key="jump")
         assert jump.value == screen.name
         assert jump.options[number - 1].startswith(f"{number} / {len(screens)} · ")
-        assert app.metric or app.table or app.success or app.session_state["shown"], screen.name
+        assert app.metric or tables(app) or app.success or app.session_state["shown"], screen.name
         if number < len(screens):
             app.button(key="forward screen").click().run()
 
@@ -139,11 +139,11 @@ def test_what_is_counted_so_far_grows_to_the_whole_model(real: Any) -> None:
 
 
 def test_only_the_pre_training_model_rounds_to_110_million() -> None:
-    table = open_app(PAGE, screen="110-million").table[0].value
+    table = tables(open_app(PAGE, screen="110-million"))[0]
     assert list(table["Parameters"]) == ["**108,891,648**", "**109,482,240**", "**110,106,428**"]
     assert list(table["Rounds to 110M"]) == ["✗ no", "✗ no", "✓ yes"]
     assert list(table["Or to two significant digits"]) == ["✓ yes"] * 3
-    other = open_app(PAGE, screen="110-million", vocab_size="31100").table[0].value
+    other = tables(open_app(PAGE, screen="110-million", vocab_size="31100"))[0]
     assert list(other["Rounds to 110M"]) == ["✗ no", "✓ yes", "✗ no"]
 
 
@@ -158,24 +158,24 @@ def test_base_and_large_differ_by_what_the_bars_say() -> None:
 def test_the_hand_count_is_that_of_the_write_up_and_lacks_what_it_says() -> None:
     [show] = next(screen for screen in LECTURE.screens if screen.name == "hand-count").show
     app = open_app(PAGE, screen="hand-count", preset="bert-base-chinese")
-    lines, sums = (table.value for table in app.table)
+    lines, sums = tables(app)
     assert sums["Parameters"].iloc[0] == "75,641,856"  # of write-up 004
     assert sums["Parameters"].iloc[-1] == "**102,267,648**"
     assert len(lines) == 4
     amounts = [int(text.strip("*").replace(",", "")) for text in sums["Parameters"]]
     assert sum(amounts[:-1]) == amounts[-1]
     typed = check(build(SMALL), SMALL, read(show.arguments["terms"], SMALL)).typed
-    assert open_app(PAGE, screen="hand-count", **LINK).table[1].value["Parameters"].iloc[0] == f"{int(typed):,}"
+    assert tables(open_app(PAGE, screen="hand-count", **LINK))[1]["Parameters"].iloc[0] == f"{int(typed):,}"
 
 
 def test_the_proof_is_of_the_present_model_and_needs_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_app(PAGE, screen="proof", **LINK)
     count = build(SMALL).num_parameters()
     assert f"{count:,} parameters" in str(app.success[0].value)
-    assert set(app.table[0].value["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
+    assert set(tables(app)[0]["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
     monkeypatch.setattr(screen_parts, "installed", lambda: False)
     app = open_app(PAGE, screen="proof", **LINK)
-    assert not app.table
+    assert not tables(app)
     assert "needs torch and transformers" in str(app.info[0].value)
 
 

@@ -28,7 +28,7 @@ from tests.compute.test_flops import real_flops
 from tests.examples import sampled
 from tests.memory.test_saved import seen_bytes
 from tests.oracle import Case, arguments
-from tests.pages.apptest import charts, open_app, texts
+from tests.pages.apptest import charts, open_app, tables, texts
 
 
 def memory(view: str, **link: str) -> AppTest:
@@ -36,7 +36,7 @@ def memory(view: str, **link: str) -> AppTest:
 
 
 def column(app: AppTest, name: str, table: int = 0) -> list[str]:
-    return [str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in app.table[table].value[name]]
+    return [str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in tables(app)[table][name]]
 
 
 def captions(app: AppTest) -> str:
@@ -266,7 +266,7 @@ def test_relative_positions_under_amp_get_a_sentence_and_no_number(view: str, li
     assert said.startswith("With relative positions, the memory of ")
     assert said.endswith(" under AMP is not simulated yet: choose another precision.")
     assert not app.metric
-    assert not app.table
+    assert not tables(app)
 
 
 def test_a_larger_batch_than_the_largest_is_too_much() -> None:

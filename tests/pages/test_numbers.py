@@ -7,6 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.ui.widgets.numbers import percent, signed_percent
 from tests.markdown import read
+from tests.pages.apptest import tables
 
 
 @pytest.mark.parametrize(
@@ -71,5 +72,5 @@ def test_a_share_at_the_start_of_a_cell_is_no_quotation() -> None:
 
         show_table({"Share": [">99.9 %", "5 > 4"]}, "shares")
 
-    cells = AppTest.from_function(table, default_timeout=60).run().table[0].value["Share"]
+    cells = tables(AppTest.from_function(table, default_timeout=60).run())[0]["Share"]
     assert [read(cell).seen for cell in cells] == [">99.9 %", "5 > 4"]

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call
 from tests.oracle import Case, real_outputs
-from tests.pages.apptest import open_app, showing, texts
+from tests.pages.apptest import open_app, showing, tables, texts
 
 EVERYTHING = {
     "output_hidden_states": "true",
@@ -19,7 +19,7 @@ EVERYTHING = {
 
 def column(app: AppTest, table: int, name: str) -> list[str]:
     """The cells of a column; tables are what goes in, what comes out, and what could go in as well."""
-    return [str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in app.table[table].value[name]]
+    return [str(cell).replace("\N{NO-BREAK SPACE}", " ") for cell in tables(app)[table][name]]
 
 
 def captions(app: AppTest) -> str:
@@ -73,7 +73,7 @@ def test_a_tuple_has_places() -> None:
     app = open_app("outputs.py", return_dict="false", labels="true", architecture="BertForPreTraining")
     assert column(app, 1, "Place") == ["[0]", "[1]", "[2]"]
     assert column(app, 1, "Name") == ["loss", "prediction_logits", "seq_relationship_logits"]
-    assert "Place" not in open_app("outputs.py").table[1].value
+    assert "Place" not in tables(open_app("outputs.py"))[1]
 
 
 def test_the_total_is_in_bytes() -> None:

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from transformers import BertConfig, BertForTokenClassification
 
 from bertcalc.reading.examples import EXAMPLES
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, tables
 
 
 def paste(text: str, app: AppTest | None = None, **link: str) -> AppTest:
@@ -115,8 +115,8 @@ def test_a_head_of_ones_own_is_named_with_its_parameters() -> None:
         real = BertForTokenClassification(BertConfig(hidden_size=96, intermediate_size=160, num_labels=7))
     app = paste(str(real).replace("BertForTokenClassification", "MyTagger").replace("(classifier)", "(tags)"))
     assert figures(app)["Parameters in the text"] == f"{real.num_parameters():,}"
-    [table] = app.table
-    rows = [[str(cell) for cell in row] for row in table.value.to_numpy().tolist()]
+    [table] = tables(app)
+    rows = [[str(cell) for cell in row] for row in table.to_numpy().tolist()]
     assert rows == [["`tags`", "Linear", "1", f"{7 * (96 + 1):,}"]]
 
 

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.apptest import open_app, present, total
+from tests.pages.apptest import open_app, present, tables, total
 
 PAGES = ("", "layers", "structure", "outputs", "configuration", "compute", "memory", "compare", "sweep", "design")
 CHECKS = ("bring", "any_model", "verify", "explain", "tools", "exercises")
@@ -35,7 +35,7 @@ def test_the_switch_leads_there_and_back_and_keeps_the_model() -> None:
 
 
 def test_long_tables_are_left_to_the_page() -> None:
-    shown, presented = (len(open_app("outputs.py", **link).table) for link in ({}, {"present": "1"}))
+    shown, presented = (len(tables(open_app("outputs.py", **link))) for link in ({}, {"present": "1"}))
     assert (shown, presented) == (3, 2)
 
 

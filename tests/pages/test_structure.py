@@ -13,7 +13,7 @@ from bertcalc.model.totals import totals_by_component
 from pages.ui.widgets import module_tree
 from pages.ui.widgets.numbers import percent
 from tests.oracle import Case
-from tests.pages.apptest import move, open_app, without_marks
+from tests.pages.apptest import move, open_app, tables, without_marks
 
 LARGE = BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
 
@@ -122,7 +122,7 @@ def test_a_second_architecture_shows_what_it_adds_and_what_it_lacks() -> None:
     here, there = trees(app)
     assert here.text == str(Case(BertConfig()).real())
     assert there.text == str(Case(BertConfig(), "BertForQuestionAnswering").real())
-    table = app.table[0].value
+    table = tables(app)[0]
     assert list(table.iloc[:, 0]) == ["−\N{NO-BREAK SPACE}missing", "+\N{NO-BREAK SPACE}added"]
     assert list(table["Module"]) == ["`pooler`", "`qa_outputs`"]
     assert list(table["Parameters"]) == ["−590,592", "+1,538"]
@@ -134,7 +134,7 @@ def test_a_second_architecture_shows_what_it_adds_and_what_it_lacks() -> None:
 def test_a_module_of_another_shape_is_marked_on_both_sides() -> None:
     app = structure(architecture="BertForSequenceClassification", beside="BertForMultipleChoice")
     assert [tree.found["b"] for tree in trees(app)] == [["≠"], ["≠"]]
-    assert list(app.table[0].value["Parameters"]) == ["−769"]  # one label of 768 weights and a bias
+    assert list(tables(app)[0]["Parameters"]) == ["−769"]  # one label of 768 weights and a bias
 
 
 def test_what_is_alike_inside_a_module_of_another_kind_is_not_marked() -> None:
@@ -146,11 +146,11 @@ def test_what_is_alike_inside_a_module_of_another_kind_is_not_marked() -> None:
 def test_an_architecture_does_not_differ_from_itself() -> None:
     app = structure(architecture="BertForMaskedLM", beside="BertForMaskedLM")
     assert app.markdown[1].value.endswith(": ±0 parameters")
-    assert not app.table
+    assert not tables(app)
 
 
 def test_the_parts_of_bert_base_are_counted_by_formulas() -> None:
-    table = structure(view="parts").table[0].value
+    table = tables(structure(view="parts"))[0]
     shown = dict(zip(table["Modules"], zip(table["How many"], table["In numbers"], strict=True), strict=True))
     assert shown["Dropout"] == ("$3 L + 1$", "3 · 12 + 1 = 37")
     assert shown["LayerNorm"] == ("$2 L + 1$", "2 · 12 + 1 = 25")
@@ -161,7 +161,7 @@ def test_the_parts_of_bert_base_are_counted_by_formulas() -> None:
 
 
 def test_the_parts_say_where_they_are() -> None:
-    places = structure(view="parts").table[1].value
+    places = tables(structure(view="parts"))[1]
     where = dict(zip(places["Modules"], places["Where"], strict=True))
     assert where["Linear"].split("  \n")[0] == "`encoder.layer.*.attention.self.query`"
     assert len(where["Linear"].split("  \n")) == 7
@@ -181,7 +181,7 @@ def test_the_notebook_is_the_real_models(architecture: str) -> None:
     total = sum(tensor.numel() for tensor in real.parameters())
     if head := total - sum(counts.values()):
         counts["head"] = head
-    sums = app.table[0].value
+    sums = tables(app)[0]
     assert list(sums["Component"])[: len(counts)] == list(counts)
     assert list(sums["Parameters"]) == [*(f"{count:,}" for count in counts.values()), *[f"**{total:,}**"] * 2]
     for share, count in zip(sums["Share"], counts.values(), strict=False):
@@ -189,7 +189,7 @@ def test_the_notebook_is_the_real_models(architecture: str) -> None:
 
 
 def test_the_shares_are_readable() -> None:
-    assert list(structure(view="notebook").table[0].value["Share"])[:3] == ["21.8 %", "77.7 %", "0.5 %"]
+    assert list(tables(structure(view="notebook"))[0]["Share"])[:3] == ["21.8 %", "77.7 %", "0.5 %"]
 
 
 def freezing(**link: str) -> AppTest:
@@ -238,7 +238,7 @@ def test_more_layers_than_there_are_is_explained_and_the_nearest_is_shown() -> N
 
 def test_only_the_view_that_is_chosen_is_drawn() -> None:
     drawn = {
-        view: (len(trees(app)), len(app.table), len(app.dataframe), len(app.metric))
+        view: (len(trees(app)), len(tables(app)), len(app.dataframe), len(app.metric))
         for view in ("tree", "parts", "notebook", "freezing")
         for app in [structure(view=view)]
     }

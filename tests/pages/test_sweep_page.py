@@ -15,7 +15,7 @@ from pages.ui.sweep.map_view import _name
 from pages.ui.sweep.sweep_view import RANGES, VIEW
 from pages.ui.widgets.numbers import short
 from tests.oracle import Case
-from tests.pages.apptest import frame_of, open_app, present, texts, without_marks
+from tests.pages.apptest import frame_of, open_app, present, tables, texts, without_marks
 
 
 def said(app: AppTest) -> str:
@@ -73,12 +73,12 @@ def test_what_goes_along_can_stay() -> None:
 def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
     app = open_app("sweep.py", architecture="BertForMaskedLM", growths="true", log="true")
     assert '"type": "log"' in json.dumps(app.session_state["shown"][0].spec)
-    table = app.table[0].value
+    table = tables(app)[0]
     names = [QUANTITIES[name].meaning for name in ("parameters", "embeddings", "encoder", "head")]
     assert list(table["Quantity"]) == names
     assert list(table["Growth"]) == ["$O(H^2)$", "$O(H)$", "$O(H^2)$", "$O(H^2)$"]
     assert table["Formula"][2] == "$12 L H^{2} + 13 L H$"
-    assert not open_app("sweep.py").table  # folded: nothing of it is worked out
+    assert not tables(open_app("sweep.py"))  # folded: nothing of it is worked out
 
 
 @pytest.mark.parametrize(

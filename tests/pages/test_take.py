@@ -34,7 +34,7 @@ from pages.ui.widgets import real_answers
 from pages.ui.widgets.export import dialog
 from pages.ui.widgets.export.files import Origin, model_files, stem_of, table_files
 from pages.ui.widgets.export.shown import File
-from tests.pages.apptest import charts, frame_of, open_app, total
+from tests.pages.apptest import charts, frame_of, open_app, tables, total
 
 PAGES = [
     ("", {"tensors": "true"}),
@@ -87,12 +87,12 @@ def test_every_page_offers_what_it_shows(page: str, link: dict[str, str]) -> Non
     app = open_app(page, **link)
     before = downloads(app)  # a page can have some of its own
     found = noted(app)
-    tables = [frame_of(one) for one in found if not one.spec]
+    noted_tables = [frame_of(one) for one in found if not one.spec]
     noted_charts = [one for one in found if one.spec]
-    on_page = [element.value for element in (*app.table, *app.dataframe)]
-    assert len(tables) == len(on_page)
+    on_page = [*tables(app), *(element.value for element in app.dataframe)]
+    assert len(noted_tables) == len(on_page)
     for frame in on_page:
-        assert frame.to_numpy().tolist() in [one.to_numpy().tolist() for one in tables]
+        assert frame.to_numpy().tolist() in [one.to_numpy().tolist() for one in noted_tables]
     assert len(noted_charts) == len(charts(app))
     for one in found:
         again = pd.read_csv(StringIO(csv_text(one.table())), keep_default_na=False)

@@ -9,12 +9,12 @@ from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.diagnosis.other_tools import TOOLS
 from pages.ui.shell.i18n import catalogue
 from tests.oracle import Case
-from tests.pages.apptest import open_app, texts
+from tests.pages.apptest import open_app, tables, texts
 
 
 def shown(app: AppTest) -> dict[str, list[str]]:
     """The rows of the first table by the names of the tools, without the marks of Markdown."""
-    rows = app.table[0].value.to_numpy().tolist()
+    rows = tables(app)[0].to_numpy().tolist()
     return {row[0].strip("*").replace("\\", ""): row[1:] for row in rows}
 
 
@@ -49,7 +49,7 @@ SMALL = BertConfig(intermediate_size=800, num_hidden_layers=2, vocab_size=8000)
 
 
 def test_a_family_that_is_not_like_bert_has_no_empty_column_of_reasons() -> None:
-    columns = [*open_app("tools.py", preset="gpt2", architecture="GPT2Model").table[0].value]
+    columns = [*tables(open_app("tools.py", preset="gpt2", architecture="GPT2Model"))[0]]
     assert columns == ["Tool", "Parameters", "Difference", "%"]
 
 
@@ -57,7 +57,7 @@ def test_a_family_that_is_not_like_bert_has_no_empty_column_of_reasons() -> None
 @pytest.mark.parametrize("tool", ["nanoGPT", "EleutherAI"])
 def test_the_sum_can_be_followed_line_by_line_to_the_real_count(architecture: str, tool: str) -> None:
     app = open_app("tools.py", architecture=architecture, tool=tool, intermediate_size="2000")
-    table = app.table[1].value
+    table = tables(app)[1]
     amounts = [number(text) for text in table["Parameters"] if text]
     lines = [number(text) for text in table["So far"]]
     assert f"{lines[0]:,}" == shown(app)[tool][0]
@@ -71,7 +71,7 @@ def test_a_tool_is_shown_with_its_formula_and_its_source(tool: str) -> None:
     latex = app.latex[0].value
     assert shown(app)[tool][0].replace(",", "{,}") in latex
     assert TOOLS[tool].source.split(",")[0] in app.caption[0].value.replace("\\", "")
-    table = app.table[1].value
+    table = tables(app)[1]
     assert table["Where it differs"].iloc[0] == f"**{tool} gives**".replace("_", r"\_")
     assert not app.error
 
@@ -87,12 +87,12 @@ def test_what_is_noted_of_a_tool_is_in_the_language_of_the_page() -> None:
 def test_a_padded_vocabulary_is_in_the_numbers() -> None:
     app = open_app("tools.py", tool="Megatron")
     assert "30{,}592" in app.latex[0].value
-    assert any("30{,}592" in cell for cell in app.table[1].value["In numbers"])
+    assert any("30{,}592" in cell for cell in tables(app)[1]["In numbers"])
 
 
 def test_what_holds_here_is_a_reason_of_nothing() -> None:
-    assert "±0" in list(open_app("tools.py", tool="nanoGPT").table[1].value["Parameters"])
-    assert "±0" not in list(open_app("tools.py", tool="nanoGPT", intermediate_size="3000").table[1].value["Parameters"])
+    assert "±0" in list(tables(open_app("tools.py", tool="nanoGPT"))[1]["Parameters"])
+    assert "±0" not in list(tables(open_app("tools.py", tool="nanoGPT", intermediate_size="3000"))[1]["Parameters"])
 
 
 def test_another_tool_in_the_link_is_refused() -> None:

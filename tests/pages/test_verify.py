@@ -10,20 +10,20 @@ from bertcalc.model.model import Model
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text.digits import signed_count
 from pages.ui.widgets import real_answers, verdict
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, tables
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_architecture_agrees_with_the_real_class(architecture: str) -> None:
     app = open_app("verify.py", architecture=architecture, tie_word_embeddings="false")
     assert app.success[0].value.startswith(f"The real {architecture} agrees")
-    assert set(app.table[0].value["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
+    assert set(tables(app)[0]["Verdict"]) == {"✓\N{NO-BREAK SPACE}agrees"}
     assert "transformers 5." in app.caption[0].value
     assert "torch 2." in app.caption[0].value
 
 
 def test_published_counts_are_all_there_and_agree() -> None:
-    frame = open_app("verify.py").table[-1].value
+    frame = tables(open_app("verify.py"))[-1]
     assert len(frame) == len(PUBLISHED)
     for published, said, theirs, ours in zip(
         PUBLISHED, frame["Verdict"], frame["Published"], frame["bertcalc"], strict=True
@@ -53,7 +53,7 @@ def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(verdict, "ask", lambda *_: wrong)
     app = open_app("verify.py", vocab_size="999")
     assert "differs" in app.error[0].value
-    assert app.table[0].value.iloc[0, 0] == "a.weight  [3 × 4]"
+    assert tables(app)[0].iloc[0, 0] == "a.weight  [3 × 4]"
 
 
 def test_real_weights_run_on_request() -> None:
@@ -62,7 +62,7 @@ def test_real_weights_run_on_request() -> None:
     [button] = [button for button in app.button if button.label == "Build it and run it"]
     button.click().run()
     assert "4,385,920 parameters in 17.5 MB (16.7 MiB)" in app.success[1].value
-    assert list(app.table[1].value["Shape"]) == ["1 × 8 × 128", "1 × 128"]
+    assert list(tables(app)[1]["Shape"]) == ["1 × 8 × 128", "1 × 128"]
 
 
 def test_real_weights_are_refused_where_they_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +76,7 @@ def test_without_torch_the_page_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(real_model, "installed", lambda: False)
     app = open_app("verify.py")
     assert "pip install -r requirements.txt" in app.info[0].value
-    assert len(app.table[0].value) == len(PUBLISHED)
+    assert len(tables(app)[0]) == len(PUBLISHED)
 
 
 def test_an_answer_is_kept_for_its_own_question(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from bertcalc.forward.outputs import Call, Entry, TensorCopies, possible
 from bertcalc.model.model import Model
 from bertcalc.proof import output_proof
 from pages.ui.widgets import verdict
-from tests.pages.apptest import open_app
+from tests.pages.apptest import open_app, tables
 
 CROSS = BertConfig(
     vocab_size=11,
@@ -94,7 +94,7 @@ def test_the_page_shows_the_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
         "Batch size = 1, Sequence length = 128, output_attentions = True, return_dict = False"
     )
     assert app.success[-1].value == "The real BertModel returns the same 5 outputs."
-    compared = app.table[-2].value
+    compared = tables(app)[-2]
     assert list(compared["bertcalc"]) == list(compared["transformers"])
     assert compared["bertcalc"][3].replace("\N{NO-BREAK SPACE}", " ") == "[3]: tuple, 2 × [1 × 12 × 128 × 128] float32"
 

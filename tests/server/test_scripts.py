@@ -1,6 +1,7 @@
 """Scripts as files of the server: one file for all readers, which browsers keep."""
 
 import gzip
+import re
 import time
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -28,6 +29,9 @@ def test_a_page_names_the_scripts_that_it_needs_later(running: tuple[str, int]) 
             page = answer.read().decode()
     assert 'rel="modulepreload" fetchpriority="low" href="_bertcalc/bertcalc_' in page
     assert scripts.VEGA not in page
+    [early] = re.findall(r'<script type="module" src="(_bertcalc/early-[^"]+)">', page)
+    with urlopen(f"{running[0]}/{early}", timeout=60) as answer:
+        assert f"./{scripts.VEGA.rpartition('/')[2]}" in answer.read().decode()
 
 
 def test_there_is_no_other_script(running: tuple[str, int]) -> None:

@@ -9,7 +9,7 @@ from math import prod
 import streamlit as st
 
 from bertcalc import Config, Module
-from bertcalc.charts.columns import Columns, sent
+from bertcalc.charts.columns import Columns
 from bertcalc.config import allowed
 from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
@@ -36,6 +36,7 @@ from pages.ui.shell.i18n import _, in_a_row, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.export.shown import draw_frame, note, shown_elements
 from pages.ui.widgets.numbers import percent, text_width, unbroken
+from pages.ui.widgets.text_table import draw_text_table
 
 TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
@@ -268,8 +269,8 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
         _put_cells(key, columns)
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
     with st.container(key=key):
-        # st.table wraps long texts, where st.dataframe cuts them off.
-        st.table(sent(cells), border="horizontal", hide_index=True, alt=alt)
+        # A table of texts wraps long ones, where st.dataframe cuts them off.
+        draw_text_table(cells, alt)
 
 
 def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:

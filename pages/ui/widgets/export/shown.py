@@ -15,6 +15,7 @@ from bertcalc.text import code
 from bertcalc.text.digits import brief
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.live_chart import draw_live_chart
+from pages.ui.widgets.text_table import draw_text_table
 
 _MOST_ROWS = 400  # of a table on the projector: bert-large has 391 tensors
 
@@ -135,7 +136,7 @@ def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], 
     if presenting():
         with st.container(key=f"scrolling {len(shown_elements())}"):
             texts = {title: [_as_text(cell) for cell in cells[:_MOST_ROWS]] for title, cells in titled.items()}
-            st.table(sent(texts), border="horizontal", hide_index=True, alt=alt)
+            draw_text_table(texts, alt)
         return
     few = all(len(cells) < 40 for cells in columns.values())
     look = {"hide_index": True, "height": "content" if few else 640, **options}

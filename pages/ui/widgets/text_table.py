@@ -1,0 +1,31 @@
+"""Tables of texts as HTML: Streamlit's table renders Markdown in each cell, which takes browsers two milliseconds."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+import streamlit as st
+
+from bertcalc.charts.columns import sent
+from bertcalc.export.cells import marked_html
+
+
+def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
+    """Draw a table whose titles and cells are Markdown; Streamlit draws one with Markdown that only it can render."""
+    rows = [*map(list, zip(*columns.values(), strict=True))]
+    titles, *lines = [[*map(marked_html, row)] for row in [[*columns], *rows]]
+    if not lines or any(None in line for line in (titles, *lines)):
+        st.table(sent(columns), border="horizontal", hide_index=True, alt=alt)
+    else:
+        st.html(_TABLE.format(alt=escape(alt), head=_row(titles, 'th scope="col"'), body="".join(map(_row, lines))))
+
+
+# The names that Streamlit's own table has, for which style sheets and scripts look.
+_TABLE = (
+    '<div class="text-table" data-testid="stTable"><div>'
+    '<table aria-label="{alt}"><thead>{head}</thead><tbody>{body}</tbody></table></div></div>'
+)
+
+
+def _row(cells: Sequence[str | None], tag: str = "td") -> str:
+    end = tag.partition(" ")[0]
+    return "<tr>" + "".join(f"<{tag}><div><p>{cell}</p></div></{end}>" for cell in cells) + "</tr>"
