@@ -9,6 +9,7 @@ import argparse
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -16,19 +17,15 @@ from tempfile import TemporaryDirectory
 import psutil
 from playwright.sync_api import Browser, Page
 
-from benchmarks.load import FLOOR, row
+from benchmarks.load import row
 from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import running_browser, running_server
 
 CHART = "benchmarks/one_chart.py"
 EMPTY = "benchmarks/empty.py"
 SAME = "benchmarks/same_elements.py"
-PRESSES = 12  # even together with WARM_UP: the slider returns to its start and never reaches its end
-VISITS = 3
+VISITS = 5
 STARTS = 5
-WARM_UP = 4
-# The address with the slider of layers, for pages that open without it.
-WITH_SLIDER = {"lecture": "lecture?screen=all-layers"}
 QUIET = 400  # milliseconds without a change after which a page counts as drawn
 
 # Note the time of every change of the document and of every canvas (charts and tables are drawn there).
@@ -81,16 +78,6 @@ def cpu(server: int) -> float:
     return 1000 * float(times.user + times.system)
 
 
-def press(page: Page, key: str) -> float:
-    """Milliseconds from a key press on the slider of layers to the last change that it causes."""
-    slider = page.get_by_role("slider", name="num_hidden_layers")
-    slider.focus()
-    page.wait_for_timeout(50)
-    began: float = page.evaluate("() => performance.now()")
-    page.keyboard.press(key)
-    return settled(page, began)
-
-
 def switch(page: Page, address: str) -> float:
     """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change."""
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
@@ -124,36 +111,30 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="measure two pages, a few times")
     options = parser.parse_args()
     names = ["" if name == "parameters" else name for name in (options.pages[:2] if options.quick else options.pages)]
-    visits, presses, starts = (1, 4, 1) if options.quick else (VISITS, PRESSES, STARTS)
+    visits, starts = (1, 1) if options.quick else (VISITS, STARTS)
     with TemporaryDirectory() as folder, ExitStack() as stack:
         path = Path(folder)
         ours, empty = alternately(starts, [lambda: start("app.py", path), lambda: start(EMPTY, path)])
         app, server = stack.enter_context(running_server(path / "app"))
-        floor, chart, same = (
-            stack.enter_context(running_server(path / Path(script).stem, script))[0] for script in (FLOOR, CHART, SAME)
+        chart, same = (
+            stack.enter_context(running_server(path / Path(script).stem, script))[0] for script in (CHART, SAME)
         )
         browser = stack.enter_context(running_browser())
-        for url in (app, floor, chart, same):
+        for url in (app, chart, same):
             visit(browser, url)
-        slider, elements, walker = (opened(browser, url)[0] for url in (floor, same, app))
-        names_of_columns = ["page", "first visit, ms", "x one chart", "of it server CPU, ms", "switch to it, ms"]
-        print(row(*names_of_columns, "slider, ms", "x one slider", "x the same elements"))
-        print("|---" * 8 + "|")
+        walker = opened(browser, app)[0]
+        columns = ["page", "first visit, ms", "x one chart", "x the same elements", "of it server CPU, ms"]
+        print(row(*columns, "switch to it, ms"))
+        print("|---" * 6 + "|")
         for name in names:
             before = cpu(server)
-            first, least = alternately(visits, [lambda: visit(browser, f"{app}/{name}"), lambda: visit(browser, chart)])  # noqa: B023
+            urls = f"{app}/{name}", chart, same
+            first, least, elements = alternately(visits, [partial(visit, browser, url) for url in urls])
             served = (cpu(server) - before) / visits
             switched = "" if not name else f"{switch(walker, name):,.0f}"
-            page, _waited = opened(browser, f"{app}/{WITH_SLIDER.get(name, name)}")
-            keys = ("ArrowLeft", "ArrowRight") * ((WARM_UP + presses) // 2)
-            times = [[press(tab, key) for tab in (page, slider, elements)] for key in keys]
-            moved, floor_moved, same_moved = (median(column) for column in zip(*times[WARM_UP:], strict=True))
-            page.context.close()
-            cells = [f"{first:,.0f}", f"{first / least:.1f}", f"{served:,.0f}", switched, f"{moved:,.0f}"]
-            ratios = [f"{moved / floor_moved:.1f}", f"{moved / same_moved:.1f}"]
-            print(row(name or "parameters", *cells, *ratios), flush=True)
-        floors = [f"{least:,.0f} (one chart)", "1", "", "", f"{floor_moved:,.0f}", "1", f"1 ({same_moved:,.0f} ms)"]
-        print(row("the floors", *floors))
+            ratios = [f"{first / least:.2f}", f"{first / elements:.2f}"]
+            print(row(name or "parameters", f"{first:,.0f}", *ratios, f"{served:,.0f}", switched), flush=True)
+        print(row("the floors", f"{least:,.0f} (one chart)", "1", f"1 ({elements:,.0f} ms)", "", ""))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
 
