@@ -28,35 +28,28 @@ def _lora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTen
     if dora_step.MAGNITUDE in parts:
         v.result = dora_step.linear(run, parts, v.x, v.result)
         return tape.to(v.result, item)
-    dropout = parts.get("lora_dropout.default")
-    v.result = tape.add(
-        v.result,
-        tape.scale(
-            run.call(
-                parts["lora_B.default"],
-                run.call(parts["lora_A.default"], run.call(dropout, v.x) if dropout else v.x),
-            )
-        ),
-    )
+    v.result = tape.add(v.result, _scaled_product(run, parts, v.x))
     return tape.to(v.result, item)
+
+
+def _scaled_product(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+    """lora_B(lora_A(dropout(x))) * scaling"""
+    dropout = parts.get("lora_dropout.default")
+    narrow = run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x)
+    return run.tape.scale(run.call(parts["lora_B.default"], narrow))
 
 
 @frame
 def _lora_of_packed(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """lora.bnb.Linear4bit.forward and Linear8bitLt.forward, which cast nothing under autocast."""
-    tape, dropout = run.tape, parts.get("lora_dropout.default")
+    tape = run.tape
     v.result = _of_packed(run, parts["base_layer"], run.call(parts["base_layer"], x))
     item = v.result.item
     v.x = x if tape.autocast else tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
     if dora_step.MAGNITUDE in parts:
         v.result = dora_step.linear(run, parts, v.x, v.result)
         return tape.to(v.result, item)
-    v.output = tape.scale(
-        run.call(
-            parts["lora_B.default"],
-            run.call(parts["lora_A.default"], run.call(dropout, v.x) if dropout else v.x),
-        )
-    )
+    v.output = _scaled_product(run, parts, v.x)
     if not tape.autocast:
         v.output = tape.to(v.output, item)
     return tape.add(v.result, v.output)
