@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT, write
 from bertcalc.text.problem import InputError
-from pages.ui.change.exported_steps import note_made
+from pages.ui.change.linked_steps import note_made
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, discovered_models
 from pages.ui.compare.compare_words import in_caption, relative, signed

@@ -6,7 +6,7 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.export.report import Settings
-from bertcalc.live.tree_formulas import live_tree
+from bertcalc.live.live_formulas import live_tree
 from bertcalc.memory.plan import Plan
 from bertcalc.model.difference import differences
 from bertcalc.model.totals import totals_by_component

@@ -462,7 +462,8 @@ class CheckedRecord:
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        for name, check in _checks_of_fields(type(self)):
+        kind: Any = type(self)
+        for name, check in _checks_of_fields(kind):
             object.__setattr__(self, name, _kept(name, check(name, getattr(self, name))))
 
 
