@@ -185,7 +185,7 @@ def test_another_family_differs_by_parts_that_the_real_models_have(
 def test_the_named_parts_of_another_family_are_all_of_the_difference_or_smaller_ones_are_said_to_be_left(
     preset: str,
 ) -> None:
-    chosen = Choice(answer._model(preset, "BertModel"), preset)
+    chosen = Choice(answer.preset_in_class(preset, "BertModel"), preset)
     if isinstance(chosen.config, BertConfig):
         return
     count, difference, *parts = numbers(said(chosen).replace(preset, "").replace("−", "-"))
