@@ -111,7 +111,6 @@ def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
 
 
 def _steps_in_words(before: Sequence[object], after: Sequence[object]) -> tuple[str, dict[str, str]]:
-    """The sentence for other steps of a model."""
     values = {name: ", ".join(map(str, steps)) for name, steps in (("before", before), ("after", after))}
     if not values["before"]:
         return N_("with {after}"), values

@@ -116,7 +116,6 @@ RUNS_ON_CPU = (
 
 
 def _quantization_lines(changed: ChangedModel) -> Iterator[str]:
-    """The lines for a model that the last step quantized."""
     base = changed.base
     assert base
     assert isinstance(base.model, Model)
@@ -189,7 +188,6 @@ def _onnx(model: Model, form: OnnxQuantizeDynamic) -> Iterator[str]:
 
 
 def _size_asserts(base: QuantizedModel) -> Iterator[str]:
-    """The lines that compare the size of the file with ours."""
     form = base.format
     near, why = form.file_margin(base.model), "the length of a number depends on the weights"
     try:

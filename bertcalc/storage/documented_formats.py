@@ -39,7 +39,6 @@ class _Packed(QuantizationFormat):
         return repeated or layers  # a part of a model may have no list of layers
 
     def _columns(self, columns: int) -> int:
-        """The columns of a group."""
         return columns if self.group_size == -1 else self.group_size
 
     def _groups(self, columns: int) -> int:

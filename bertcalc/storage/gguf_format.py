@@ -135,7 +135,6 @@ class Gguf(QuantizationFormat):
 
 @lru_cache(maxsize=4)
 def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
-    """The tensors of the file, each with its type."""
     mix = _mix(form.type)
     if form.pure:
         targets = [(tensor, _kept(tensor, is_kept) or mix["type"]) for tensor, is_kept in _all_tensors(model)]

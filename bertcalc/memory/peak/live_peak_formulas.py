@@ -158,7 +158,6 @@ class _LivePolynomial(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomial | None]]:
-    """The bytes of each area at each moment."""
     return [{area: _polynomial(terms, period) for area, terms in areas.items()} for areas in moments]
 
 

@@ -564,7 +564,6 @@ def _moments(
 
 
 def _difference(later: Terms, earlier: Terms) -> Terms:
-    """The difference of two polynomials, ``later - earlier``."""
     difference = {powers: later.get(powers, 0) - earlier.get(powers, 0) for powers in {**earlier, **later}}
     return {powers: count for powers, count in difference.items() if count}
 
@@ -653,7 +652,6 @@ def _moment(changes: Sequence[MemoryChange], position: int, areas: Mapping[Area,
 
 @lru_cache(maxsize=8192)
 def _terms(expression: Any) -> Terms:
-    """The terms of a polynomial of our symbols."""
     return {powers: int(count) for powers, count in sympy.Poly(expression, *_SYMBOLS.values()).terms()}
 
 

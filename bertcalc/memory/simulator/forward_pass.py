@@ -613,7 +613,6 @@ class Pass:
 
     @frame
     def _loss(self, v: Frame, logits: list[SimulatedTensor]) -> SimulatedTensor:
-        """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
         if cls.widens_scores or cls.task == "causal-lm":
             v.logits = logits = [tape.to(scores, FLOAT32) for scores in logits]

@@ -33,7 +33,6 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
 
 
 def _largest(changed: ChangedModel, batch: Batch, plan: Plan, device: Device) -> str:
-    """The largest batch that fits, as text."""
     model = changed.in_training(plan)
     number = most(growths(model, plan, "batch_size", *batch), device.for_tensors, most_sequences(model)).number
     return _("any") if number is None else f"{number:,}" if number else _("none")

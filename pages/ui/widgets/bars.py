@@ -238,7 +238,6 @@ def proportions_frame(bars: Bars) -> Columns:
 
 
 def _shared_columns(bars: Bars) -> dict[str, Sequence[Any]]:
-    """The columns that both charts have."""
     figures = bars.figures.values()
     return {
         "name": bars.names,
