@@ -7,8 +7,7 @@ from bertcalc.changes.targets import named_by_layer
 from bertcalc.memory.optimizers import ITEM_BYTES
 from bertcalc.model.modules import Module, Packed4Bits, Packed8Bits, PackedWeight, join
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import CODES, LONG_NAMES, Dtype
 from bertcalc.text import N_
 from bertcalc.text.patterns import check_patterns

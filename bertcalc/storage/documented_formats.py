@@ -8,8 +8,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module, join, split_layer
 from bertcalc.storage.kept_layers import linear_layers, matrix
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 from bertcalc.text.records import dataclass

@@ -9,8 +9,7 @@ from bertcalc.config import Config
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Module
 from bertcalc.storage.gguf_conversion import GgufTensor, architecture_of, converted
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong

@@ -1,18 +1,57 @@
 """A quantization format: what it stores of a model, and the size of the file."""
 
-from typing import ClassVar, Literal
+from collections.abc import Iterable
+from math import prod
+from typing import ClassVar, Literal, NamedTuple
 
 from bertcalc.model.change import PACKS
-from bertcalc.model.modules import Module, PackedWeight, join
+from bertcalc.model.modules import Module, PackedWeight, Shape, join
 from bertcalc.storage.kept_layers import linear_layers, matrix
-from bertcalc.storage.pieces import StoredPiece
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.saved_names import renamed
-from bertcalc.storage.stored_tensors import Dtype, state_dict
+from bertcalc.storage.stored_tensors import Dtype, StoredTensor, data_bytes, state_dict
 from bertcalc.text import N_
 from bertcalc.text.arguments import CheckedRecord
 from bertcalc.text.problem import wrong
 from bertcalc.text.records import call, dataclass
+
+Kind = Literal["weights", "scales", "zero points", "tables", "unchanged"]
+KINDS: dict[Kind, str] = {
+    "weights": N_("quantized weights"),
+    "scales": N_("scales"),
+    "zero points": N_("zero points"),
+    "tables": N_("tables and descriptions"),
+    "unchanged": N_("not quantized"),
+}
+
+
+class StoredPiece(NamedTuple):
+    """A stored tensor: the model's tensor that it belongs to (``source``), and its role.
+
+    ``parameters`` is the number of parameters whose values it has. Some pieces are only in the file, such as a
+    description, and some only in memory.
+    """
+
+    tensor: StoredTensor
+    source: str
+    kind: Kind
+    parameters: int = 0
+    in_memory: bool = True
+    in_file: bool = True
+
+    @classmethod
+    def of(
+        cls, name: str, dtype: str, shape: Shape, source: str, kind: Kind, parameters: int | None = None
+    ) -> "StoredPiece":
+        """A piece; ``parameters`` is left out unless several are packed into one element."""
+        if parameters is None:
+            parameters = prod(shape) if kind in ("weights", "unchanged") else 0
+        return cls(StoredTensor(name, dtype, shape), source, kind, parameters)
+
+
+def bytes_of(pieces: Iterable[StoredPiece]) -> int:
+    return data_bytes(piece.tensor for piece in pieces)
+
 
 _NOT_SIMULATED = N_(
     "The peak of a training step is not simulated for weights in {format}, only for int8 and the 4-bit types "

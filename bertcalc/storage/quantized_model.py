@@ -27,8 +27,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step
 from bertcalc.storage.adapter_file import adapter_file_bytes
-from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
-from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
+from bertcalc.storage.quantization_format import KINDS, FileFormat, Kind, QuantizationFormat, StoredPiece, bytes_of
 from bertcalc.storage.stored_tensors import CODES, DTYPES, Dtype, dtype_of
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from bertcalc.model.modules import Module, join
 from bertcalc.storage.kept_layers import matrix
 from bertcalc.storage.pickle_size import ORDERED_DICT, Global, PickledCall
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.storage.torch_file import SavedTensor, module_versions, torch_file_bytes, with_versions
 from bertcalc.text import N_

@@ -4,8 +4,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module, join
 from bertcalc.storage.pickle_size import Global, NewText, PickledCall
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import LONG_NAMES, StoredTensor
 from bertcalc.storage.torch_file import SavedTensor, state_dict_value, torch_file_bytes
 from bertcalc.text import N_
