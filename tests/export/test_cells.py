@@ -2,8 +2,7 @@
 
 import pytest
 
-from bertcalc.export.cells import Shown, plain
-from bertcalc.export.table import Code, Math
+from bertcalc.export.table import Code, Math, Shown, plain
 from tests.markdown import read
 
 

@@ -13,7 +13,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from bertcalc import Config
-from bertcalc.export.cells import Shown
+from bertcalc.export.table import Shown
 from pages.ui.shell import page_slider
 
 ROOT = Path(__file__).parents[2]

@@ -6,10 +6,9 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from bertcalc.export.cells import Shown
 from bertcalc.export.formats import cell_text
 from bertcalc.export.formula_tables import component_table, tensor_table
-from bertcalc.export.table import Table
+from bertcalc.export.table import Shown, Table
 from bertcalc.text import distinct
 from pages.ui.session import kept
 from pages.ui.shell.controls import set_values

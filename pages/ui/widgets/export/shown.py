@@ -9,9 +9,8 @@ import streamlit as st
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.charts.columns import Columns, sent
-from bertcalc.export.cells import Shown
 from bertcalc.export.report import Settings
-from bertcalc.export.table import Table
+from bertcalc.export.table import Shown, Table
 from bertcalc.text import code
 from bertcalc.text.digits import brief
 from pages.ui.shell.present import presenting
