@@ -158,14 +158,6 @@ class Attribution(NamedTuple):
     difference: int
     moved: int = 0
 
-    def each(self) -> int | None:
-        """The difference per added or removed layer, row or unit; None if they do not all cost the same."""
-        match self.changes:
-            case [FieldChange(field, before, after)] if field in COST_ALIKE:
-                cost: int = self.difference // (after - before)
-                return cost
-        return None
-
 
 class Explanation(NamedTuple):
     """A quantity of two models, and the parts of the difference."""

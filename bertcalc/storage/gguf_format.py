@@ -51,10 +51,6 @@ class BlockType(NamedTuple):
     scales: int = 0
     fallback: str = ""
 
-    @property
-    def bits_per_weight(self) -> float:
-        return 8 * self.bytes / self.block
-
 
 def _mix(name: str) -> dict[str, Any]:
     """The type of most matrices, and the rules for the others."""
