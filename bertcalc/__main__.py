@@ -245,7 +245,6 @@ def _data(case: Case) -> dict[str, Any]:
 
 
 def _table(case: Case) -> str:
-    """All figures as a text table."""
     model, formulas = case.model, component_texts(case.model)
     rows: list[tuple[str, str, str]] = [
         (component, f"{count:,}", formulas[component]) for component, count in totals_by_component(model).items()

@@ -5,8 +5,8 @@ import streamlit as st
 from bertcalc.change_steps.effects import changed_models
 from bertcalc.memory.plan import Plan, checkpointed
 from pages.ui.change import effects_view, live_steps, recipe_buttons, step_controls
-from pages.ui.change.exported_steps import note_changes
 from pages.ui.change.fits import show_fits
+from pages.ui.change.linked_steps import note_changes
 from pages.ui.change.step_words import title
 from pages.ui.memory.run import OPTIMIZER, RECOMPUTATION, TRAINING_DTYPE, recompute_options
 from pages.ui.shell.present import presenting

@@ -7,7 +7,7 @@ import streamlit as st
 from bertcalc.discover.comparable import DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT, write
 from bertcalc.text.problem import InputError
-from pages.ui.change.exported_steps import note_made
+from pages.ui.change.linked_steps import note_made
 from pages.ui.compare import comparison as controls
 from pages.ui.compare import differences, discovered_models
 from pages.ui.compare.compare_words import in_caption, relative, signed
@@ -17,7 +17,7 @@ from pages.ui.shell.i18n import _, listed, with_colon
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.export.files import stem_of
-from pages.ui.widgets.export.shown import note_models
+from pages.ui.widgets.export.shown import notes
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.quantity_words import title_of
 from pages.ui.widgets.total_formula.show import draw_formula
@@ -56,7 +56,8 @@ with page:
         if view == "differences":
             controls.offer_preset(items, choice)
     comparison = controls.Comparison(view, models, batch, measure, order)
-    note_models([in_caption(model.name, model.item, f"{stem_of(choice)} ({choice.architecture})") for model in models])
+    current = f"{stem_of(choice)} ({choice.architecture})"
+    notes().models = ", ".join(in_caption(model.name, model.item, current) for model in models)
 
     if not models:
         st.info(_("There is nothing to compare: choose models under Models."))

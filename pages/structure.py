@@ -6,7 +6,7 @@ from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.export.report import Settings
-from bertcalc.live.tree_formulas import live_tree
+from bertcalc.live.live_formulas import live_tree
 from bertcalc.memory.plan import Plan
 from bertcalc.model.difference import differences
 from bertcalc.model.totals import totals_by_component
@@ -19,7 +19,7 @@ from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
 from pages.ui.widgets.bars import draw_pieces, preset_of
-from pages.ui.widgets.export.shown import note_settings
+from pages.ui.widgets.export.shown import notes
 from pages.ui.widgets.freezing_controls import choose_freezing, frozen
 from pages.ui.widgets.growth import show_growth
 from pages.ui.widgets.metrics import show_metric
@@ -65,7 +65,7 @@ else:
     freezing = choose_freezing(choice.config)
     if changed := assignments(frozen(freezing)):
         training = _("in float32, trained with AdamW")
-        note_settings(Settings(f"{training}, {changed}", Plan(freezing=freezing)))
+        notes().settings = Settings(f"{training}, {changed}", Plan(freezing=freezing))
     split, components = freezing.split(tree), freezing.by_component(tree)
     if freezing.train == "head" and "head" not in components:
         st.info(_("{architecture} has no head: nothing is trained.").format(architecture=choice.architecture))

@@ -42,8 +42,7 @@ from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.explore import model_refs
-from bertcalc.export.cells import plain
-from bertcalc.export.table import Code, Math
+from bertcalc.export.table import Code, Math, plain
 from bertcalc.families import FAMILIES
 from bertcalc.families.hf_json import read as read_config
 from bertcalc.families.hf_json import text_of

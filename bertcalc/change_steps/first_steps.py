@@ -12,9 +12,8 @@ from bertcalc.changes.heads import PruneHeads
 from bertcalc.changes.ia3 import IA3, LNTuning
 from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.lora import Lora
-from bertcalc.changes.peft_defaults import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, LORA_TARGETS
 from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
-from bertcalc.changes.targets import HEADS, TASK_TYPES
+from bertcalc.changes.targets import HEADS, IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, LORA_TARGETS, TASK_TYPES
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Norm

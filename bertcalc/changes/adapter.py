@@ -6,7 +6,7 @@ from dataclasses import fields
 
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
-from bertcalc.model.change import ADAPTER, Change
+from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Place, Shape, split_layer
 from bertcalc.model.trace import Step
@@ -149,11 +149,6 @@ class ParameterDict(Module):
         sides = {name: [fill("{side}", side=side) for side in shape] for name, shape in self.parameters.items()}
         message = "  ({name}): Parameter containing: [torch.FloatTensor of size {shape}]"
         return between("", (fill(message, name=name, shape=between("x", texts)) for name, texts in sides.items()))
-
-
-def place_in(place: Place) -> Place:
-    """The place of what an adapter adds to a module."""
-    return Place(place.component, ADAPTER, ADAPTER)
 
 
 def set_places(module: Module, place: Place) -> Module:

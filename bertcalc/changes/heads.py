@@ -122,5 +122,4 @@ def _take_shapes(steps: list[Step] | None, pruned: list[Step] | None, path: str,
 
 
 def _shaped(value: Any, other: Any) -> Any:
-    """A value or tensor with the shape of another."""
     return value._replace(shape=other.shape)

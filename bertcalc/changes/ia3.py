@@ -7,11 +7,9 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_all
-from bertcalc.changes.peft_defaults import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS
-from bertcalc.changes.recording import Recording
-from bertcalc.changes.rewriting import Rewriting, Spot, copied
-from bertcalc.changes.targets import Names, TaskType, matching, resolved
+from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, set_places, train_all
+from bertcalc.changes.rewriting import Recording, Rewriting, Spot, copied, place_in
+from bertcalc.changes.targets import IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, Names, TaskType, matching, resolved
 from bertcalc.model.modules import Conv1D, Linear, Module, Norm
 from bertcalc.model.trace import Step
 from bertcalc.text import N_

@@ -5,11 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import field
 from typing import ClassVar, Literal
 
-from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, place_in, set_places, train_biases
-from bertcalc.changes.peft_defaults import LORA_TARGETS
-from bertcalc.changes.recording import Recording
-from bertcalc.changes.rewriting import Rewriting, Spot
-from bertcalc.changes.targets import Names, TaskType, matching, named_by_layer, resolved
+from bertcalc.changes.adapter import ParameterDict, PeftChange, freeze, set_places, train_biases
+from bertcalc.changes.rewriting import Recording, Rewriting, Spot, place_in
+from bertcalc.changes.targets import LORA_TARGETS, Names, TaskType, matching, named_by_layer, resolved
 from bertcalc.model.modules import Conv1D, Convolution, Dropout, Embedding, Linear, Module, Shape
 from bertcalc.model.trace import Step
 from bertcalc.text import N_

@@ -1,15 +1,15 @@
-"""The module tree and the steps of a model while a change rewrites them."""
+"""The module tree and the steps of a model while a change rewrites them, and the steps that an adapter adds."""
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from copy import copy
 from itertools import chain, groupby, product
 from typing import NamedTuple
 
 from bertcalc.config import MixedError
-from bertcalc.model.change import SEVERAL_DEPTHS
+from bertcalc.model.change import ADAPTER, SEVERAL_DEPTHS
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Module, ModuleList, Tensor, split_layer
-from bertcalc.model.trace import Step
+from bertcalc.model.modules import Dropout, Module, ModuleList, Place, Shape, Tensor, split_layer
+from bertcalc.model.trace import Operation, Step, Value
 from bertcalc.text.problem import Problem
 
 Steps = list[Step]
@@ -243,3 +243,49 @@ def _renamed(step: Step, group: str, part: str) -> Step:
 def _in_group(name: str, group: str, part: str) -> str:
     inside = name.removeprefix(group)
     return f"{group.rpartition('.')[0]}.{part}{inside}" if name != inside and inside.startswith(".") else name
+
+
+def place_in(place: Place) -> Place:
+    """The place of what an adapter adds to a module."""
+    return Place(place.component, ADAPTER, ADAPTER)
+
+
+class Recording:
+    """The steps that an adapter adds after a step."""
+
+    def __init__(self, step: Step, path: str) -> None:
+        self.steps: list[Step] = []
+        self._step = step
+        self._path = path
+        self._copies = step.tensors[0].copies if step.tensors else 1
+        self.base = step.gives._replace(name=self._named("base_layer"))  # the value of the wrapped module
+
+    def _named(self, name: str) -> str:
+        return f"{self._step.name.removesuffix('_again')}.{name}" + "_again" * self._step.again
+
+    def call(self, name: str, module: Module, x: Value, shape: Shape) -> Value:
+        """Call a module below the wrapper."""
+        operation: Operation = "dropout" if isinstance(module, Dropout) else self._step.operation
+        tensors = {f"{name}.{last}": sides for last, sides in module.parameters.items()}
+        return self.made(name, operation, (x,), shape, tensors, module)
+
+    def made(
+        self,
+        name: str,
+        operation: Operation,
+        takes: tuple[Value, ...],
+        shape: Shape,
+        tensors: Mapping[str, Shape] | None = None,
+        module: Module | None = None,
+    ) -> Value:
+        step = self._step
+        place = place_in(step.place)
+        named = self._named(name)
+        own = tuple(
+            Tensor(f"{self._path}.{last}", sides, self._copies, place) for last, sides in (tensors or {}).items()
+        )
+        gives = Value(named, shape)
+        self.steps.append(
+            Step(named, operation, takes, gives, own, step.runs, module, place, core=step.core, again=step.again)
+        )
+        return gives

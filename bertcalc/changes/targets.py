@@ -31,6 +31,26 @@ TASK_TYPES: Mapping[Task, TaskType] = {
     "question-answering": "QUESTION_ANS",
     "causal-lm": "CAUSAL_LM",
 }
+# What peft targets by default, by the type of the model: its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots
+# stand for LORA_TARGET, IA3_TARGET, IA3_FEEDFORWARD and LNTUNING_TARGET.
+LORA_TARGETS: Mapping[str, Names] = {
+    **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra"), ("query", "value")),
+    "deberta-v2": ("query_proj", "value_proj"),
+    "deberta": ("in_proj",),
+    "gpt2": ("c_attn",),
+}
+IA3_TARGETS: Mapping[str, Names] = {
+    **dict.fromkeys(("bert", "roberta"), ("key", "value", "output.dense")),
+    "deberta-v2": ("key_proj", "value_proj", "output.dense"),
+    "deberta": ("in_proj", "output.dense"),
+    "gpt2": ("c_attn", "mlp.c_proj"),
+}
+IA3_FEED_FORWARD: Mapping[str, Names] = {
+    **dict.fromkeys(("bert", "roberta", "deberta-v2", "deberta"), ("output.dense",)),
+    "gpt2": ("mlp.c_proj",),
+}
+LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
+EMBEDDING_LAYERS = ("embed_tokens", "lm_head")  # EMBEDDING_LAYER_NAMES: peft saves the table of such a target
 ALL_LINEAR = "all-linear"
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
 _NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")

@@ -105,7 +105,6 @@ class ChosenModel(NamedTuple):
 
 @cache
 def _fields_of(kind: type[Config]) -> tuple[str, ...]:
-    """The fields of a family that can be changed."""
     return tuple(filter(kind.has, FIELDS))
 
 

@@ -64,8 +64,6 @@ class TypedLine(NamedTuple):
 
 
 class _LineSide(NamedTuple):
-    """One side of an equals sign."""
-
     value: Fraction
     reach: Fraction = Fraction(0)
     unit: str | None = None

@@ -91,8 +91,6 @@ class TermsReport(NamedTuple):
 
 
 class _CountedModel(NamedTuple):
-    """The model whose parameters are counted, and its tensors."""
-
     model: Model
     tensors: tuple[Tensor, ...]
     sizes: MiscountSizes
@@ -362,7 +360,6 @@ _NO_PARAMETERS = re.compile(
 
 
 def _has_no_parameters(name: str, count: _CountedModel) -> bool:
-    """Whether a line names operations or modules without parameters."""
     kinds = [group for group in inventory(count.model) if group.name.lower() in name.lower()]
     if kinds:
         return all(group.parameters == 0 for group in kinds)
@@ -555,7 +552,6 @@ def _sizes_called(name: str, config: Config) -> set[int]:
 
 
 def _has_modules(line: TypedLine, count: _CountedModel) -> bool:
-    """Whether a line counts the modules that it names."""
     kinds = (*inventory(count.model), named(count.model, "dense"))
     return any(kind.name.lower() in line.name.lower() and kind.modules == line.exact for kind in kinds)
 

@@ -111,7 +111,6 @@ def counted_words(phrases: tuple[str, ...], before: int, after: int) -> str:
 
 
 def _steps_in_words(before: Sequence[object], after: Sequence[object]) -> tuple[str, dict[str, str]]:
-    """The sentence for other steps of a model."""
     values = {name: ", ".join(map(str, steps)) for name, steps in (("before", before), ("after", after))}
     if not values["before"]:
         return N_("with {after}"), values
@@ -158,14 +157,6 @@ class Attribution(NamedTuple):
     total: int
     difference: int
     moved: int = 0
-
-    def each(self) -> int | None:
-        """The difference per added or removed layer, row or unit; None if they do not all cost the same."""
-        match self.changes:
-            case [FieldChange(field, before, after)] if field in COST_ALIKE:
-                cost: int = self.difference // (after - before)
-                return cost
-        return None
 
 
 class Explanation(NamedTuple):

@@ -147,11 +147,6 @@ def growths(before: Side, after: Side, letters: Mapping[str, str] = EVERY_LETTER
     return {key: _growth(before, after, key, letters) for key in after.figures}
 
 
-def factors(before: Side, after: Side) -> dict[Any, Factor | None]:
-    """The factor of each figure of ``after``; None if it has not changed or was 0 before."""
-    return {key: growth.factor for key, growth in growths(before, after).items()}
-
-
 def _growth(before: Side, after: Side, key: Any, letters: Mapping[str, str]) -> FigureGrowth:
     figure_before, figure_after = before.figures.get(key, 0), after.figures[key]
     formulas = [side.formulas.get(key) for side in (before, after)]

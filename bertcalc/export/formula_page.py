@@ -28,9 +28,8 @@ from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.terms import component_terms
 from bertcalc.model.totals import Component, breakdown
 from bertcalc.text import N_, Translate
-from bertcalc.text.axis_ends import widened
 from bertcalc.text.digits import multiple, share, signed_count
-from bertcalc.text.live_choices import largest
+from bertcalc.text.live_choices import largest, widened
 from bertcalc.text.live_numbers import at_sizes, between, fill, grouped, joined
 from bertcalc.text.problem import InputError
 

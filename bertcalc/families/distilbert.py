@@ -114,7 +114,6 @@ def _multiple_choice(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
 
 
 def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
-    """The scores of question answering."""
     with t.ordered("distilbert", "qa_outputs", "dropout"):
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 

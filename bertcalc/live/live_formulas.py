@@ -19,6 +19,8 @@ from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.formula import FIELD_OF_SYMBOL, symbolic_model
 from bertcalc.model.model import Model
+from bertcalc.model.modules import Embedding, Module
+from bertcalc.text.live_choices import smallest
 from bertcalc.text.live_numbers import LiveNode, evaluated, live
 
 Parameters = ParamSpec("Parameters")
@@ -104,3 +106,38 @@ _OPERATIONS = {
     sympy.Max: "max",
     sympy.Min: "min",
 }
+
+
+Tree = TypeVar("Tree", bound=Module)
+
+
+def live_tree(model: Model) -> Model:
+    """The tree of a model, with the formulas of its structure. It is for reading only: its steps are not live.
+
+    >>> from bertcalc import BertConfig, build
+    >>> line = list(live_tree(build(BertConfig())).lines())[1:][2]
+    >>> line.text.strip()
+    '(position_embeddings): Embedding(512, 768)'
+    >>> evaluated(line.text.node, {"max_position_embeddings": 1024, "hidden_size": 256}).strip()
+    '(position_embeddings): Embedding(1024, 256)'
+    """
+    return _joined(model, symbolic_model(model), model.config.shared())
+
+
+def _joined(numbers: Tree, letters: Module, sizes: Mapping[str, Any]) -> Tree:
+    made = object.__new__(type(numbers))
+    formulas = vars(letters)
+    for name, value in vars(numbers).items():
+        vars(made)[name] = _value(value, formulas.get(name), sizes)
+    if isinstance(made, Embedding) and made.padding_idx is not None:
+        # A smaller vocabulary takes the padding token with it: see ``moved`` in bertcalc/controls/stops.py.
+        made.padding_idx = smallest((made.padding_idx, made.parameters["weight"][0] - 1))
+    return made
+
+
+def _value(value: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
+    if isinstance(value, Module):
+        return _joined(value, formula, sizes) if isinstance(formula, Module) else value
+    if isinstance(value, Mapping) and isinstance(formula, Mapping):
+        return {key: _value(part, formula.get(key), sizes) for key, part in value.items()}
+    return with_formulas(value, formula, sizes)

@@ -8,7 +8,7 @@ from bertcalc.config import Config
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
-from bertcalc.text.arguments import check_fields, check_names
+from bertcalc.text.arguments import CheckedRecord
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
@@ -70,7 +70,7 @@ class Limit(NamedTuple):
     message: str = ""
 
 
-class Change:
+class Change(CheckedRecord):
     """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
 
     ``title``: its name for readers. ``turn``: its place in the order of steps. ``once``: whether it can be there only
@@ -124,14 +124,6 @@ class Change:
     def packs(self) -> str:
         """The dtype of products with packed weights, whose bytes are no polynomial of the sizes, or ""."""
         return ""
-
-    def __new__(cls, *_values: object, **named: object) -> Self:
-        check_names(cls, named)
-        return super().__new__(cls)
-
-    def __post_init__(self) -> None:
-        """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
-        check_fields(self)
 
     def __str__(self) -> str:
         """The change as a call, with the arguments that have a letter and those that are not the default: Lora(r=8)."""

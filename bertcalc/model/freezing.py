@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, Problem, check_whole_number
 from bertcalc.model.modules import AFTER_LAYERS, Component, Module, Tensor, layer_number
-from bertcalc.text.arguments import check_fields, checked, single
+from bertcalc.text.arguments import CheckedRecord, checked, single
 from bertcalc.text.live_choices import smallest
 from bertcalc.text.problem import InputError
 from bertcalc.text.records import dataclass
@@ -31,7 +31,7 @@ class Split(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Freezing:
+class Freezing(CheckedRecord):
     """The frozen tensors: the embeddings, the first ``layers`` layers, and everything that ``train`` excludes.
 
     What an adapter froze stays frozen. A tied tensor is frozen with its owner.
@@ -40,10 +40,6 @@ class Freezing:
     embeddings: bool = False
     layers: int = 0
     train: Train = "all"
-
-    def __post_init__(self) -> None:
-        """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
-        check_fields(self)
 
     def is_frozen(self, tensor: Tensor, layer: int = 0) -> bool:
         """Whether a tensor is frozen; for a tensor of every layer, whether its copy in the given layer is."""

@@ -10,8 +10,8 @@ import re
 
 from bertcalc.changes.adapter import ADAPTER_NAME, COPY, PeftChange
 from bertcalc.changes.lora import Lora
-from bertcalc.changes.peft_defaults import EMBEDDING_LAYERS
 from bertcalc.changes.prompts import PrefixTuning, Prompts
+from bertcalc.changes.targets import EMBEDDING_LAYERS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear
 from bertcalc.storage.safetensors_file import safetensors_bytes

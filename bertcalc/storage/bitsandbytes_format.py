@@ -7,8 +7,7 @@ from bertcalc.changes.targets import named_by_layer
 from bertcalc.memory.optimizers import ITEM_BYTES
 from bertcalc.model.modules import Module, Packed4Bits, Packed8Bits, PackedWeight, join
 from bertcalc.storage.kept_layers import converted, linear_layers, matrix, not_converted
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import CODES, LONG_NAMES, Dtype
 from bertcalc.text import N_
 from bertcalc.text.patterns import check_patterns
@@ -94,29 +93,27 @@ class BitsAndBytesConfig(QuantizationFormat):
     def by_layer(self) -> bool:
         return named_by_layer(self.llm_int8_skip_modules)
 
-    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
+    def layers(self, model: Module) -> list[tuple[str, Module]]:
+        return converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
+
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
         make = self._int8 if self.load_in_8bit else self._four_bits
-        names = [(join(path, "weight"), matrix(module)) for path, module in self._layers(model)]
-        return with_unchanged(model, dtype, {name: make(name, shape, dtype) for name, shape in names})
+        return make(join(path, "weight"), (rows, columns), dtype)
 
     def file_margin(self, model: Module) -> int:
         double = self.load_in_4bit and self.bnb_4bit_use_double_quant
-        return _OFFSET_MARGIN * len(self._layers(model)) + _ALIGNMENT if double else 0
+        return _OFFSET_MARGIN * len(self.layers(model)) + _ALIGNMENT if double else 0
 
     def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
-        return {path: self._packed(matrix(module), dtype) for path, module in self._layers(model)}
+        return {path: self._packed(matrix(module), dtype) for path, module in self.layers(model)}
 
     def _packed(self, shape: tuple[int, int], dtype: str) -> PackedWeight:
-        make = self._int8 if self.load_in_8bit else self._four_bits
-        held = {piece.tensor.name: piece.tensor for piece in make("", shape, dtype) if piece.in_memory}
+        held = {piece.tensor.name: piece.tensor for piece in self.of_layer("", *shape, dtype) if piece.in_memory}
         num_bytes = tuple(tensor.num_bytes() for tensor in held.values())
         if self.load_in_8bit:
             return Packed8Bits(num_bytes, shape, dtype == CODES["float16"], self.llm_int8_threshold > 0)
-        scales = held[".absmax"].numbers() if self.bnb_4bit_use_double_quant else 0
+        scales = held["weight.absmax"].numbers() if self.bnb_4bit_use_double_quant else 0
         return Packed4Bits(num_bytes, shape, ITEM_BYTES[self.bnb_4bit_compute_dtype], scales)
-
-    def _layers(self, model: Module) -> list[tuple[str, Module]]:
-        return converted(linear_layers(model, conv1d=True), not_converted(model, self.llm_int8_skip_modules))
 
     def _int8(self, name: str, shape: tuple[int, int], _dtype: str) -> list[StoredPiece]:
         path = name.removesuffix("weight")

@@ -8,8 +8,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module, join, split_layer
 from bertcalc.storage.kept_layers import linear_layers, matrix
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 from bertcalc.text.records import dataclass
@@ -33,20 +32,12 @@ class _Packed(QuantizationFormat):
     def nominal_bits(self) -> int:
         return self.bits
 
-    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
+    def layers(self, model: Module) -> list[tuple[str, Module]]:
         layers = linear_layers(model, conv1d=True)
         repeated = [(path, module) for path, module in layers if split_layer(path)[0]]
-        replaced = {
-            join(path, "weight"): self._of_layer(path, *matrix(module))
-            for path, module in repeated or layers  # a part of a model may have no list of layers
-        }
-        return with_unchanged(model, dtype, replaced)
-
-    def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
-        raise NotImplementedError
+        return repeated or layers  # a part of a model may have no list of layers
 
     def _columns(self, columns: int) -> int:
-        """The columns of a group."""
         return columns if self.group_size == -1 else self.group_size
 
     def _groups(self, columns: int) -> int:
@@ -73,7 +64,7 @@ class GPTQConfig(_Packed):
     title = "GPTQ"
     source = "GPTQModel: gptqmodel/nn_modules/qlinear/__init__.py (GPTQQuantLinear), as transformers 5 takes it"
 
-    def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
         name, qweight, groups = join(path, "weight"), join(path, "qweight"), self._groups(columns)
         return [
             StoredPiece.of(qweight, "I32", (self._packed(columns), rows), name, "weights", rows * columns),
@@ -97,7 +88,7 @@ class AwqConfig(_Packed):
     title = "AWQ"
     source = "AutoAWQ 0.2.9: awq/modules/linear/gemm.py (WQLinear_GEMM)"
 
-    def _of_layer(self, path: str, rows: int, columns: int) -> list[StoredPiece]:
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
         if columns % self._columns(columns) or rows % (_INT32 // self.bits):
             values = {"name": path, "rows": rows, "columns": columns, "group": self.group_size}
             raise wrong(_NOT_PACKED, "group_size", self.group_size, **values)
@@ -126,17 +117,12 @@ class Int4WeightOnlyConfig(QuantizationFormat):
     def nominal_bits(self) -> int:
         return 4
 
-    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        replaced = {}
-        for path, module in linear_layers(model):
-            rows, columns = matrix(module)
-            if columns % self.group_size == 0:
-                name = join(path, "weight")
-                replaced[name] = self._of_layer(name, rows, columns, dtype)
-        return with_unchanged(model, dtype, replaced)
+    def layers(self, model: Module) -> list[tuple[str, Module]]:
+        layers = super().layers(model)
+        return [(path, module) for path, module in layers if matrix(module)[1] % self.group_size == 0]
 
-    def _of_layer(self, name: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
-        groups = (columns // self.group_size, rows)
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
+        name, groups = join(path, "weight"), (columns // self.group_size, rows)
         return [
             StoredPiece.of(f"{name}.qdata", "I8", (rows, columns // 2), name, "weights", rows * columns),
             StoredPiece.of(f"{name}.scale", dtype, groups, name, "scales"),

@@ -9,8 +9,7 @@ from bertcalc.config import Config
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Module
 from bertcalc.storage.gguf_conversion import GgufTensor, architecture_of, converted
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
@@ -51,10 +50,6 @@ class BlockType(NamedTuple):
     bytes: int
     scales: int = 0
     fallback: str = ""
-
-    @property
-    def bits_per_weight(self) -> float:
-        return 8 * self.bytes / self.block
 
 
 def _mix(name: str) -> dict[str, Any]:
@@ -135,7 +130,6 @@ class Gguf(QuantizationFormat):
 
 @lru_cache(maxsize=4)
 def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
-    """The tensors of the file, each with its type."""
     mix = _mix(form.type)
     if form.pure:
         targets = [(tensor, _kept(tensor, is_kept) or mix["type"]) for tensor, is_kept in _all_tensors(model)]

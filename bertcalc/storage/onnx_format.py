@@ -4,8 +4,7 @@ from typing import Literal
 
 from bertcalc.model.modules import Module
 from bertcalc.storage.onnx_file import Exporter, Initializer, graph_bytes, initializers
-from bertcalc.storage.pieces import StoredPiece, bytes_of
-from bertcalc.storage.quantization_format import QuantizationFormat
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece, bytes_of
 from bertcalc.text import N_
 from bertcalc.text.records import dataclass
 

@@ -1,17 +1,57 @@
 """A quantization format: what it stores of a model, and the size of the file."""
 
-from typing import ClassVar, Literal, Self
+from collections.abc import Iterable
+from math import prod
+from typing import ClassVar, Literal, NamedTuple
 
 from bertcalc.model.change import PACKS
-from bertcalc.model.modules import Module, PackedWeight
-from bertcalc.storage.pieces import StoredPiece
+from bertcalc.model.modules import Module, PackedWeight, Shape, join
+from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.saved_names import renamed
-from bertcalc.storage.stored_tensors import Dtype, state_dict
+from bertcalc.storage.stored_tensors import Dtype, StoredTensor, data_bytes, state_dict
 from bertcalc.text import N_
-from bertcalc.text.arguments import check_fields, check_names
+from bertcalc.text.arguments import CheckedRecord
 from bertcalc.text.problem import wrong
 from bertcalc.text.records import call, dataclass
+
+Kind = Literal["weights", "scales", "zero points", "tables", "unchanged"]
+KINDS: dict[Kind, str] = {
+    "weights": N_("quantized weights"),
+    "scales": N_("scales"),
+    "zero points": N_("zero points"),
+    "tables": N_("tables and descriptions"),
+    "unchanged": N_("not quantized"),
+}
+
+
+class StoredPiece(NamedTuple):
+    """A stored tensor: the model's tensor that it belongs to (``source``), and its role.
+
+    ``parameters`` is the number of parameters whose values it has. Some pieces are only in the file, such as a
+    description, and some only in memory.
+    """
+
+    tensor: StoredTensor
+    source: str
+    kind: Kind
+    parameters: int = 0
+    in_memory: bool = True
+    in_file: bool = True
+
+    @classmethod
+    def of(
+        cls, name: str, dtype: str, shape: Shape, source: str, kind: Kind, parameters: int | None = None
+    ) -> "StoredPiece":
+        """A piece; ``parameters`` is left out unless several are packed into one element."""
+        if parameters is None:
+            parameters = prod(shape) if kind in ("weights", "unchanged") else 0
+        return cls(StoredTensor(name, dtype, shape), source, kind, parameters)
+
+
+def bytes_of(pieces: Iterable[StoredPiece]) -> int:
+    return data_bytes(piece.tensor for piece in pieces)
+
 
 _NOT_SIMULATED = N_(
     "The peak of a training step is not simulated for weights in {format}, only for int8 and the 4-bit types "
@@ -21,7 +61,7 @@ FileFormat = Literal["safetensors", "bin", "onnx", "gguf"]
 
 
 @dataclass(frozen=True)
-class QuantizationFormat:
+class QuantizationFormat(CheckedRecord):
     """The base of all formats. Their arguments have the names and defaults that the library gives them."""
 
     title: ClassVar[str]
@@ -32,14 +72,6 @@ class QuantizationFormat:
     turn: ClassVar[int] = PACKS  # see ``Change``
     once: ClassVar[bool] = True
     caveat: ClassVar[str] = ""  # what readers must know of the sizes, unless tests compare them with real files
-
-    def __new__(cls, *_values: object, **named: object) -> Self:
-        check_names(cls, named)
-        return super().__new__(cls)
-
-    def __post_init__(self) -> None:
-        """Check the arguments. Raises ArgumentError, which is an InputError and a TypeError."""
-        check_fields(self)
 
     def __str__(self) -> str:
         """The format as a call, with the arguments that are not the default."""
@@ -70,9 +102,30 @@ class QuantizationFormat:
         """Whether it names layers by their numbers."""
         return False
 
-    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        """Everything that is stored of a model whose other tensors have a dtype (safetensors' code)."""
+    def layers(self, model: Module) -> list[tuple[str, Module]]:
+        """The layers whose weights are quantized, with their paths."""
+        return linear_layers(model)
+
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
+        """What is stored instead of a layer's weight."""
         raise NotImplementedError
+
+    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
+        """Everything that is stored of a model whose other tensors have a dtype (safetensors' code), in its order.
+
+        A tied tensor is stored once, unless only its second name is quantized: then each name has its own data.
+        """
+        layers = dict(self.layers(model))
+        pieces: list[StoredPiece] = []
+        seen: set[str] = set()
+        for entry in state_dict(model):
+            if entry.path in layers and entry.name == join(entry.path, "weight"):
+                pieces += self.of_layer(entry.path, *matrix(entry.module), dtype)
+                seen.add(entry.name)
+            elif entry.owner not in seen:
+                seen.add(entry.owner)
+                pieces.append(StoredPiece.of(entry.owner, dtype, entry.shape, entry.owner, "unchanged"))
+        return pieces
 
     def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
         """How the weights of a model of a dtype are stored, by the names of their layers.
@@ -89,20 +142,3 @@ class QuantizationFormat:
     def file_margin(self, model: Module) -> int:
         """By how many bytes the file may be larger or smaller, because it depends on the weights."""
         return 0
-
-
-def with_unchanged(model: Module, dtype: str, replaced: dict[str, list[StoredPiece]]) -> list[StoredPiece]:
-    """The pieces of quantized tensors, by the tensor's name, in the order of the model, with all other tensors.
-
-    A tied tensor is stored once, unless only its second name is quantized: then each name has its own data.
-    """
-    pieces: list[StoredPiece] = []
-    seen: set[str] = set()
-    for entry in state_dict(model):
-        if entry.name in replaced:
-            pieces += replaced[entry.name]
-            seen.add(entry.name)
-        elif entry.owner not in seen:
-            seen.add(entry.owner)
-            pieces.append(StoredPiece.of(entry.owner, dtype, entry.shape, entry.owner, "unchanged"))
-    return pieces

@@ -1,4 +1,4 @@
-"""A quantized model: its bytes in memory and in a file, and why it is not smaller.
+"""A quantized model: its bytes in memory and in a file, why it is not smaller, and its training with an adapter.
 
 >>> from bertcalc.model.model import build
 >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
@@ -20,20 +20,61 @@ from functools import cached_property
 from typing import Any
 
 from bertcalc.changes.adapter import ADAPTER_NAME, COPY
+from bertcalc.changes.rewriting import Rewriting
 from bertcalc.memory.peak import training_peak_bytes
-from bertcalc.model.change import Change, check_order
+from bertcalc.model.change import PACKS, Change, check_order
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
+from bertcalc.model.trace import Step
 from bertcalc.storage.adapter_file import adapter_file_bytes
-from bertcalc.storage.packing import PackWeights
-from bertcalc.storage.pieces import KINDS, Kind, StoredPiece, bytes_of
-from bertcalc.storage.quantization_format import FileFormat, QuantizationFormat
+from bertcalc.storage.quantization_format import KINDS, FileFormat, Kind, QuantizationFormat, StoredPiece, bytes_of
 from bertcalc.storage.stored_tensors import CODES, DTYPES, Dtype, dtype_of
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked
 from bertcalc.text.digits import decimal, fixed, share, size
 from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import dataclass
+
+_SHARED = N_("{module} shares a tensor with another module, so it cannot be quantized: leave it as it is.")
+
+
+@dataclass(frozen=True)
+class PackWeights(Change):
+    """The weights of a model's layers in a quantization format: frozen and packed; all else is in ``dtype``.
+
+    >>> from bertcalc.model.model import build
+    >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+    >>> nf4 = PackWeights(BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4"))
+    >>> build("bert-base-uncased").changed(changes=(nf4,)).get_submodule("encoder.layer.*.output.dense").packed
+    Packed4Bits(num_bytes=(1179648, 147456, 64), shape=(768, 3072), item=4, scales=0)
+    """
+
+    format: QuantizationFormat
+    dtype: Dtype = "float32"
+    turn = PACKS
+    title = N_("Quantize")
+
+    @property
+    def packs(self) -> str:
+        return self.format.product_dtype
+
+    @property
+    def by_layer(self) -> bool:
+        return self.format.by_layer
+
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
+        rewriting = Rewriting(model, root, steps)
+        packed = self.format.packed(root, CODES[self.dtype])
+        owners = {owner for _path, module, _copies in root.modules() for owner in module.tied.values()}
+        rewriting.split_layers(packed.__contains__)
+        for spot in rewriting.spots():
+            name = rewriting.full_names(spot)[0]
+            if name in packed:
+                if spot.module.tied or f"{name}.weight" in owners:
+                    raise wrong(_SHARED, "changes", None, module=name)
+                spot.module.packed = packed[name]
+                spot.module.frozen = frozenset(spot.module.parameters)
+
 
 _SMALLER = N_("{size} is {ratio} times smaller than {full} in float32, not {ideal} times")
 _NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {ideal} times")

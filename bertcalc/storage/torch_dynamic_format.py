@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 
 from bertcalc.model.modules import Module, join
-from bertcalc.storage.kept_layers import linear_layers, matrix
+from bertcalc.storage.kept_layers import matrix
 from bertcalc.storage.pickle_size import ORDERED_DICT, Global, PickledCall
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import state_dict
 from bertcalc.storage.torch_file import SavedTensor, module_versions, torch_file_bytes, with_versions
 from bertcalc.text import N_
@@ -32,25 +31,21 @@ class TorchQuantizeDynamic(QuantizationFormat):
     file_format = "bin"
     dtypes = ("float32",)
 
-    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        replaced = {}
-        for path, module in linear_layers(model):
-            name = join(path, "weight")
-            replaced[name] = [
-                StoredPiece.of(f"{path}.scale", "F32", (), name, "tables")._replace(
-                    in_memory=False
-                ),  # of the output: unused
-                StoredPiece.of(f"{path}.zero_point", "I64", (), name, "tables")._replace(in_memory=False),
-                StoredPiece.of(name, "I8", matrix(module), name, "weights"),
-                # The scale of the weights and their zero point are numbers in the pickle.
-                StoredPiece.of(f"{name}.scale", "F64", (), name, "scales")._replace(in_file=False),
-                StoredPiece.of(f"{name}.zero_point", "I64", (), name, "zero points")._replace(in_file=False),
-            ]
-        return with_unchanged(model, dtype, replaced)
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
+        name = join(path, "weight")
+        return [
+            # The scale of the output and its zero point are unused.
+            StoredPiece.of(f"{path}.scale", "F32", (), name, "tables")._replace(in_memory=False),
+            StoredPiece.of(f"{path}.zero_point", "I64", (), name, "tables")._replace(in_memory=False),
+            StoredPiece.of(name, "I8", (rows, columns), name, "weights"),
+            # Those of the weights are numbers in the pickle.
+            StoredPiece.of(f"{name}.scale", "F64", (), name, "scales")._replace(in_file=False),
+            StoredPiece.of(f"{name}.zero_point", "I64", (), name, "zero points")._replace(in_file=False),
+        ]
 
     def file_bytes(self, model: Module, dtype: str) -> int:
         """The size of the file of ``torch.save(model.state_dict(), "pytorch_model.bin")``."""
-        layers = dict(linear_layers(model))
+        layers = dict(self.layers(model))
         entries: dict[str, object] = {}
         for entry in state_dict(model):
             if entry.path not in layers:

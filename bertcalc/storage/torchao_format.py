@@ -3,14 +3,12 @@
 from typing import Literal
 
 from bertcalc.model.modules import Module, join
-from bertcalc.storage.kept_layers import linear_layers, matrix
 from bertcalc.storage.pickle_size import Global, NewText, PickledCall
-from bertcalc.storage.pieces import StoredPiece
-from bertcalc.storage.quantization_format import QuantizationFormat, with_unchanged
+from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
 from bertcalc.storage.stored_tensors import LONG_NAMES, StoredTensor
 from bertcalc.storage.torch_file import SavedTensor, state_dict_value, torch_file_bytes
 from bertcalc.text import N_
-from bertcalc.text.arguments import check_fields
+from bertcalc.text.arguments import CheckedRecord
 from bertcalc.text.problem import wrong
 from bertcalc.text.records import dataclass
 
@@ -18,23 +16,17 @@ _STRIDED = PickledCall(Global("torch.serialization", "_get_layout"), ("torch.str
 
 
 @dataclass(frozen=True)
-class PerAxis:
+class PerAxis(CheckedRecord):
     """A scale for each row."""
 
     axis: Literal[0] = 0
 
-    def __post_init__(self) -> None:
-        check_fields(self)
-
 
 @dataclass(frozen=True)
-class PerGroup:
+class PerGroup(CheckedRecord):
     """A scale for each ``group_size`` weights of a row."""
 
     group_size: int = 32
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
 
 @dataclass(frozen=True)
@@ -47,17 +39,14 @@ class _WeightOnly(QuantizationFormat):
     file_format = "bin"
     takes_adapters = True
 
-    def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        replaced: dict[str, list[StoredPiece]] = {}
-        for path, module in linear_layers(model):
-            name, (rows, columns) = join(path, "weight"), matrix(module)
-            groups = (rows, self._groups(name, columns))
-            replaced[name] = [
-                StoredPiece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
-                StoredPiece.of(f"{name}.scale", self._scale_dtype(dtype), groups, name, "scales"),
-                StoredPiece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
-            ]
-        return with_unchanged(model, dtype, replaced)
+    def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
+        name = join(path, "weight")
+        groups = (rows, self._groups(name, columns))
+        return [
+            StoredPiece.of(f"{name}.qdata", "I8", (rows, columns), name, "weights"),
+            StoredPiece.of(f"{name}.scale", self._scale_dtype(dtype), groups, name, "scales"),
+            StoredPiece.of(f"{name}.zero_point", "I8", groups, name, "zero points"),
+        ]
 
     def file_bytes(self, model: Module, dtype: str) -> int:
         parts: dict[str, list[StoredTensor]] = {}

@@ -35,6 +35,7 @@ from typing import (
     Literal,
     NamedTuple,
     ParamSpec,
+    Self,
     TypeVar,
     Union,
     cast,
@@ -447,22 +448,23 @@ def _record(kind: Any) -> Check:
 _NO_DEFAULT = object()
 
 
-def check_fields(record: Any) -> None:
-    """Check the fields of a frozen dataclass against their annotations, and keep what each of them means.
+class CheckedRecord:
+    """The base of frozen dataclasses that check their arguments against the annotations of their fields.
 
-    Its ``__post_init__`` calls this. Lists and sets become tuples, and dictionaries are copied. A column is refused:
-    caches keep the record.
+    Lists and sets become tuples, and dictionaries are copied. A column is refused: caches keep the record. A wrong
+    argument raises ArgumentError, which is an InputError and a TypeError.
     """
-    kind: Any = type(record)
-    for name, check in _checks_of_fields(kind):
-        object.__setattr__(record, name, _kept(name, check(name, getattr(record, name))))
 
+    def __new__(cls, *_values: object, **named: object) -> Self:
+        wanted = _wanted_by(cls.__init__)._replace(name=f"{cls.__name__}()")
+        for name in named.keys() - wanted.named.keys():
+            _check_named(wanted, name, named[name], 0)
+        return super().__new__(cls)
 
-def check_names(kind: Any, named: Mapping[str, Any]) -> None:
-    """Raise ArgumentError if a dataclass has no field of a name. Its ``__new__`` calls this."""
-    wanted = _wanted_by(kind.__init__)._replace(name=f"{kind.__name__}()")
-    for name in named.keys() - wanted.named.keys():
-        _check_named(wanted, name, named[name], 0)
+    def __post_init__(self) -> None:
+        kind: Any = type(self)
+        for name, check in _checks_of_fields(kind):
+            object.__setattr__(self, name, _kept(name, check(name, getattr(self, name))))
 
 
 @cache

@@ -24,7 +24,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
-from bertcalc.storage.packing import PackWeights
+from bertcalc.storage.quantized_model import PackWeights
 
 BATCH, PLAN = Batch(2, 64), Plan()
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")

@@ -16,7 +16,7 @@ from peft.utils import constants
 
 import bertcalc
 from bertcalc import IA3, BitFit, InputError, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
-from bertcalc.changes import peft_defaults
+from bertcalc.changes import targets
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.model.formula import ALL_SYMBOLS, formula
 from bertcalc.model.model import Model
@@ -119,10 +119,10 @@ def test_a_published_count(row: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
-        (peft_defaults.LORA_TARGETS, constants.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING),
-        (peft_defaults.IA3_TARGETS, constants.TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING),
-        (peft_defaults.IA3_FEED_FORWARD, constants.TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING),
-        (peft_defaults.LAYER_NORMS, constants.TRANSFORMERS_MODELS_TO_LNTUNING_TARGET_MODULES_MAPPING),
+        (targets.LORA_TARGETS, constants.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING),
+        (targets.IA3_TARGETS, constants.TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING),
+        (targets.IA3_FEED_FORWARD, constants.TRANSFORMERS_MODELS_TO_IA3_FEEDFORWARD_MODULES_MAPPING),
+        (targets.LAYER_NORMS, constants.TRANSFORMERS_MODELS_TO_LNTUNING_TARGET_MODULES_MAPPING),
     ],
     ids=["lora", "ia3", "feed-forward", "layer norms"],
 )

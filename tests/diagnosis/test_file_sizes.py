@@ -9,8 +9,7 @@ import transformers
 from safetensors.torch import save_file
 
 from bertcalc import BertConfig, build
-from bertcalc.diagnosis.file_contents import Contents, pickle_sizes
-from bertcalc.diagnosis.file_sizes import buffers, file_sizes
+from bertcalc.diagnosis.file_sizes import Contents, buffers, file_sizes, pickle_sizes
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.albert import AlbertConfig

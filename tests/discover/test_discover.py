@@ -105,7 +105,7 @@ def assert_same(counted: int, there: int) -> None:
 def test_everything_is_explained_and_right_here(case: tuple[str, str]) -> None:
     found = found_for(*case)
     assert found.unexplained == {}
-    assert found.share == 1
+    assert found.explained == found.parameters
     assert found.count() == found.parameters == real(*case)
     assert found.total.subs({str(name): value for name, value in found.fields.items()}) != 0
     numbers = {symbol: found.fields[symbol.name] for symbol in found.total.free_symbols}
@@ -289,7 +289,7 @@ def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
     assert "wte.weight" in found.unexplained
     assert "wte.weight" not in {tensors.name for tensors in found.tensors}
     assert found.total is None
-    assert 0 < found.share < 1
+    assert 0 < found.explained < found.parameters
     with pytest.raises(InputError, match="There is no formula for wte"):
         found.count()
 

@@ -57,7 +57,7 @@ def test_what_is_too_much_is_refused_and_the_next_reader_is_served(
     with pytest.raises(InputError) as refused:
         ask(model_type, cls, **given)
     assert said in str(refused.value)
-    assert ask("gpt2", "GPT2Model", n_layer=2).discovery.share == 1
+    assert not ask("gpt2", "GPT2Model", n_layer=2).discovery.unexplained
 
 
 def test_flops_are_found_for_what_is_known_and_kept() -> None:
@@ -147,7 +147,7 @@ def test_a_process_that_is_killed_is_no_refusal_and_the_next_request_succeeds() 
         discovery_worker.ask(*case, kill, nobody)
     assert "memory" not in str(refused.value)
     assert discovery_worker.refusal(*case) is None
-    assert discovery_worker.ask(*case, lambda *_said: None, nobody).discovery.share == 1
+    assert not discovery_worker.ask(*case, lambda *_said: None, nobody).discovery.unexplained
 
 
 def test_a_process_that_crashes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:

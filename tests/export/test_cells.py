@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bertcalc.export.cells import Shown, marked_html, plain
-from bertcalc.export.table import Code, Math
+from bertcalc.export.table import Code, Math, Shown, marked_html, plain
 from tests.markdown import read
 
 

@@ -13,8 +13,7 @@ from bertcalc.change_steps.effects import changed_models
 from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_texts import KINDS, read_steps
-from bertcalc.export.quantization_code import RUNS_ON_CPU
-from bertcalc.export.step_code import code
+from bertcalc.export.step_code import RUNS_ON_CPU, code
 from tests.changes.resized import small
 from tests.storage.ask_libraries import judges_python
 from tests.storage.small_models import small as of_storage

@@ -59,7 +59,7 @@ DATA = {
         f"bertcalc/proofreading/{name}.py"
         for name in ("subject", "judging", "whole_counts", "named_parts", "contexts", "relatives")
     ),
-    *("bertcalc/changes/peft_defaults.py", "bertcalc/changes/targets.py"),  # quoted from peft
+    *("bertcalc/changes/targets.py", "bertcalc/changes/targets.py"),  # quoted from peft
     "bertcalc/change_steps/recipes.py",  # models that they start from
     *("bertcalc/storage/saved_names.toml", "bertcalc/storage/onnx_graphs.toml"),  # names and measured sizes of files
     "bertcalc/storage/gguf_names.toml",  # quoted from llama.cpp

@@ -17,7 +17,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten
 
-from bertcalc.discover.search.kernels import Kernels
+from bertcalc.discover.search.flop_search import Kernels
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.memory.plan import Plan
 from tests.memory import autocast

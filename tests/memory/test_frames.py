@@ -28,7 +28,7 @@ from bertcalc.memory.simulator.timeline import MemoryChange, alive
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
-from bertcalc.storage.packing import PackWeights
+from bertcalc.storage.quantized_model import PackWeights
 
 BERT = BertConfig(vocab_size=20, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=8)
 DISTANCES: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "num_hidden_layers": 2}

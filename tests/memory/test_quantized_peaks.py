@@ -28,9 +28,8 @@ from bertcalc.model.change import Change
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
-from bertcalc.storage.packing import PackWeights
 from bertcalc.storage.quantization_format import QuantizationFormat
-from bertcalc.storage.quantized_model import QuantizedModel
+from bertcalc.storage.quantized_model import PackWeights, QuantizedModel
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters
 from tests.examples import examples

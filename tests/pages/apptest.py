@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Html, Table
 
 from bertcalc import Config
-from bertcalc.export.cells import Shown
+from bertcalc.export.table import Shown
 from bertcalc.text import code
 from pages.ui.shell import page_slider
 

@@ -17,6 +17,7 @@ from bertcalc.text.amounts import typed
 from pages.ui.parameters import answer
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.bars import preset_in_class
 from tests.oracle import Case
 from tests.pages.apptest import open_app, without_marks
 
@@ -185,7 +186,7 @@ def test_another_family_differs_by_parts_that_the_real_models_have(
 def test_the_named_parts_of_another_family_are_all_of_the_difference_or_smaller_ones_are_said_to_be_left(
     preset: str,
 ) -> None:
-    chosen = Choice(answer._model(preset, "BertModel"), preset)
+    chosen = Choice(preset_in_class(preset, "BertModel"), preset)
     if isinstance(chosen.config, BertConfig):
         return
     count, difference, *parts = numbers(said(chosen).replace(preset, "").replace("−", "-"))

@@ -9,7 +9,7 @@ from hypothesis.strategies import integers, lists
 from bertcalc import build
 from bertcalc.families import PRESETS, family_of
 from bertcalc.model.totals import breakdown
-from bertcalc.text.axis_ends import round_figure
+from bertcalc.text.live_choices import round_figure
 from pages.ui.session.scale import axis_end, forget
 from pages.ui.widgets.bars import with_room
 

@@ -18,9 +18,9 @@ from bertcalc.change_steps.step_texts import kind_of, read_steps
 from bertcalc.charts.blocks import svg
 from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text
 from bertcalc.export.step_code import code
+from bertcalc.export.table import Shown
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan

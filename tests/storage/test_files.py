@@ -11,7 +11,7 @@ import torch
 
 import bertcalc
 from bertcalc.model.modules import Embedding, Linear, Module, Norm
-from bertcalc.storage.optimizer_file import SavedOptimizer, optimizer_file_bytes
+from bertcalc.storage.model_file import SavedOptimizer, optimizer_file_bytes
 from bertcalc.storage.safetensors_file import safetensors_files
 from bertcalc.storage.saved_names import saved
 from bertcalc.storage.stored_tensors import stored

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.export.cells import plain
-from bertcalc.export.table import Code, Math
+from bertcalc.export.table import Code, Math, plain
 from bertcalc.text import code, literal, shorten, visible
 from tests.markdown import read
 from tests.payloads import PAYLOADS

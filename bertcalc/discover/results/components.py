@@ -184,6 +184,5 @@ def _names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def _largest(tensors: Sequence[Tensors], values: Mapping[str, int]) -> Component:
-    """The component with the most parameters."""
     sums = {kind: count([tensor for tensor in tensors if component_of(tensor.name) == kind], values) for kind in NAMES}
     return max(sums, key=lambda kind: sums[kind])

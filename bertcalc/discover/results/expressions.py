@@ -78,11 +78,6 @@ def text(expression: Any, texts: Mapping[str, str], *, product: bool = False) ->
     return printers.text(expression, texts, times=" · " if product else "", minus="−", minus_last=True)
 
 
-def numbers(values: Mapping[str, int]) -> dict[str, str]:
-    """Return the values of fields as texts, for use in an expression."""
-    return {name: f"{value:,}" for name, value in values.items()}
-
-
 def latex(expression: Any, texts: Mapping[str, str]) -> str:
     """Write an expression as LaTeX, with the letter or name of each field in ``texts``."""
     named = {symbol: _name_in_latex(texts[symbol.name]) for symbol in expression.free_symbols}

@@ -180,11 +180,6 @@ class Discovered(Formulas):
     reset: dict[str, list[str]] = field(default_factory=dict)
 
     @property
-    def share(self) -> float:
-        """The share of parameters that have a formula."""
-        return self.explained / self.parameters if self.parameters else 0.0
-
-    @property
     def flops(self) -> Any:
         """The FLOPs of a forward pass's matrix products as a SymPy expression; if None, ``no_flops`` says why."""
         return None if self.compute is None else 2 * self.compute.total

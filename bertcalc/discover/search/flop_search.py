@@ -19,9 +19,70 @@ from typing import Any, NamedTuple
 from bertcalc.discover.results.result import Computed
 from bertcalc.discover.search.build import NUMBER, Ended, Folded, Refused, Shape, build_model, not_built
 from bertcalc.discover.search.config_integers import Recipe, is_config
-from bertcalc.discover.search.kernels import Kernels
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
+
+
+class Kernels:
+    """Evaluates operations on meta tensors; repeated ones, as in equal layers, only once.
+
+    Their result depends only on shapes and types, and PyTorch takes longer for it than for the rest of a forward pass.
+    """
+
+    def __init__(self) -> None:
+        self._results: dict[Any, Callable[[Any], Any]] = {}
+
+    def __call__(self, func: Any, args: Any, kwargs: Mapping[str, Any]) -> Any:
+        """Return new tensors, or the first argument if the operation changes it in place."""
+        key = (func, _alike(args, func), _alike(tuple(sorted(kwargs.items())), func))
+        if key in self._results:
+            return self._results[key](args)
+        result = func(*args, **kwargs)
+        if recreate := _recreator(func, result, args, kwargs):
+            self._results[key] = recreate
+        return result
+
+
+def _alike(argument: Any, func: Any) -> Any:
+    """A key that is equal for arguments with which an operation returns tensors of equal shapes and types."""
+    import torch
+
+    if isinstance(argument, torch.Tensor):  # a tensor with data never equals another
+        return (argument.shape, argument.stride(), argument.dtype) if argument.is_meta else object()
+    if isinstance(argument, list | tuple):
+        return tuple(_alike(entry, func) for entry in argument)
+    is_any = torch.Tag.pointwise in func.tags and isinstance(argument, int | float)
+    return (type(argument), None if is_any else argument)
+
+
+def _recreator(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
+    """A function that creates such a result again; None for views and for results with data."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    if torch.Tag.inplace_view in func.tags:
+        return None
+    if args and result is args[0]:
+        return lambda arguments: arguments[0]
+    results = result if isinstance(result, tuple) else (result,)
+    if not all(isinstance(tensor, torch.Tensor) and tensor.is_meta for tensor in results):
+        return None
+    kinds = [(tensor.shape, tensor.stride(), tensor.dtype) for tensor in results]
+    several = isinstance(result, tuple)
+
+    def recreate(_arguments: Any) -> Any:
+        new = [torch.empty_strided(*sizes, dtype=dtype, device="meta") for *sizes, dtype in kinds]
+        return tuple(new) if several else new[0]
+
+    def storages(tensors: Any) -> list[Any]:
+        return [tensor.untyped_storage() for tensor in tensors if isinstance(tensor, torch.Tensor)]
+
+    taken = {storage._cdata for storage in storages(tree_leaves((args, dict(kwargs))))}
+    originals, copies = storages(results), storages(recreate(args) if several else [recreate(args)])
+    is_new = len({storage._cdata for storage in originals} - taken) == len(originals)
+    same = [storage.nbytes() for storage in originals] == [storage.nbytes() for storage in copies]
+    return recreate if is_new and same else None
+
 
 BATCH, LENGTH, CHOICES = "batch_size", "sequence_length", "num_choices"
 # Some models read the values of a given mask, and others those of a mask they create; meta tensors have no values.

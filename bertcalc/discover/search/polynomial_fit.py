@@ -204,8 +204,6 @@ def _specials(fields: list[str], samples: Sequence[Values], numbers: Sequence[in
 
 
 class _TermValues(NamedTuple):
-    """Terms with their values for all samples."""
-
     terms: list[FittedTerm]
     columns: list[list[Number]]
     pairs: dict[str, list[tuple[int, int]]]  # field -> pairs of samples that differ only in it

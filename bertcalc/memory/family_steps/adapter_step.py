@@ -1,19 +1,96 @@
-"""The forward methods of peft's LoRA and IA3 on simulated tensors.
+"""The forward methods of peft's LoRA, DoRA and IA3 on simulated tensors.
 
-Each function has the operations and variables of peft 0.21 (tuners/lora/layer.py, tuners/ia3/layer.py), in the same
+Each function has the operations and variables of peft 0.21 (layer.py, dora.py and variants.py in tuners), in the same
 order, because the lifetime of tensors depends on them. peft keeps adapters of 16-bit models in float32.
 """
 
 from collections.abc import Callable, Mapping
 from math import prod
 
-from bertcalc.memory.family_steps import dora_step
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import FLOAT32
-from bertcalc.model.modules import Packed4Bits
+from bertcalc.model.modules import Conv1D, Packed4Bits
 from bertcalc.model.steps import Step
+
+_MAGNITUDE = "lora_magnitude_vector.default"
+
+
+@frame
+def _dora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, result: SimulatedTensor) -> SimulatedTensor:
+    """DoraLinearVariant.forward."""
+    dropout = parts.get("lora_dropout.default")
+    if not dropout or not run.training:
+        return run.tape.add(result, _beside(run, parts, x, result))
+    v.x = run.call(dropout, x)
+    return run.tape.add(result, _beside(run, parts, v.x, None))
+
+
+@frame
+def _beside(
+    run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, base_result: SimulatedTensor | None
+) -> SimulatedTensor:
+    """DoraLinearLayer.forward."""
+    tape, base, where = run.tape, parts["base_layer"], parts[_MAGNITUDE].name
+    v.lora_weight = tape.to(_lora_weight(run, parts), x.item)
+    tape.memory.where = where
+    v.weight = tape.to(run.unpacked(base), x.item)
+    is_transposed = isinstance(base.module, Conv1D) and not run.packed(base)
+    v.weight_norm = _weight_norm(run, v.weight, v.lora_weight, is_transposed=is_transposed)
+    v.scale = tape.quotient(run.tensor(parts[_MAGNITUDE], "weight"), v.weight_norm)
+    v.scale = tape.view(v.scale, (1, *v.scale.shape))
+    v.lora_result = run.call(parts["lora_B.default"], run.call(parts["lora_A.default"], x))
+    tape.memory.where = where
+    if base_result is None:
+        # peft makes a Parameter of a transposed weight, which gets a gradient until the loss is deleted.
+        factor = tape.transposed_parameter(v.weight, where) if is_transposed else v.weight
+        v.base_result = tape.linear(x, factor, None)
+    else:
+        bias = run.learned(base, "bias")
+        v.base_result = tape.subtract(base_result, bias) if bias else base_result
+    return tape.add(
+        tape.multiply(tape.shift(v.scale), v.base_result), tape.scale(tape.multiply(v.scale, v.lora_result))
+    )
+
+
+@frame
+def _lora_weight(run: Pass, v: Frame, parts: Steps) -> SimulatedTensor:
+    """The product of both matrices, as their output for a unit matrix."""
+    weight = run.tensor(parts["lora_A.default"], "weight")
+    v.x_eye = run.tape.new((weight.shape[1], weight.shape[1]), weight.item)
+    return run.tape.transpose(run.call(parts["lora_B.default"], run.call(parts["lora_A.default"], v.x_eye)), 0, 1)
+
+
+@frame
+def _weight_norm(
+    run: Pass, v: Frame, weight: SimulatedTensor, lora_weight: SimulatedTensor, *, is_transposed: bool
+) -> SimulatedTensor:
+    """get_weight_norm: no gradient flows through it."""
+    tape = run.tape
+    v.weight = tape.transpose(weight.detached(), 0, 1) if is_transposed else weight.detached()
+    v.weight = tape.add(v.weight, tape.scale(lora_weight.detached()))
+    return tape.new(v.weight.shape[:1], v.weight.item)
+
+
+@frame
+def _dora_of_table(
+    run: Pass,
+    v: Frame,
+    parts: Steps,
+    taken: tuple[SimulatedTensor, SimulatedTensor, SimulatedTensor],
+    result: SimulatedTensor,
+) -> SimulatedTensor:
+    """DoraEmbeddingVariant.forward and DoraEmbeddingLayer.forward, for ids and both transposed matrices."""
+    tape, (ids, narrow, wide) = run.tape, taken
+    tape.memory.where = parts[_MAGNITUDE].name
+    v.lora_weight = tape.transpose(tape.product(narrow, wide), 0, 1)
+    weight = run.tensor(parts["base_layer"], "weight")
+    v.weight_norm = _weight_norm(run, weight, v.lora_weight, is_transposed=True)
+    v.scale = tape.quotient(run.tensor(parts[_MAGNITUDE], "weight"), v.weight_norm)
+    v.beside = tape.scale(tape.multiply(v.scale, tape.product(tape.index(narrow, [ids]), wide)))
+    del v.lora_weight, v.weight_norm  # variables of DoraEmbeddingLayer.forward
+    return tape.add(tape.multiply(v.scale, result), v.beside)
 
 
 @frame
@@ -25,38 +102,31 @@ def _lora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTen
     v.result = run.call(parts["base_layer"], x)
     item = v.result.item
     v.x = tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
-    if dora_step.MAGNITUDE in parts:
-        v.result = dora_step.linear(run, parts, v.x, v.result)
+    if _MAGNITUDE in parts:
+        v.result = _dora(run, parts, v.x, v.result)
         return tape.to(v.result, item)
-    dropout = parts.get("lora_dropout.default")
-    v.result = tape.add(
-        v.result,
-        tape.scale(
-            run.call(
-                parts["lora_B.default"],
-                run.call(parts["lora_A.default"], run.call(dropout, v.x) if dropout else v.x),
-            )
-        ),
-    )
+    v.result = tape.add(v.result, _scaled_product(run, parts, v.x))
     return tape.to(v.result, item)
+
+
+def _scaled_product(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
+    """lora_B(lora_A(dropout(x))) * scaling"""
+    dropout = parts.get("lora_dropout.default")
+    narrow = run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x)
+    return run.tape.scale(run.call(parts["lora_B.default"], narrow))
 
 
 @frame
 def _lora_of_packed(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
     """lora.bnb.Linear4bit.forward and Linear8bitLt.forward, which cast nothing under autocast."""
-    tape, dropout = run.tape, parts.get("lora_dropout.default")
+    tape = run.tape
     v.result = _of_packed(run, parts["base_layer"], run.call(parts["base_layer"], x))
     item = v.result.item
     v.x = x if tape.autocast else tape.to(x, run.tensor(parts["lora_A.default"], "weight").item)
-    if dora_step.MAGNITUDE in parts:
-        v.result = dora_step.linear(run, parts, v.x, v.result)
+    if _MAGNITUDE in parts:
+        v.result = _dora(run, parts, v.x, v.result)
         return tape.to(v.result, item)
-    v.output = tape.scale(
-        run.call(
-            parts["lora_B.default"],
-            run.call(parts["lora_A.default"], run.call(dropout, v.x) if dropout else v.x),
-        )
-    )
+    v.output = _scaled_product(run, parts, v.x)
     if not tape.autocast:
         v.output = tape.to(v.output, item)
     return tape.add(v.result, v.output)
@@ -76,8 +146,8 @@ def _lora_of_table(run: Pass, v: Frame, parts: Steps, ids: SimulatedTensor) -> S
     tape.memory.where = parts["lora_embedding_A"].name
     v.embedding_A = tape.transpose(run.tensor(parts["lora_embedding_A"], "default"), 0, 1)
     v.embedding_B = tape.transpose(run.tensor(parts["lora_embedding_B"], "default"), 0, 1)
-    if dora_step.MAGNITUDE in parts:
-        v.result = dora_step.table(run, parts, (ids, v.embedding_A, v.embedding_B), v.result)
+    if _MAGNITUDE in parts:
+        v.result = _dora_of_table(run, parts, (ids, v.embedding_A, v.embedding_B), v.result)
         return tape.to(v.result, item)
     v.after_A = tape.index(v.embedding_A, [ids])
     tape.memory.where = parts["lora_embedding_B"].name

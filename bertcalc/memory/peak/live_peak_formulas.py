@@ -158,17 +158,16 @@ class _LivePolynomial(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomial | None]]:
-    """The bytes of each area at each moment."""
-    return [{area: _polynomial(terms, period) for area, terms in moment.areas.items()} for moment in moments]
+    return [{area: _polynomial(terms, period) for area, terms in areas.items()} for areas in moments]
 
 
 @lru_cache(maxsize=16)
 def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
     """The bytes at each moment as coefficients of the first size: constant, linear, square."""
     coefficients = []
-    for moment in moments:
+    for areas in moments:
         powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})
-        for terms in moment.areas.values():
+        for terms in areas.values():
             for (power, *others), count in terms.items():
                 powers[power][(*others,)] = powers[power].get((*others,), 0) + count
         coefficients.append([_polynomial(terms, period) for terms in powers])

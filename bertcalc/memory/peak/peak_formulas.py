@@ -127,15 +127,11 @@ class SymbolicMoment(NamedTuple):
     since: Terms  # ``live`` minus that of the previous moment: only a few terms
 
 
-class TopMoment(NamedTuple):
-    """A moment that can be the peak, with the bytes of its areas as polynomials of a few sizes."""
+class TopMoments(tuple[Mapping[Area, Terms], ...]):
+    """The moments that can be the peak: the bytes of their areas, as polynomials of a few sizes.
 
-    moment: SymbolicMoment
-    areas: Mapping[Area, Terms]
-
-
-class TopMoments(tuple[TopMoment, ...]):
-    """Moments that are the same only if they are this object: what follows from them can be cached."""
+    They are the same only if they are this object: what follows from them can be cached.
+    """
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -376,10 +372,10 @@ def top_moments(
 def _top_moments(symbolic: _Symbolic, sizes: tuple[int, ...], free: tuple[int, ...]) -> TopMoments:
     numbers = Products(sizes)
     tops = (
-        TopMoment(moment, {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms})
+        {area: _with_numbers(terms, numbers, free) for area, terms in moment.areas.items() if terms}
         for moment in _moments(*symbolic)
     )
-    return TopMoments(can_be_largest(tops, lambda top: _added(top.areas.values())))
+    return TopMoments(can_be_largest(tops, lambda areas: _added(areas.values())))
 
 
 def _added(polynomials: Iterable[Terms]) -> Terms:
@@ -568,7 +564,6 @@ def _moments(
 
 
 def _difference(later: Terms, earlier: Terms) -> Terms:
-    """The difference of two polynomials, ``later - earlier``."""
     difference = {powers: later.get(powers, 0) - earlier.get(powers, 0) for powers in {**earlier, **later}}
     return {powers: count for powers, count in difference.items() if count}
 
@@ -657,7 +652,6 @@ def _moment(changes: Sequence[MemoryChange], position: int, areas: Mapping[Area,
 
 @lru_cache(maxsize=8192)
 def _terms(expression: Any) -> Terms:
-    """The terms of a polynomial of our symbols."""
     return {powers: int(count) for powers, count in sympy.Poly(expression, *_SYMBOLS.values()).terms()}
 
 

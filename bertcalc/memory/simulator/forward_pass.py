@@ -8,7 +8,6 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import fuse_attention, recomputed_in
 from bertcalc.memory.simulator import layer_memory as layers
-from bertcalc.memory.simulator.activation_memory import simulate_activation
 from bertcalc.memory.simulator.frames import Frame, Variables, frame, operation
 from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfolded
 from bertcalc.memory.simulator.packed_memory import packed_linear, unpacked_weight
@@ -372,7 +371,7 @@ class Pass:
                 return tape.dropout(x, module.p if self.training else 0, fused=self.plan.fused_dropout)
             case Activation():
                 learned = [self.parameters[tensor.name] for tensor in step.tensors]
-                return simulate_activation(tape, module, x, learned)
+                return layers.simulate_activation(tape, module, x, learned)
         bias = self.learned(step, "bias")
         if packed := self.packed(step):
             return packed_linear(tape, x, bias, packed, self.width)
@@ -613,7 +612,6 @@ class Pass:
 
     @frame
     def _loss(self, v: Frame, logits: list[SimulatedTensor]) -> SimulatedTensor:
-        """The loss as the class computes it."""
         tape, cls, batch = self.tape, self.model.cls, self.batch
         if cls.widens_scores or cls.task == "causal-lm":
             v.logits = logits = [tape.to(scores, FLOAT32) for scores in logits]

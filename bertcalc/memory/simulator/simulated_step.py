@@ -1,13 +1,21 @@
-"""The way into the simulator: a model, a plan and a batch in, the timeline of a step out."""
+"""The way into the simulator: a model, a plan and a batch in, the timeline of a step out.
 
+The loops of the optimizers have the variables of PyTorch's functions for ``foreach=False`` (torch/optim).
+"""
+
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 
+from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, sizes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Variables
-from bertcalc.memory.simulator.optimizer_step import Optimizing
+from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
+from bertcalc.memory.simulator.tape import FLOAT32, Tape
 from bertcalc.memory.simulator.timeline import MemoryChange, alive
+from bertcalc.model import modules
 from bertcalc.model.model import Model
+from bertcalc.model.modules import Shape
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
@@ -52,3 +60,100 @@ def _train(step: Pass, plan: Plan) -> list[MemoryChange]:
             optimizer.zero_grad()
         step.memory.check()
     return step.memory.changes
+
+
+class Optimizing:
+    """An optimizer with its master weights and states."""
+
+    def __init__(self, step: Pass) -> None:
+        self._step = step
+        self._optimizer = step.plan.optimizer
+        self._rule = PRECISIONS[step.plan.precision]
+        self._masters = Variables()
+        self._states: list[SimulatedTensor] = []
+        for name, parameter in step.parameters.items():
+            if parameter.node and self._rule.master:
+                step.memory.where = name
+                self._masters[name] = step.tape.new(parameter.shape, FLOAT32, "optimizer states")
+            if parameter.node and self._rule.gradient != self._rule.weight:
+                parameter.node.set_grad(step.tape.new(parameter.shape, FLOAT32, "gradients"))
+
+    def step(self) -> None:
+        """Update every parameter that has a gradient."""
+        tape, memory = self._step.tape, self._step.memory
+        trained = {name: self._masters.get(name, parameter) for name, parameter in self._step.trained().items()}
+        if not self._states:
+            for memory.where, tensor in trained.items():
+                states = _states(self._optimizer, tensor)
+                self._states += [tape.new(shape, item, "optimizer states").own() for shape, item in states]
+        if not self._masters:
+            _update(tape, self._optimizer, self._each(trained.items()))
+            return
+        for memory.where, tensor in trained.items():
+            gradient = tape.like(tensor) if self._rule.gradient != FLOAT32 else None
+            _update(tape, self._optimizer, [tensor])
+            if gradient:
+                gradient.drop()
+
+    def _each(self, tensors: Iterable[tuple[str, SimulatedTensor]]) -> Iterator[SimulatedTensor]:
+        for self._step.memory.where, tensor in tensors:
+            yield tensor
+
+    def zero_grad(self) -> None:
+        """Release the gradients; float32 gradients of 16-bit weights stay."""
+        if self._rule.gradient == self._rule.weight:
+            for parameter in self._step.parameters.values():
+                if parameter.node:
+                    parameter.node.set_grad(None)
+
+
+def _states(optimizer: Optimizer, tensor: SimulatedTensor) -> list[tuple[Shape, int]]:
+    """The shapes of a tensor's states, and the bytes of their elements."""
+    steps = ((), FLOAT32)  # a counter, which PyTorch keeps on the CPU
+    average = (tensor.shape, tensor.item)
+    match optimizer:
+        case "sgd":
+            return []
+        case "momentum":
+            return [average]
+        case "adamw":
+            return [steps, average, average]
+        case "adamw-8bit":
+            num_bytes = OPTIMIZERS[optimizer](sizes([modules.Tensor("", tensor.shape, 1)]), tensor.item)
+            return [((num_bytes,), 1)]
+        case "adafactor" if len(tensor.shape) == 1:
+            return [steps, average]
+        case "adafactor":
+            return [steps, *((shape, tensor.item) for shape in _sums(tensor.shape))]
+
+
+def _sums(shape: Shape) -> tuple[Shape, Shape]:
+    """The shapes of a matrix's row sums and column sums."""
+    *stack, rows, columns = shape
+    return (*stack, rows, 1), (*stack, 1, columns)
+
+
+def _update(tape: Tape, optimizer: Optimizer, tensors: Iterable[SimulatedTensor]) -> None:
+    """Run the optimizer's loop over tensors.
+
+    A key of ``held`` is a variable of PyTorch's loop: it holds its value until it is overwritten. The other optimizers
+    work in place: bitsandbytes has one kernel for each tensor, which has not been measured.
+    """
+    held = Variables()
+    for tensor in tensors:
+        if optimizer == "adamw":
+            held["denominator"] = tape.like(tape.like(tensor))  # a square root, divided
+        elif optimizer == "adafactor":
+            tape.new((), tensor.item).drop()  # its norm
+            if len(tensor.shape) == 1:
+                held["squared gradient"] = tape.like(tensor)
+                held["estimate"] = tape.like(tensor)
+            else:
+                rows, columns = _sums(tensor.shape)
+                held["mean of rows"] = tape.new(rows, tensor.item)
+                held["mean of columns"] = tape.new(columns, tensor.item)
+                held["estimate"] = tape.like(tensor)
+                tape.new((*tensor.shape[:-2], 1, 1), tensor.item).drop()  # the mean of the state of the rows
+            held["update"] = held["estimate"]
+            tape.new((), tensor.item).drop()  # its norm
+    held.clear()

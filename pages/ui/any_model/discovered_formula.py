@@ -69,7 +69,6 @@ class _DiscoveredBuilder:
         return number
 
     def _filled(self, expression: Any) -> str:
-        """An expression with the values of its fields."""
         fields = {name: f"{{size{at}:,}}" for at, name in enumerate(self._discovery.fields)}
         sizes = {f"size{at}": live_size(name, self._values[name]) for at, name in enumerate(fields)}
         return fill(text(expression, fields, product=True), **sizes)
@@ -95,7 +94,6 @@ class _DiscoveredBuilder:
         return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
 
     def _of_component(self, kind: Component) -> Part:
-        """A component in letters."""
         parts: list[Part] = []
         sign = [] if kind == next(iter(self._parts)) else [_NEXT]
         for group in self._parts[kind]:

@@ -42,7 +42,6 @@ def show_flops(selection: TypeSelection, sizes: Mapping[str, int]) -> None:
 
 
 def _offer(selection: TypeSelection) -> None:
-    """Draw a button that finds a formula for the FLOPs."""
     if st.button(
         _("Find the FLOPs of a forward pass"),
         key="any flops",

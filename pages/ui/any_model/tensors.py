@@ -10,7 +10,7 @@ from bertcalc.charts.columns import Columns
 from bertcalc.discover.results.components import Part, count, folded, live_count, openable, parts
 from bertcalc.discover.results.expressions import latex, letters, shape_numbers, text, value
 from bertcalc.discover.results.result import Discovered, Tensors
-from bertcalc.export.cells import Shown
+from bertcalc.export.table import Shown
 from bertcalc.model.formula_latex import aligned
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number

@@ -8,12 +8,11 @@ from bertcalc.memory.fit import most
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences
 from bertcalc.memory.plan import Plan
 from bertcalc.model.steps import Batch
-from bertcalc.text.digits import size
+from pages.ui.memory.fit_view import whether_it_fits
 from pages.ui.memory.run import choose_device
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.metrics import show_metric
-from pages.ui.widgets.numbers import percent
 
 
 def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -> None:
@@ -25,15 +24,8 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
         return
     device = choose_device(st.container(horizontal=True, vertical_alignment="bottom"))
     needed = device.needed(after.peak)
-    fits = needed <= device.usable
-    message = (
-        _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
-        if fits
-        else _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}.")
-    )
-    amounts = {"needed": size(needed), "usable": size(device.usable), "share": percent(needed, device.usable)}
     with live.older("fits"):
-        (st.success if fits else st.error)(message.format(**batch._asdict(), **amounts))
+        (st.success if needed <= device.usable else st.error)(whether_it_fits(batch, needed, device))
         title, below = _("Largest batch of {length:,} tokens").format(length=batch.sequence_length), ""
         if before.peak is not None and after.changed != before.changed:
             below = _("{number} before the steps").format(number=_largest(before.changed, batch, plan, device))
@@ -41,7 +33,6 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
 
 
 def _largest(changed: ChangedModel, batch: Batch, plan: Plan, device: Device) -> str:
-    """The largest batch that fits, as text."""
     model = changed.in_training(plan)
     number = most(growths(model, plan, "batch_size", *batch), device.for_tensors, most_sequences(model)).number
     return _("any") if number is None else f"{number:,}" if number else _("none")

@@ -1,13 +1,35 @@
-"""The steps of the link on another page than Change: the model after them, and a line that names them."""
+"""The steps of the link: in the exported files, and on another page than Change, with a line that names them."""
+
+from collections.abc import Sequence
 
 import streamlit as st
 
 from bertcalc.change_steps.effects import ChangedModel, changed_models
+from bertcalc.change_steps.step_texts import ChangeStep
+from bertcalc.export.report import Settings
+from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
-from pages.ui.change.exported_steps import note_made
 from pages.ui.change.step_controls import show_impossible, show_wrong, steps_of_link
-from pages.ui.change.step_words import brief
+from pages.ui.change.step_words import brief, summary
+from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
+from pages.ui.shell.controls import assignments
 from pages.ui.shell.i18n import _, listed
+from pages.ui.widgets.export.shown import ShownSteps, note_results, notes, shown_elements
+
+
+def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
+    """Record the steps for the files of the model, if there are any."""
+    if steps:
+        notes().steps = ShownSteps(steps, [*map(summary, steps)], changed)
+
+
+def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
+    """Record the steps and the page's last table for the files of the model."""
+    settings = assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer})
+    notes().settings = Settings(settings, plan)
+    if steps:
+        note_results(shown_elements()[-1].table())
+    note_made(steps, changed)
 
 
 def after_steps(model: Model) -> ChangedModel:

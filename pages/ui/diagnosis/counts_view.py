@@ -50,7 +50,6 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 
 
 def _meaning(reading: Reading) -> str:
-    """A reading of a number in words."""
     meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
         return _("Exactly a known count, as {meaning}:").format(meaning=meaning)

@@ -55,7 +55,6 @@ def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> 
 
 
 def _summary(equals: Sequence[Miscounted]) -> str:
-    """The number and kind of the explanations, in a sentence."""
     if equals[0].reading.exact is None:
         if len(equals) > 1:
             return _("Each of these ways of counting rounds to your number; the likeliest comes first.")
@@ -76,7 +75,6 @@ def _summary(equals: Sequence[Miscounted]) -> str:
 
 
 def _strength(diagnosis: Diagnosis) -> str:
-    """How much the explanations prove, in a sentence."""
     assert diagnosis.evidence
     one_in = diagnosis.evidence.one_in
     if diagnosis.confident:
@@ -88,7 +86,6 @@ def _strength(diagnosis: Diagnosis) -> str:
 
 
 def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
-    """Show the terms in which explanations of one number differ."""
     if not (rows := told_apart(equals)):
         return
     columns = {_("Your term would be"): [_(part) for part, _amounts in rows]}

@@ -139,7 +139,6 @@ def show_in_short(model: Model, text: str) -> None:
 
 
 def _name(verdict: LineVerdict) -> str:
-    """The name of a line, which may be empty."""
     return verdict.line.name and code(shorten(verdict.line.name))
 
 
@@ -190,7 +189,6 @@ def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
 
 
 def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
-    """Whether a total is the sum of the lines above it."""
     if verdict.line.means(int(above)):
         return _("The lines above add up to this.")
     return _("The lines above add up to {sum}.").format(sum=count_lines.written_value(above))

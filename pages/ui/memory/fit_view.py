@@ -13,6 +13,7 @@ from bertcalc.memory.peak.peak_formulas import most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.formula import plain
 from bertcalc.model.formula_latex import aligned
+from bertcalc.model.steps import Batch
 from bertcalc.text.digits import latex_number, size
 from bertcalc.text.live_choices import place_of_largest, text_at
 from bertcalc.text.live_numbers import FigureBound, fill
@@ -98,17 +99,22 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
 
 
-def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
-    """Two sentences: whether the batch fits, and which sizes would."""
-    numbers = {"needed": size(fit.needed), "usable": size(device.usable), "share": percent(fit.needed, device.usable)}
+def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
+    """The sentence on whether a batch that needs this many bytes fits."""
+    numbers = {"needed": size(needed), "usable": size(device.usable), "share": percent(needed, device.usable)}
     messages = (
         _("**Fits:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
         _("**Does not fit:** {batch_size:,} × {sequence_length:,} tokens need {needed}, {share} of the {usable}."),
     )
     # Both have a word in bold type and a rest.
     verdict, rest = zip(*(message[2:].split("**") for message in messages), strict=True)
-    whether = place_of_largest((device.usable, fit.needed))
-    needs = text_at(tuple(fill(text, **run.batch._asdict(), **numbers) for text in rest), whether)
+    whether = place_of_largest((device.usable, needed))
+    needs = text_at(tuple(fill(text, **batch._asdict(), **numbers) for text in rest), whether)
+    return fill("**{verdict}**{needs}", verdict=text_at(verdict, whether), needs=needs)
+
+
+def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
+    """Two sentences: whether the batch fits, and which sizes would."""
     values = {
         "number": _number(fit.batch),
         "length": f"{run.batch.sequence_length:,}",
@@ -122,7 +128,7 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
             "At most: batches of **{number}** with {length} tokens, or **{longest}** tokens per sequence in batches of "
             "{batch}."
         )
-    return [fill("**{verdict}**{needs}", verdict=text_at(verdict, whether), needs=needs), fill(most, **values)]
+    return [whether_it_fits(run.batch, fit.needed, device), fill(most, **values)]
 
 
 def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

@@ -172,7 +172,6 @@ def _step_words(model: Model, where: str, quote: str = "") -> str:
 
 
 def _when(model: Model, highest: Peak) -> str:
-    """A sentence on the moment of the peak."""
     if highest.where == "loss":
         return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[highest.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")

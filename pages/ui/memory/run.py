@@ -38,7 +38,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
 from pages.ui.widgets.batch import choose_batch, show_seen
-from pages.ui.widgets.export.shown import note_settings
+from pages.ui.widgets.export.shown import notes
 from pages.ui.widgets.freezing_controls import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
 
 VIEW = view(
@@ -173,7 +173,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
     if options["fused_dropout"]:
         st.caption(_("On CUDA, PyTorch saves one-byte dropout masks (measured on an H100)."))
     plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
-    note_settings(Settings(assignments(_settings(plan, batches)), plan))
+    notes().settings = Settings(assignments(_settings(plan, batches)), plan)
     return _run(choice, batch, batches), plan
 
 
@@ -215,7 +215,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
     _show_remarks(choice)
     options = assignments({DTYPE.name: how.dtype, ATTENTION.name: how.attention})
     trained = _("trained in float32 with AdamW")
-    note_settings(Settings(f"{options}; {trained}", Plan(attention=how.attention), how))
+    notes().settings = Settings(f"{options}; {trained}", Plan(attention=how.attention), how)
     return _run(choice, batch), how
 
 

@@ -10,7 +10,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import COST_ALIKE, COUNTED_PHRASES, Attribution, FieldChange, counted_words, explain
 from bertcalc.explore.model_refs import FIELDS, values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.families import class_of, counterpart, family_of
+from bertcalc.families import class_of, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.live.live_formulas import live_size, node_of_formula
 from bertcalc.model.formula import SYMBOLS, symbolic_model
@@ -22,6 +22,7 @@ from bertcalc.text.live_numbers import evaluated, fill, is_live, joined, live, m
 from pages.ui.compare.compare_words import signed
 from pages.ui.shell.i18n import _, in_a_row, listed, space
 from pages.ui.shell.sidebar import Choice
+from pages.ui.widgets.bars import preset_in_class
 
 _FAMILY = family_of(PRESETS[DEFAULT_PRESET].config)
 _NAMED = 3  # parts of a difference
@@ -99,7 +100,7 @@ def yours(choice: Choice) -> str:
 
     It is compared with its preset in the same architecture, as under the total; the preset with bert-base-uncased.
     """
-    base, start = (_model(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
+    base, start = (preset_in_class(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     parts = _parts(start, choice.model)
     if family_of(start.config) != _FAMILY and not any(part.before != part.after for part in parts):
         return _of_another_family(choice, base, start)
@@ -205,11 +206,4 @@ def _part(part: Attribution) -> SentencePart:
 
 @cache
 def _count(preset: str, architecture: str) -> int:
-    return _model(preset, architecture).num_parameters()
-
-
-@lru_cache(maxsize=64)
-def _model(preset: str, architecture: str) -> Model:
-    """A preset in this class, or in its own family's class for the same task."""
-    config = PRESETS[preset].config
-    return Model(config, counterpart(architecture, family_of(config)))
+    return preset_in_class(preset, architecture).num_parameters()

@@ -4,8 +4,7 @@ from collections.abc import Hashable
 
 import streamlit as st
 
-from bertcalc.text.axis_ends import round_figure, widened
-from bertcalc.text.live_choices import largest
+from bertcalc.text.live_choices import largest, round_figure, widened
 
 
 def axis_end(place: str, looked_at: Hashable, before: int, present: int) -> int:

@@ -52,7 +52,6 @@ def published_points(swept: Swept) -> list[MapPoint]:
 
 
 def _name(preset: str) -> str:
-    """A short name for a published model."""
     if preset.startswith("bert_"):
         return _NAMES.get(preset, "")
     return preset.removeprefix("all-").removesuffix("-v2").removesuffix("-uncased")

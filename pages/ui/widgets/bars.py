@@ -12,7 +12,7 @@ from bertcalc.charts.bar_charts import PieceBar, piece_bars, pieces_frame, propo
 from bertcalc.charts.columns import Columns
 from bertcalc.charts.labels import ems, first_fitting, room_beside
 from bertcalc.explore.factor_formulas import piece_growths
-from bertcalc.families import CLASSES
+from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.formula import bar_formulas
@@ -89,12 +89,14 @@ class Bars(NamedTuple):
 
 def preset_of(choice: Choice) -> Choice:
     """The unchanged preset, in the same architecture."""
-    return choice._replace(model=_model_of_preset(choice.preset, choice.architecture))
+    return choice._replace(model=preset_in_class(choice.preset, choice.architecture))
 
 
 @lru_cache(maxsize=64)
-def _model_of_preset(preset: str, architecture: str) -> Model:
-    return Model(PRESETS[preset].config, architecture)
+def preset_in_class(preset: str, architecture: str) -> Model:
+    """A preset in this class, or in its own family's class for the same task."""
+    config = PRESETS[preset].config
+    return Model(config, counterpart(architecture, family_of(config)))
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:
@@ -236,7 +238,6 @@ def proportions_frame(bars: Bars) -> Columns:
 
 
 def _shared_columns(bars: Bars) -> dict[str, Sequence[Any]]:
-    """The columns that both charts have."""
     figures = bars.figures.values()
     return {
         "name": bars.names,

@@ -13,7 +13,7 @@ from bertcalc.charts.columns import Columns
 from bertcalc.config import allowed
 from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
-from bertcalc.export.cells import Shown
+from bertcalc.export.table import Shown
 from bertcalc.families.published import PublishedCount
 from bertcalc.forward.outputs import Entry
 from bertcalc.live.live_formulas import live_sizes

@@ -6,7 +6,7 @@ from html import escape
 import streamlit as st
 
 from bertcalc.charts.columns import sent
-from bertcalc.export.cells import marked_html
+from bertcalc.export.table import marked_html
 
 
 def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:

@@ -6,10 +6,9 @@ from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
-from bertcalc.export.cells import Shown
 from bertcalc.export.formats import cell_text
 from bertcalc.export.formula_tables import component_table, tensor_table
-from bertcalc.export.table import Table
+from bertcalc.export.table import Shown, Table
 from bertcalc.text import distinct
 from pages.ui.session import kept
 from pages.ui.shell.controls import set_values
@@ -28,11 +27,9 @@ from pages.ui.widgets.export.files import (
 )
 from pages.ui.widgets.export.shown import (
     File,
+    notes,
     own_export,
     shown_elements,
-    shown_models,
-    shown_settings,
-    shown_steps,
 )
 
 KEY = "t"
@@ -68,7 +65,7 @@ def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], Show
         offered[kind.format(title=title)] = element.table, element if element.spec else None
     if own_export():
         return offered
-    model = exported(choice, shown_steps())
+    model = exported(choice, notes().steps)
     tables: dict[str, Callable[[], Table]] = {
         _("Parameters of each component, with formulas"): partial(component_table, model, translator()),
         _("Every tensor, with formulas"): partial(tensor_table, model, translator()),
@@ -85,8 +82,8 @@ def _show(choice: Choice) -> None:
     if other:
         _buttons(other.files)
     else:
-        place, steps = Origin(url, st.session_state.get("lang", "en")), shown_steps()
-        _buttons(model_files(choice, present_batch(choice.config), place, translator(), shown_settings(), steps))
+        place, steps = Origin(url, st.session_state.get("lang", "en")), notes().steps
+        _buttons(model_files(choice, present_batch(choice.config), place, translator(), notes().settings, steps))
         for message in left_out(steps) if steps else ():
             st.caption(message)
         if not choice.model.add_pooling_layer:
@@ -101,7 +98,7 @@ def _show(choice: Choice) -> None:
     make, chart = offered[title]
     stem, name = (other.stem, other.stem) if other else (stem_of(choice), model_name(choice))
     if list(offered).index(title) < len(shown_elements()):  # a table of the page, not of the model
-        name = shown_models() or name
+        name = notes().models or name
     files = table_files(stem, title, _chosen_rows(make), name)
     if chart:
         files += chart_files(stem, chart, title)

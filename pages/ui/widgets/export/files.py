@@ -11,14 +11,13 @@ from bertcalc.charts.colors import COLORS
 from bertcalc.config import Problem
 from bertcalc.explore.quantities import Case
 from bertcalc.export.adapter_config import adapter_config
-from bertcalc.export.cells import Shown
 from bertcalc.export.formats import csv_text, latex_text, markdown_text
 from bertcalc.export.formula_page import interactive_page
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Changes, Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.step_code import code
-from bertcalc.export.table import Math, Table
+from bertcalc.export.table import Math, Shown, Table
 from bertcalc.families import hf_json
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model

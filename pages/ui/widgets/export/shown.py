@@ -1,6 +1,7 @@
 """The tables and charts of the page, recorded for export while they are drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -8,9 +9,8 @@ import streamlit as st
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.charts.columns import Columns, sent
-from bertcalc.export.cells import Shown
 from bertcalc.export.report import Settings
-from bertcalc.export.table import Table
+from bertcalc.export.table import Shown, Table
 from bertcalc.text import code
 from bertcalc.text.digits import brief
 from pages.ui.shell.present import presenting
@@ -44,51 +44,32 @@ class ShownSteps(NamedTuple):
     changed: ChangedModel
 
 
+@dataclass
+class PageNotes:
+    """What the page records for the export, besides its tables and charts."""
+
+    settings: Settings | None = None  # how it trains or runs the model
+    models: str = ""  # the names of the models in its tables, if they are not the session's
+    steps: ShownSteps | None = None  # those that it makes of the session's model
+
+
 def begin() -> None:
     """Forget the previous page, before a page is drawn."""
     st.session_state["shown"] = []
     st.session_state["own files"] = None
-    st.session_state["shown settings"] = None
-    st.session_state["shown models"] = ""
-    st.session_state["shown steps"] = None
+    st.session_state["page notes"] = PageNotes()
 
 
-def note_settings(settings: Settings) -> None:
-    """Record for the report how the page trains or runs the model."""
-    st.session_state["shown settings"] = settings
+def notes() -> PageNotes:
+    """The notes of the page, which can be changed."""
+    page: PageNotes = st.session_state.setdefault("page notes", PageNotes())
+    return page
 
 
 def note_results(table: Table) -> None:
     """Record a table of the page's results for the report."""
-    if settings := shown_settings():
-        note_settings(settings._replace(results=table))
-
-
-def note_models(names: Sequence[str]) -> None:
-    """Record the names of the models in the page's tables, if they are not the session's."""
-    st.session_state["shown models"] = ", ".join(names)
-
-
-def shown_models() -> str:
-    """The names of the models in the page's tables; "" for the session's model."""
-    return str(st.session_state.get("shown models", ""))
-
-
-def shown_settings() -> Settings | None:
-    """How the page trains or runs the model; None if it does neither."""
-    settings: Settings | None = st.session_state.get("shown settings")
-    return settings
-
-
-def note_steps(steps: ShownSteps) -> None:
-    """Record that the page changes the session's model, so that the model's files have the steps."""
-    st.session_state["shown steps"] = steps
-
-
-def shown_steps() -> ShownSteps | None:
-    """The steps that the page makes of the session's model; None if there are none."""
-    steps: ShownSteps | None = st.session_state.get("shown steps")
-    return steps
+    if settings := notes().settings:
+        notes().settings = settings._replace(results=table)
 
 
 def offer(export: OwnExport) -> None:

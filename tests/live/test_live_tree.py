@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from bertcalc.config import Config
-from bertcalc.live.tree_formulas import live_tree
+from bertcalc.live.live_formulas import live_tree
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.inventory import inventory
 from bertcalc.model.model import Model
