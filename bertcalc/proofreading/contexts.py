@@ -89,13 +89,20 @@ class TableRow(NamedTuple):
 # Query, key and value are one thing, although commas stand between them.
 _TRIPLE = re.compile(
     r"(?<![A-Za-z])Q[,、] ?K[,、]? ?(?:and|&|和|与|[,、] ?)? ?V(?![A-Za-z])"
-    r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])",
+    r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])"
+    r"|(?<![A-Za-z])(?P<matrices>W_?Q(?P<and>\s?(?:[,、+&]|,?\sand\s|和|与)\s?)W_?K(?P=and)W_?V)(?![A-Za-z])",
     re.I,
 )
 
 
 def _as_one(text: str) -> str:
-    return _TRIPLE.sub(lambda match: "QKV" if len(match[0]) < 12 else "query-key-value", text)
+    return _TRIPLE.sub(_triple, text)
+
+
+def _triple(match: re.Match[str]) -> str:
+    if match["matrices"]:
+        return "W QKV"
+    return "QKV" if len(match[0]) < 12 else "query-key-value"
 
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
@@ -116,6 +123,14 @@ _OF_LAST = re.compile(
     r"|(?:for|in) [\w.-]{2,30}(?: [\w.-]{2,12})?,? (?:and|vs\.?|versus|but)(?:\s|$))\s?",
     re.I,
 )
+# The same, where the number itself has words behind it: 7.1M parameters for each layer, 85.1M parameters for all.
+_NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
+_NOUN_OF_LAST = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}[,;，；]", re.I)
+# A sentence that goes on about the subject of the one before: The MLP has two matrices. It needs ...
+_GOES_ON = re.compile(r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these)\b|^\W*[它其这]", re.I)
+# A word between a question and the number that answers it.
+_ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
+_LAYERS_INSIDE = re.compile(r"[0-9]+[ -](?:\w+[ -]){0,2}?(?:layers|blocks)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层", re.I)
 
 
 class Surroundings:
@@ -129,14 +144,15 @@ class Surroundings:
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
         headings: tuple[str, ...] = ()
-        for line in self._lines:
+        parents = list(_parents(self._lines))
+        for number, line in enumerate(self._lines):
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
                 title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
                 stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
                 headings = tuple(text for _level, text in reversed(stack))
-            self._headings.append(headings)
+            self._headings.append((*parents[number], *headings))
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
@@ -160,6 +176,8 @@ class Surroundings:
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
         before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
+        if _NOUN_BEHIND.match(entry.after):
+            before = _NOUN_OF_LAST.sub("", before)
         pieces = [piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)]
         sentence = next((piece for piece in pieces if not _IS_FORMULA.search(piece)), next(iter(pieces), ""))
         clause = _CLAUSE.split(sentence)[-1]
@@ -173,8 +191,12 @@ class Surroundings:
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:
             yield _trimmed(sentence[-_MOST_BEFORE:])
-        if not re.search(r"[^\W\d_]{2}", before) and entry.line:
+        if _GOES_ON.match(sentence):
+            yield from (_trimmed(piece[-_MOST_BEFORE:]) for piece in pieces[1:2])
+        if (not re.search(r"[^\W\d_]{2}", before) or _ANSWER.match(before)) and entry.line:
             yield from self._above(entry.line)
+        if entry.computes and (inside := _LAYERS_INSIDE.search(self._text, entry.start, entry.end)):
+            yield inside[0]
         if entry.start:
             yield _run_in(self._lines[entry.line][:80])
 
@@ -189,6 +211,30 @@ class Surroundings:
                 if re.search(r"[:：?？]\s*$", text) or not _IS_COUNT.search(text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+_ITEM = re.compile(r"(?P<indent>[ \t]{0,40})(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+\S")
+_LONGEST_PARENT = 80
+
+
+def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The items above each item of a list that it belongs to, the nearest first, if they have no count themselves."""
+    stack: list[tuple[int, str]] = []
+    for line in lines:
+        if not line.strip():
+            yield ()
+            continue
+        item = _ITEM.match(line)
+        indent = len(line) - len(line.lstrip())
+        leads = not item and line.rstrip().endswith((":", "："))
+        if item or indent:
+            stack = [entry for entry in stack if entry[0] < 2 * indent + bool(item)]
+        else:
+            stack = []
+        yield tuple(title for _indent, title in reversed(stack) if title) if item else ()
+        text = line.strip()
+        is_title = len(text) <= _LONGEST_PARENT and not _IS_COUNT.search(text) and (item or leads or not indent)
+        stack.append((2 * indent + bool(item), _trimmed(text) if is_title else ""))
 
 
 def _is_without_biases(lines: Sequence[str]) -> bool:

@@ -296,7 +296,7 @@ def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNu
         near and (is_rough or _ABOUT.search(entry.before)),
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
         _is_without_positions(judged, explanation),
-        any(_OUTPUT_LAYER.search(name) for name in context.names[:2]),
+        any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
         len(explanation) == 1 and size and vocabulary,
         _says_why(explanation, context),
     )

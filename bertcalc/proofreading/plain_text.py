@@ -201,4 +201,6 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     ),
     (re.compile(r"\*\*"), re.compile(r"(?<![0-9A-Za-z)])(?<![0-9A-Za-z)] )\*\*"), lambda _match: ""),
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
+    # A derivation over several lines is a single calculation.
+    (re.compile(r"\n[ \t]{0,20}[=≈]"), re.compile(r"\n(?=[ \t]{0,20}[=≈][ \t]?[0-9(])"), lambda _match: " "),
 )

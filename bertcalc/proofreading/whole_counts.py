@@ -156,7 +156,9 @@ _NAME = re.compile(
 
 
 _AROUND_NAME = re.compile(
-    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I
+    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+"
+    r"|(?:[\W_]|的?参数量?[为是有约共]{0,2}|\s(?:has|have|contains?|with|is))+$",
+    re.I,
 )
 
 
