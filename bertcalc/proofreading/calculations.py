@@ -108,7 +108,8 @@ _SUFFIX = (
     r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?%)"
 )
 _TOKEN = re.compile(
-    rf"""(?P<skip>(?<![\d.])[0-9]{{1,20}}(?:\.[0-9]{{1,20}}){{2,10}}|(?<![\d])[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?![\d])
+    rf"""(?P<comment>(?<=[\w)])[ \t]{{0,40}}(?:\#|//)[ \t]?(?:=>?[ \t]?)?(?=[0-9]))
+    |(?P<skip>(?<![\d.])[0-9]{{1,20}}(?:\.[0-9]{{1,20}}){{2,10}}|(?<![\d])[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?![\d])
         |\#[0-9]+|\barXiv:?\s?[0-9]{{4}}\.[0-9]{{4,5}})
     |(?P<shape>(?:torch\.Size\s?\(\s?)?\[\s?[0-9]{{1,7}}(?:\s?,\s?[0-9]{{1,7}}){{0,5}},?\s?\](?:\s?\))?
         |\(\s?[0-9]{{1,7}}(?:\s?,\s[0-9]{{1,7}}){{1,5}}\s?\))
@@ -150,7 +151,8 @@ def _of_line(
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
     chains = list(_chains(tokens, letters, bound))
     cells = cells_of(line)
-    weighty = [sides for sides in chains if not _is_minor(sides)]
+    sizes = frozenset(letters.values())
+    weighty = [sides for sides in chains if not _is_minor(sides, sizes)]
     before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
     after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
     named = ""
@@ -167,9 +169,13 @@ def _of_line(
 _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)\s*")
 
 
-def _is_minor(sides: Sequence[ChainSide]) -> bool:
-    """Whether a number is so small that the words before it may be about the next one: 12 layers."""
+def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
+    """Whether the words before a number may be about the next one: a small one, or a size of the model: 12 layers."""
     only = sides[0]
+    if len(sides) == 1 and not (only.is_calculation or only.unit or only.is_decimal) and only.value in sizes:
+        return True
+    if only.is_decimal and only.text.endswith("%"):
+        return False
     if len(sides) == 1 and only.is_shape:
         return True  # the number after a shape is about the same tensor
     if len(sides) == 1 and re.fullmatch(r"[0-9.]{1,5} ?B", only.text):
@@ -222,7 +228,11 @@ def _chains(
         while (
             not _is_last_term(tokens, index, side)
             and end + 1 < len(tokens)
-            and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters))
+            and (
+                tokens[end].kind == "equals"
+                or _is_comment_on(side, tokens, end)
+                or _in_next_cell(tokens, index, end, letters)
+            )
         ):
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
@@ -233,6 +243,18 @@ def _chains(
             end = after
         index = end
         yield from _worthwhile(sides, bound)
+
+
+def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a comment behind a calculation is only its result: 4 * (768 * 768 + 768)  # 2,362,368."""
+    if tokens[index].kind != "comment" or not side.is_calculation:
+        return False
+    amount = tokens[index + 1].amount
+    is_last = index + 2 == len(tokens) or tokens[index + 2].text in ("parameters", "params", ")")
+    return is_last and amount is not None and amount.value >= _LEAST_IN_COMMENT
+
+
+_LEAST_IN_COMMENT = 1000
 
 
 def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mapping[str, int]) -> bool:
@@ -412,6 +434,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         elif complete and token.text == ")" and depth:
             depth -= 1
             pieces.append(")")
+        elif complete and token.text == "(" and token.kind == "bracket" and _is_multiplied(tokens, index):
+            pieces.append("*(")
+            depth, complete = depth + 1, False
         elif complete and token.text == "(" and (after := _note(tokens, index)):
             index = after
             best = best._replace(after=after) if best and not depth else best
@@ -586,6 +611,17 @@ def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
             after = index + offset + 1
             return after < len(tokens) and tokens[after].text in ("+", "*", "×")
     return False
+
+
+def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a small number stands directly before a sum in parentheses and its result: 4 (768^2 + 768) = 2,362,368."""
+    factor = tokens[index - 1]
+    if factor.kind != "number" or not re.fullmatch("[0-9]{1,3}", factor.text):
+        return False
+    ends = (number for number in range(index, min(len(tokens), index + 20)) if tokens[number].text == ")")
+    end = next(ends, len(tokens))
+    is_sum = any(token.text == "+" for token in tokens[index:end])
+    return is_sum and end + 1 < len(tokens) and tokens[end + 1].kind in ("equals", "operator")
 
 
 def _note(tokens: Sequence[_Token], index: int) -> int:

@@ -28,10 +28,22 @@ _ONE = (
 )
 _ALL = (
     r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
-    r"|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
+    r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b"
+    r"|(?<![0-9]){layers}\s?个\s?(?:\w+\s){{0,2}}?(?:layer|block)"
+    r"|整个(?:编码器|encoder|transformer)|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
 )
 
 
+# The layers that a whole sentence is about: In every layer, the attention has ..., and the feed-forward ...
+_OPENING = re.compile(
+    r"^\s*(?:so|thus|and|then)?,? ?(?:per|(?:in|inside|within|over|across|for)\s(?:each|every|one|a single|all|the)\s?(?:of (?:the|its)\s)?"
+    r"(?:[0-9]{1,3}\s)?)(?:\w+ ){0,2}?(?:layers?|blocks?)\b",
+    re.I,
+)
+_OF_OTHERS = re.compile(
+    r"total|altogether|overall|\bsum|together|times|embed|pool|model|[总共]|合计|嵌入|池化|模型", re.I
+)
+_LAYER = re.compile(r"\b(?:layer|block)s?\b", re.I)
 _IN_GENERAL = re.compile(r"\ba (?:\w+[ -]){0,2}?(?:layer|block)", re.I)
 # Chinese text and Latin words touch each other, so that the end of a word is not seen: 12层MHA共
 _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[㐀-鿿])")
@@ -55,6 +67,7 @@ class Context(NamedTuple):
     without_biases: bool = False  # whether the text's model is made with bias=False
     header: str = ""  # of its column, in a table
     before: str = ""  # the last characters of the line before it
+    opening: str = ""  # of its sentence, if that says of which layers it is
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
@@ -67,8 +80,11 @@ class Context(NamedTuple):
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         if re.search(_ONE, beside, re.I):
             return "" if self.of_all else "one"
-        if layers > 1 and re.search(_ALL.format(layers=layers), beside, re.I):
+        nearest = f"{self.names[0]} | " if self.names and _LAYER.search(self.names[0]) else beside
+        if layers > 1 and re.search(_ALL.format(layers=layers), nearest, re.I):
             return "all"
+        if self.opening and not _OF_OTHERS.search(beside):
+            return "all" if re.search(_ALL.format(layers=layers), self.opening, re.I) else "one" * (not self.of_all)
         return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
 
     @property
@@ -125,12 +141,18 @@ _OF_LAST = re.compile(
 )
 # The same, where the number itself has words behind it: 7.1M parameters for each layer, 85.1M parameters for all.
 _NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
-_NOUN_OF_LAST = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}[,;，；]", re.I)
+_NOUN_OF_LAST = re.compile(
+    r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand$)", re.I
+)
 # A sentence that goes on about the subject of the one before: The MLP has two matrices. It needs ...
-_GOES_ON = re.compile(r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these)\b|^\W*[它其这]", re.I)
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these)\b|^\W*[它其这]", re.I
+)
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
-_LAYERS_INSIDE = re.compile(r"[0-9]+[ -](?:\w+[ -]){0,2}?(?:layers|blocks)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层", re.I)
+_LAYERS_INSIDE = re.compile(
+    r"[0-9]+[ -](?:\w+[ -]){0,2}?(?:layers|blocks)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层", re.I
+)
 
 
 class Surroundings:
@@ -144,7 +166,7 @@ class Surroundings:
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
         headings: tuple[str, ...] = ()
-        parents = list(_parents(self._lines))
+        self._parents = parents = list(_parents(self._lines))
         for number, line in enumerate(self._lines):
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
@@ -158,9 +180,15 @@ class Surroundings:
         """The words around a number."""
         header = self.row(entry).header
         names = dict.fromkeys(name for name in self._names(entry, header) if name)
+        if (parents := self._parents[entry.line]) and _IS_SUM.fullmatch(next(iter(names), "")):
+            names = dict.fromkeys((parents[0], *names))
         headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
         before = self._text[max(self._text.rfind("\n", 0, entry.start) + 1, entry.start - _MOST_BEFORE) : entry.start]
-        return Context(tuple(names), headings, line, self._without_biases, header, before)
+        opening = _OPENING.match(
+            _SENTENCE.split(self._text[max(0, entry.start - 400) : entry.start].rpartition("\n")[2])[-1]
+        )
+        said = opening[0] if opening else ""
+        return Context(tuple(names), headings, line, self._without_biases, header, before, said)
 
     def line(self, number: int) -> str:
         return self._lines[number]
@@ -213,6 +241,10 @@ class Surroundings:
                 return
 
 
+_IS_SUM = re.compile(
+    r"(?:(?:the|in|this|that|makes|is|so|all) ?)*(?:sum|total|together|altogether|合计|小计|共|总计|总共|一共)(?: is)?",
+    re.I,
+)
 _ITEM = re.compile(r"(?P<indent>[ \t]{0,40})(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+\S")
 _LONGEST_PARENT = 80
 
@@ -227,10 +259,7 @@ def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
         item = _ITEM.match(line)
         indent = len(line) - len(line.lstrip())
         leads = not item and line.rstrip().endswith((":", "："))
-        if item or indent:
-            stack = [entry for entry in stack if entry[0] < 2 * indent + bool(item)]
-        else:
-            stack = []
+        stack = [entry for entry in stack if (item or indent) and entry[0] < 2 * indent + bool(item)]
         yield tuple(title for _indent, title in reversed(stack) if title) if item else ()
         text = line.strip()
         is_title = len(text) <= _LONGEST_PARENT and not _IS_COUNT.search(text) and (item or leads or not indent)
@@ -281,7 +310,9 @@ def _run_in(line: str) -> str:
 
 
 # A count or a calculation, not the number of layers in a label: query, key, value, 12 layers
-_IS_COUNT = re.compile(r"[0-9][0-9,.]{2,}|[0-9]\s?[kKMB亿万%]|[=*×/+|]|[.。!]$|^.{80}")
+_IS_COUNT = re.compile(
+    r"[0-9][0-9,.]{2,}|[0-9]\s?[kKM亿万%]|[0-9]\s?B\s?(?:param|参数)|\.[0-9]+\s?B|[=*×/+]\s?[0-9(]|[0-9)]\s?[*×/+]|\||[.。!]$|^.{80}"
+)
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
 _FORMULA = re.compile(
     r"(?<![A-Za-z])\(?[A-Za-z0-9]{1,3}[²³]?\)?(?:\s?[*+/^×·⋅]\s?\(?[A-Za-z0-9.,]{1,12}[²³]?\)?){1,12}(?![A-Za-z])"
@@ -306,12 +337,19 @@ _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 _BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）])\s+")
 # A layer always has its LayerNorms and biases: one layer including two LayerNorms.
 _WITH_ITS = re.compile(
-    r"\b(layers?|blocks?)\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|all)\s){0,2}(?:layer ?norms?|biases)\b",
+    r"\b(layers?|blocks?)(?:\s(?:has|have))?,?\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|both|all)\s){0,2}"
+    r"(?:layer ?norm(?:alization)?s?|biases)\b",
     re.I,
 )
 
 
+# A linear layer is no layer of the model, and a size in a sentence is no name: with L = 24.
+_LINEAR = re.compile(r"\b(linear|dense|fully[ -]connected) layers?\b", re.I)
+_ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b")
+
+
 def _trimmed(text: str) -> str:
+    text = _LINEAR.sub(r"\1", _ASSIGNED.sub(" ", text))
     text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
     text = _WITH_ITS.sub(r"\1", _BULLET.sub("", text)).strip(_TRIMMED)

@@ -169,7 +169,11 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return without
     part = _any_part(side, model)
     particular = names_particular_part(context, model)
-    if part and not particular and not (verdict and verdict.explanation and (_names_whole(verdict, context, model))):
+    if (
+        part
+        and not particular
+        and not (verdict and verdict.explanation and _names_whole(verdict, context, model, part))
+    ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
@@ -192,7 +196,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if context.supposes or _is_shape(entry):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
-        return _unless_explained(judged, verdict.explanation, entry, context)
+        return _unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
         by_chance = sure and part.part not in PARTS and _contradicted(line, context, model)
         return by_chance or right_as(part, model)
@@ -209,7 +213,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
-    return judge_other_total(side, context, model) or _slip(side, context, model) or _contradicted(line, context, model)
+    if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
+        return None
+    return _slip(side, context, model) or judge_other_total(side, context, model) or _contradicted(line, context, model)
 
 
 _DECAY = re.compile(r"\bdecay", re.I)
@@ -249,11 +255,21 @@ _WITHOUT = re.compile(
 _MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-Za-z0-9])?\b)(?<!We)|权重|矩阵", re.I)
 
 
-def _names_whole(verdict: LineVerdict, context: Context, model: Model) -> bool:
-    """Whether the words beside a number, not only a heading, mean the layers or the whole model."""
+def _names_whole(verdict: LineVerdict, context: Context, model: Model, part: Counted) -> bool:
+    """Whether the words beside a number, not only a heading, mean the layers or the whole model.
+
+    Of a usual part, "per layer" only says that it is counted in one layer.
+    """
     if verdict.counted and verdict.counted.part == "layers":
-        return any(re.search(PARTS["layers"][1], name, re.I) for name in context.names)
+        names = (_PER_LAYER.sub(" ", name) if part.part in USUAL else name for name in context.names)
+        return any(re.search(PARTS["layers"][1], name, re.I) for name in names)
     return _says_total(context) or bool(context.scope(model.config.num_hidden_layers))
+
+
+# How many layers are counted, not what: parameters per layer.
+_PER_LAYER = re.compile(
+    r"\b(?:per|(?:in|for|inside|within) (?:each|every|one|a))(?: \w+){0,2}? (?:layer|block)\b|每一?层", re.I
+)
 
 
 def _says_total(context: Context) -> bool:
@@ -278,7 +294,9 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
 
 
-def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
+def _unless_explained(
+    judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
+) -> Judged:
     """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
@@ -295,7 +313,7 @@ def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNu
         apart,
         near and (is_rough or _ABOUT.search(entry.before)),
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
-        _is_without_positions(judged, explanation),
+        model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
         len(explanation) == 1 and size and vocabulary,
         _says_why(explanation, context),
@@ -379,6 +397,7 @@ def _modules(side: ChainSide, context: Context, model: Model) -> Judged | None:
     return None
 
 
+_VOCABULARY_LETTER = re.compile(r"(?<![A-Za-z0-9*×·+/^])\|?V\|?\s?=\s?$")
 _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
@@ -386,7 +405,8 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
     """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2]))
-    if entry.computes or published is None or side.unit or is_other_model or not _is_vocabulary(context):
+    is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
+    if entry.computes or published is None or side.unit or is_other_model or not is_vocabulary:
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
@@ -444,10 +464,11 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a count with a digit that is mistyped."""
-    if side.reach or side.value.denominator != 1 or side.value < LEAST_WITHOUT_WORDS or side.is_calculation:
+    if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
-        if not is_slip(int(side.value), right):
+        is_exchanged = sorted(str(right)) == sorted(str(int(side.value)))
+        if not is_slip(int(side.value), right) or (side.value < LEAST_WITHOUT_WORDS and not is_exchanged):
             continue
         if any(re.search(_called(part), name, re.I) for name in context.names):
             message = N_("{right} is right for {part}: a digit is mistyped.")

@@ -15,7 +15,7 @@ from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, is_miscalculated, table_in_every_layer
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
@@ -24,7 +24,7 @@ from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -95,6 +95,7 @@ class _Verdicts:
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
         self._searches = 0
+        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(entry)
@@ -103,7 +104,7 @@ class _Verdicts:
         yield from self._findings
 
     def _add(self, entry: WrittenNumber) -> None:
-        context = self._around.of(entry)
+        context = self._continued(entry, self._around.of(entry))
         owner = _OWNED.match(self._text, entry.end)
         place = owner.end() if owner else 0
         model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1], owner=place)
@@ -123,12 +124,15 @@ class _Verdicts:
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
         judged = (
-            self._table_in_every_layer(entry, context, judged)
+            self._formula_gives(entry, context)
+            or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, model)
             or judged
         )
+        if judged.verdict:
+            self._names = (entry.line, context.names)
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             finding = (
@@ -151,6 +155,13 @@ class _Verdicts:
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
+    def _continued(self, entry: WrittenNumber, context: Context) -> Context:
+        """The context; with the words of the number before it, if its own say only of how many layers it is."""
+        line, names = self._names
+        if line != entry.line or not names or not context.names or not _ONLY_LAYERS.fullmatch(context.names[0]):
+            return context
+        return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
+
     def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
         """The model of a number behind an arrow, where the heading compares two: From base to large: 23.8M → 31.8M."""
         last = self._findings[-1] if self._findings else None
@@ -160,6 +171,18 @@ class _Verdicts:
             return model
         compared = self._about.compared_at(entry.line)
         return compared[1] if compared and last.model is compared[0] else model
+
+    def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
+        """The verdict on another number than the last calculation gives, where the text says that it gives this one."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
+            return None
+        if not context.names or not _FORMULA_GIVES.fullmatch(context.names[0]) or _ADDS.search(entry.before):
+            return None
+        value, stated = last.entry.best.value, entry.best
+        reach = max(stated.reach, stated.rough, value * _ROUGH)
+        is_near = abs(value - stated.value) <= reach or not value / 4 < stated.value < 4 * value
+        return None if is_near or last.entry.best.unit != stated.unit else gives(value, shorten(stated.text))
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -200,7 +223,8 @@ class _Verdicts:
         if not is_total(context) or finding.entry.best.unit not in (None, "parameters"):
             return None
         self._searches += 1
-        untied = _UNTIED.search(" ".join((self._around.line(finding.entry.line), *context.headings[:1])))
+        lines = map(self._around.line, range(max(0, finding.entry.line - 1), finding.entry.line + 1))
+        untied = _UNTIED.search(" ".join((*lines, *context.headings[:1])))
         return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
@@ -389,6 +413,25 @@ class _Verdicts:
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
 _ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
+# Words that say of how many layers a number is, but not of which part: 12层合计; all 24 layers together.
+_ONLY_LAYERS = re.compile(
+    r"(?:(?:so|and|or|that|this|which|is|makes?) |所以|因此|那么)*"
+    r"(?:(?:for|in|over|across) (?:all )?(?:the )?[0-9]{1,3} (?:\w+ )?(?:layers|blocks)"
+    r"|(?:(?:for|in|over|across) )?all (?:the )?(?:[0-9]{1,3} )?(?:layers|blocks)|[0-9]{1,3} ?个?层|所有层)"
+    r"(?: (?:together|in total|it is|that is|is|makes?)|[总一]?共[计有]?|合计|就?[是为有]|则|,)*",
+    re.I,
+)
+_OF_LAYERS = re.compile(
+    r"\b(?:per|each|every|one|a|single)(?: \w+){0,2}? (?:layer|block)\b|[每一单]个?层|单层|^(?:其中|而)", re.I
+)
+_FORMULA_GIVES = re.compile(
+    r"(?:(?:so|thus|that|what|and|then) )*(?:the|this|our|my|its) "
+    r"(?:formula|calculation|expression|estimate|sum|product) "
+    r"(?:yields|gives|(?:works|comes) out (?:to|at)|comes to|evaluates to|results in)(?: has)?(?: about| roughly)?"
+    r"|(?:这个|该|上面的|上述|此)?(?:公式|算式|式子)(?:得到|得出|给出|的结果[为是]|算出来?[是为]?)",
+    re.I,
+)
+_ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.

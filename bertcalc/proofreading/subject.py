@@ -568,6 +568,10 @@ _ASSIGNED = re.compile(
 _LETTER = re.compile(
     rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
 )
+_TUPLE = re.compile(
+    r"(?m)^[ \t]*(?P<names>[A-Za-z]\w{0,30}(?:,\s?[A-Za-z]\w{0,30}){1,6})\s?=\s?"
+    r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
+)
 _LISTED = re.compile(
     r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
 )
@@ -581,12 +585,12 @@ def _sizes(text: str) -> dict[str, int]:
         assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
     for match in _LETTER.finditer(text):
         assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
-    for match in _LISTED.finditer(text):
+    for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
         names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
         if len(names) == len(numbers):
             for name, number in zip(names, numbers, strict=True):
-                if name in _FIELDS:
-                    assigned.setdefault(name, []).append(int(number))
+                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
+                    assigned.setdefault(field, []).append(int(number))
     sizes = {}
     for field, values in assigned.items():
         low, high = _PLAUSIBLE[field]

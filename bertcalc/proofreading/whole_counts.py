@@ -76,6 +76,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     beside = " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
+    about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
     if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
         return None
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
@@ -99,6 +100,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
+_OF_NAME, _NEAR = re.compile(r"(?:parameters|params|weights) (?:of|in) ", re.I), 40
 # Words that mean all of something, which need not be the whole model.
 _ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一共|共", re.I)
 
