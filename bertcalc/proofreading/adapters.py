@@ -24,7 +24,7 @@ from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-_ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable|\ball params|low[- ]rank|适配器|低秩|可训练", re.I)
+_ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:

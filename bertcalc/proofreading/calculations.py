@@ -109,6 +109,7 @@ _SUFFIX = (
 )
 _TOKEN = re.compile(
     rf"""(?P<comment>(?<=[\w)])[ \t]{{0,40}}(?:\#|//)[ \t]?(?:=>?[ \t]?)?(?=[0-9]))
+    |(?P<which>[,，][ ]?(?:也就是|就是|即|which[ ]is|that[ ]is|that's|i\.e\.,?)[ ]?(?=[0-9]))
     |(?P<skip>(?<![\d.])[0-9]{{1,20}}(?:\.[0-9]{{1,20}}){{2,10}}|(?<![\d])[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?![\d])
         |\#[0-9]+|\barXiv:?\s?[0-9]{{4}}\.[0-9]{{4,5}})
     |(?P<shape>(?:torch\.Size\s?\(\s?)?\[\s?[0-9]{{1,7}}(?:\s?,\s?[0-9]{{1,7}}){{0,5}},?\s?\](?:\s?\))?
@@ -231,6 +232,7 @@ def _chains(
             and (
                 tokens[end].kind == "equals"
                 or _is_comment_on(side, tokens, end)
+                or _is_in_words(side, tokens, end)
                 or _in_next_cell(tokens, index, end, letters)
             )
         ):
@@ -255,6 +257,13 @@ def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> boo
 
 
 _LEAST_IN_COMMENT = 1000
+
+
+def _is_in_words(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
+    """Whether words introduce the result of a calculation: 30522 × 768, that is 23,440,896."""
+    amount = tokens[index + 1].amount
+    is_result = tokens[index].kind == "which" and side.is_calculation and not side.letters
+    return is_result and amount is not None and amount.unit is None and amount.value >= _LEAST_IN_COMMENT
 
 
 def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mapping[str, int]) -> bool:
@@ -614,7 +623,7 @@ def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a small number stands directly before a sum in parentheses and its result: 4 (768^2 + 768) = 2,362,368."""
+    """Whether a small number stands before a sum in parentheses and its result: 4 (768^2 + 768) = 2,362,368."""
     factor = tokens[index - 1]
     if factor.kind != "number" or not re.fullmatch("[0-9]{1,3}", factor.text):
         return False

@@ -27,8 +27,9 @@ _ONE = (
     r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
-    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
-    r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b"
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\ball (?:{layers} )?of (?:them|these)\b"
+    r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b|\b(?:over|across|throughout) the (?:entire|whole)"
     r"|(?<![0-9]){layers}\s?个\s?(?:\w+\s){{0,2}}?(?:layer|block)"
     r"|整个(?:编码器|encoder|transformer)|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
 )
@@ -36,8 +37,10 @@ _ALL = (
 
 # The layers that a whole sentence is about: In every layer, the attention has ..., and the feed-forward ...
 _OPENING = re.compile(
-    r"^\s*(?:so|thus|and|then)?,? ?(?:per|(?:in|inside|within|over|across|for)\s(?:each|every|one|a single|all|the)\s?(?:of (?:the|its)\s)?"
-    r"(?:[0-9]{1,3}\s)?)(?:\w+ ){0,2}?(?:layers?|blocks?)\b",
+    r"^\s*(?:so|thus|and|then)?,? ?(?:per|(?:in|inside|within|over|across|for)\s"
+    r"(?:each|every|one|a single|all|the)\s?(?:of (?:the|its)\s)?"
+    r"(?:[0-9]{1,3}\s)?)(?:\w+ ){0,2}?(?:layers?|blocks?)\b"
+    r"|^\s*(?:over|across|throughout) the (?:entire|whole) (?:network|model|stack)\b",
     re.I,
 )
 _OF_OTHERS = re.compile(
@@ -52,7 +55,8 @@ _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 
 # Words before a number that the text itself does not claim.
 _INSTEAD = re.compile(
-    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
+    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)\b"
+    r"(?!\s?,| (?:add|sum|multiply|count|look|put|take|do)\b)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
     r"|而不是|而非|如果|假如|若是|若不|不共享",
     re.I,
 )
@@ -84,7 +88,9 @@ class Context(NamedTuple):
         if layers > 1 and re.search(_ALL.format(layers=layers), nearest, re.I):
             return "all"
         if self.opening and not _OF_OTHERS.search(beside):
-            return "all" if re.search(_ALL.format(layers=layers), self.opening, re.I) else "one" * (not self.of_all)
+            pattern = _ALL.format(layers=layers)
+            is_all = not re.search(_ONE, self.opening, re.I) and re.search(pattern, self.opening, re.I)
+            return "all" if is_all else "one" * (not self.of_all)
         return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
 
     @property
@@ -142,7 +148,8 @@ _OF_LAST = re.compile(
 # The same, where the number itself has words behind it: 7.1M parameters for each layer, 85.1M parameters for all.
 _NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
 _NOUN_OF_LAST = re.compile(
-    r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand$)", re.I
+    r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand(?:\s(?:at|to|of|with|in))?$)",
+    re.I,
 )
 # A sentence that goes on about the subject of the one before: The MLP has two matrices. It needs ...
 _GOES_ON = re.compile(
@@ -150,6 +157,9 @@ _GOES_ON = re.compile(
 )
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
+# Two thirds of them, 4,722,432, belong to the feed-forward.
+_APPOSITION = re.compile(r"^[,，]\s(?=(?:belongs?|are|is|go|goes|sit|comes? from|to|in)\s)", re.I)
+_IS_VERB = re.compile(r"has|have|contains?|with|is|are|有|为|是", re.I)
 _LAYERS_INSIDE = re.compile(
     r"[0-9]+[ -](?:\w+[ -]){0,2}?(?:layers|blocks)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层", re.I
 )
@@ -180,7 +190,7 @@ class Surroundings:
         """The words around a number."""
         header = self.row(entry).header
         names = dict.fromkeys(name for name in self._names(entry, header) if name)
-        if (parents := self._parents[entry.line]) and _IS_SUM.fullmatch(next(iter(names), "")):
+        if (parents := self._parents[entry.line]) and (not names or _IS_SUM.fullmatch(next(iter(names)))):
             names = dict.fromkeys((parents[0], *names))
         headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
         before = self._text[max(self._text.rfind("\n", 0, entry.start) + 1, entry.start - _MOST_BEFORE) : entry.start]
@@ -212,9 +222,10 @@ class Surroundings:
         if entry.cells:
             yield _row_label(entry.cells)
             yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
-        if _WORD.search(clause):
-            yield _trimmed(clause[-_MOST_BEFORE:])
-        after = _CLAUSE.split(_as_one(entry.after[:200]).strip(" *`)）"))[0]
+        label = _trimmed(clause[-_MOST_BEFORE:]) if _WORD.search(clause) else ""
+        yield _trimmed(sentence[-_MOST_BEFORE:]) if _IS_VERB.fullmatch(label) else label
+        behind = _as_one(entry.after[:200]).strip(" *`)）")
+        after = _CLAUSE.split(_APPOSITION.sub("", behind))[0]
         if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:
@@ -245,6 +256,7 @@ _IS_SUM = re.compile(
     r"(?:(?:the|in|this|that|makes|is|so|all) ?)*(?:sum|total|together|altogether|合计|小计|共|总计|总共|一共)(?: is)?",
     re.I,
 )
+_SUM_LINE = re.compile(r"\s+[*_]{0,2}(?:sum|total|subtotal|together|合计|小计|共|总计|总共|一共|=>|=)", re.I)
 _ITEM = re.compile(r"(?P<indent>[ \t]{0,40})(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+\S")
 _LONGEST_PARENT = 80
 
@@ -260,7 +272,8 @@ def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
         indent = len(line) - len(line.lstrip())
         leads = not item and line.rstrip().endswith((":", "："))
         stack = [entry for entry in stack if (item or indent) and entry[0] < 2 * indent + bool(item)]
-        yield tuple(title for _indent, title in reversed(stack) if title) if item else ()
+        belongs = item or (indent and _SUM_LINE.match(line))
+        yield tuple(title for _indent, title in reversed(stack) if title) if belongs else ()
         text = line.strip()
         is_title = len(text) <= _LONGEST_PARENT and not _IS_COUNT.search(text) and (item or leads or not indent)
         stack.append((2 * indent + bool(item), _trimmed(text) if is_title else ""))
@@ -315,7 +328,8 @@ _IS_COUNT = re.compile(
 )
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
 _FORMULA = re.compile(
-    r"(?<![A-Za-z])\(?[A-Za-z0-9]{1,3}[²³]?\)?(?:\s?[*+/^×·⋅]\s?\(?[A-Za-z0-9.,]{1,12}[²³]?\)?){1,12}(?![A-Za-z])"
+    r"(?<![A-Za-z_])\(?(?:[A-Za-z0-9]{1,3}|[a-z]{1,20}_[a-z_]{1,20})[²³]?\)?"
+    r"(?:\s?[*+/^×·⋅]\s?\(?(?:[A-Za-z0-9.,]{1,12}|[a-z]{1,20}_[a-z_]{1,20})[²³]?\)?){1,12}(?![A-Za-z_])"
 )
 
 
@@ -334,7 +348,7 @@ _NAMED_EMBED = re.compile(r"\bnomic-embed[\w.-]{0,20}", re.I)  # a model, not it
 _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
-_BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）/])\s+")
 # A layer always has its LayerNorms and biases: one layer including two LayerNorms.
 _WITH_ITS = re.compile(
     r"\b(layers?|blocks?)(?:\s(?:has|have))?,?\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|both|all)\s){0,2}"
@@ -345,12 +359,14 @@ _WITH_ITS = re.compile(
 
 # A linear layer is no layer of the model, and a size in a sentence is no name: with L = 24.
 _LINEAR = re.compile(r"\b(linear|dense|fully[ -]connected) layers?\b", re.I)
-_ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b")
+_NON_EMBEDDING = re.compile(r"\bnon[- ]?embeddings?\b", re.I)
+_ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b(?!\s?[-+*/^×·])")
 
 
 def _trimmed(text: str) -> str:
-    text = _LINEAR.sub(r"\1", _ASSIGNED.sub(" ", text))
+    text = _BULLET.sub("", text)
+    text = _LINEAR.sub(r"\1", _ASSIGNED.sub(" ", _NON_EMBEDDING.sub(" ", text)))
     text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
-    text = _WITH_ITS.sub(r"\1", _BULLET.sub("", text)).strip(_TRIMMED)
+    text = _WITH_ITS.sub(r"\1", text).strip(_TRIMMED)
     return " ".join(text.split())

@@ -38,6 +38,7 @@ from bertcalc.proofreading.named_parts import (
     exchanged,
     meant_alone,
     meant_by_words,
+    names_part_but_whole,
     names_particular_part,
     parts_without_biases,
     scoped,
@@ -198,7 +199,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
-        by_chance = sure and part.part not in PARTS and _contradicted(line, context, model)
+        by_chance = sure and _contradicted(line, context, model)
         return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
@@ -252,6 +253,11 @@ _WITHOUT = re.compile(
 )
 
 
+_WITH_BIASES = re.compile(
+    r"\b(?:with|plus|and|including|incl\.?) (?:the |their |all )?bias(?:es)?\b"
+    r"|bias(?:es)? included|(?<![不])[加带含]上?偏置",
+    re.I,
+)
 _MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-Za-z0-9])?\b)(?<!We)|权重|矩阵", re.I)
 
 
@@ -263,13 +269,20 @@ def _names_whole(verdict: LineVerdict, context: Context, model: Model, part: Cou
     if verdict.counted and verdict.counted.part == "layers":
         names = (_PER_LAYER.sub(" ", name) if part.part in USUAL else name for name in context.names)
         return any(re.search(PARTS["layers"][1], name, re.I) for name in names)
-    return _says_total(context) or bool(context.scope(model.config.num_hidden_layers))
+    scope = context.scope(model.config.num_hidden_layers)
+    is_sum = part.layers == "one" and any(map(_IS_SUM.match, context.names[:1]))
+    if part.part == "layers" and (part.layers == scope or is_sum):
+        return any(re.search(r"total|总|model|模型", name, re.I) for name in context.names)
+    return _says_total(context) or bool(scope)
 
 
 # How many layers are counted, not what: parameters per layer.
 _PER_LAYER = re.compile(
     r"\b(?:per|(?:in|for|inside|within) (?:each|every|one|a))(?: \w+){0,2}? (?:layer|block)\b|每一?层", re.I
 )
+
+
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # of some lines
 
 
 def _says_total(context: Context) -> bool:
@@ -279,9 +292,10 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    near = (*context.names[:2], *context.headings[:1])
+    of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
+    near = (*context.names[:2], *of_part)
     says_so = says_so or context.without_biases or any(map(_MATRICES.search, near))
-    if not says_so:
+    if not says_so or any(map(_WITH_BIASES.search, context.names)):
         return None
     names = (*context.names, *context.headings[:1])
     for part in parts_without_biases(model, max(LEAST, line.bounds[0]), line.bounds[1]):
@@ -430,7 +444,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
         return Judged("right", counts=Problem.of(N_("the vocabulary"))) if _is_vocabulary(context) else NO_CLAIM
     if side.value in sizes and side.value < LEAST_WITHOUT_WORDS:
         meant = meant_by_words(TypedLine("", side.text, side.value), context, model)
-        beside = re.search(r"bias|偏置|norm|param|参数", " ".join(context.names[:2]), re.I)
+        beside = re.search(r"bias|偏置|norm|归一|param|参数", " ".join(context.names[:2]), re.I)
         return None if meant and meant.is_right and beside and side.value >= LEAST else NO_CLAIM
     if _is_vocabulary(context) and side.unit is None and LEAST <= side.value < 10**6:
         return UNKNOWN
@@ -499,6 +513,8 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
     for name in context.names[:2]:
         meant = meant_alone(name)
         if not meant or line.value is None or _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
+            continue
+        if meant[0] == "layers" and scope == "one" and names_particular_part(context, model):
             continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)

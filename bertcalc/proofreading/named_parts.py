@@ -137,7 +137,7 @@ _PLAIN_LABELS = {
     "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
     r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
     "output projection of the attention": r"(?:the )?(?:(?:self.?)?attention.?)?"
-    r"(?:out(?:put)?[ -]proj(?:ection)?)(?: layer)?"
+    r"(?:out(?:put)?[ _-]proj(?:ection)?)(?: layer)?"
     r"|(?:the )?(?:self.?)?attention(?:'s)? output(?: layer)?|注意力输出层?|(?:注意力的?)?输出投影层?",
     "first matrix of the feed-forward": rf"(?:the )?(?:up.?proj(?:ection)?|first {_DENSE}){_OF_FFN}"
     r"|第一个?(?:全连接|线性)层",
@@ -192,9 +192,11 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
 # Words around the name of a part that say nothing about which part it is: "So the feed forward has".
 _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|and|plus|per|for|alone"
-    r"|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
+    r"|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params"
+    r"|accounts?|sums?|amounts?|comes|to|costs?|uses?|holds?|requires?)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
-    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|for|are|is|how many|does|do|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|for|are|is|per|to|of them|only|whereas|how many|does|do"
+    r"|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
     r"|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,
 )
@@ -361,6 +363,13 @@ _EACH = re.compile(
 _ALL_LAYERS = (
     r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
     r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)"
+    r"|(?:the )?(?:transformer|encoder) (?:layers|blocks)"
+    r"|(?:the )?(?:whole|entire|full) ?(?:stack|set) of (?:\w+ )?(?:layers|blocks)|整个(?:编码器|encoder|transformer)"
+)
+
+_ONE_LAYER = (
+    r"(?:(?:in|per|for) )?(?:one|each|every|a single|single)(?: (?:transformer|encoder|bert|full))? (?:layer|block)"
+    r"(?: (?:has|have))?|(?:[每一]|单个?|每个)(?:transformer|encoder|编码)? ?层(?:有|共有)?"
 )
 
 
@@ -371,6 +380,8 @@ def meant_alone(name: str) -> list[str]:
     name = _OWNER.sub(" ", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
+    if re.fullmatch(_ONE_LAYER, name.strip(" :："), re.I):
+        return ["layers"]
     whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
     return meant or (["layers"] if whole else [])
 

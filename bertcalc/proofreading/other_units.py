@@ -26,7 +26,7 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.subject import names_model
+from bertcalc.proofreading.subject import models_named, names_model
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
@@ -94,13 +94,15 @@ def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | No
     meant = [name for name in meant_alone(label) if name in _COMPONENTS]
     if len(meant) != 1 or context.supposes:
         return None
-    counts = [part.right for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
+    scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
+    parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
+    counts = [part.right for part in parts if not scope or part.layers == scope]
     wholes = _wholes(model)
     shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
     far = side.reach * 4 if "." in side.text else _FAR_SHARE
     if not counts or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
         return None
-    right = Fraction(next(part.right for part in scoped(meant[0], model)), model.num_parameters())
+    right = Fraction(counts[_COMPONENTS[meant[0]].index(meant[0])], model.num_parameters())
     message = N_("The share of this component is {share} %: {component}.")
     reason = Problem.of(message, share=fixed(100 * right, 1), component=Problem.of(meant[0]))
     return Judged("wrong", right, None, (reason,))
@@ -283,6 +285,7 @@ _ANY_PRECISION = f"(?:{'|'.join(_PRECISIONS.values())})"
 _ONLY_PRECISION = re.compile(rf"\W*{_ANY_PRECISION}\W*(?:[MG]i?B)?\W*", re.I)
 _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_ANY_PRECISION}\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
+_SEVERAL = 2
 _DYNAMIC = re.compile(r"dynamic|动态", re.I)  # quantization of the matrices of Linear only
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
 _FARTHEST = 20  # times too large or too small: otherwise it is of something else
@@ -290,13 +293,15 @@ _FARTHEST = 20  # times too large or too small: otherwise it is of something els
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
-    words = " ".join((*context.names, context.header, entry.after[:40]))
+    above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
+    words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
     of_weights = (
         _WEIGHTS.search(f"{words} {context.line}"),
         _ONLY_PRECISION.fullmatch(context.header),
         any(_PRECISION_OF_MODEL.fullmatch(name) and names_model(name) for name in context.names),
+        any(re.search(_ANY_PRECISION, heading, re.I) and names_model(heading) for heading in above),
     )
     if len(widths) != 1 or not any(of_weights) or _TRAINING.search(words) or _DYNAMIC.search(words):
         return None

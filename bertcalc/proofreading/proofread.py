@@ -22,7 +22,7 @@ from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
@@ -125,6 +125,7 @@ class _Verdicts:
             judged = total_is(model) if model else judged
         judged = (
             self._formula_gives(entry, context)
+            or self._times(entry, judged)
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
@@ -183,6 +184,28 @@ class _Verdicts:
         reach = max(stated.reach, stated.rough, value * _ROUGH)
         is_near = abs(value - stated.value) <= reach or not value / 4 < stated.value < 4 * value
         return None if is_near or last.entry.best.unit != stated.unit else gives(value, shorten(stated.text))
+
+    def _times(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on another number than the one before it times that of the layers: multiplied by 12, it is ..."""
+        last = next((finding for finding in reversed(self._findings) if finding.judged.verdict), None)
+        times = _TIMES.search(entry.before[-_SHORT:])
+        if last is None or times is None or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
+            return None
+        if judged.verdict in ("right", "conditional") and entry.best.value != last.entry.best.value:
+            return None
+        value, stated = last.entry.best.value * int(times[1]), entry.best
+        layers = last.model.config.num_hidden_layers if last.model else 0
+        if int(times[1]) != layers or last.judged.verdict != "right" or stated.unit != last.entry.best.unit:
+            return None
+        reach = max(stated.reach, stated.rough) + last.entry.best.reach * layers
+        whole = last.judged.counted and times_layers(last.judged.counted, value, last.model) if last.model else None
+        if abs(value - stated.value) <= reach or not value / _MOST_TIMES < stated.value < _MOST_TIMES * value:
+            return None
+        return (
+            whole and right_for(whole.counted, last.model)
+            if whole and whole.counted
+            else gives(value, shorten(stated.text))
+        )
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -425,12 +448,21 @@ _OF_LAYERS = re.compile(
     r"\b(?:per|each|every|one|a|single)(?: \w+){0,2}? (?:layer|block)\b|[每一单]个?层|单层|^(?:其中|而)", re.I
 )
 _FORMULA_GIVES = re.compile(
-    r"(?:(?:so|thus|that|what|and|then) )*(?:the|this|our|my|its) "
+    r"(?:(?:so|thus|that|what|and|then|the) )*(?:the|this|our|my|its) "
     r"(?:formula|calculation|expression|estimate|sum|product) "
     r"(?:yields|gives|(?:works|comes) out (?:to|at)|comes to|evaluates to|results in)(?: has)?(?: about| roughly)?"
     r"|(?:这个|该|上面的|上述|此)?(?:公式|算式|式子)(?:得到|得出|给出|的结果[为是]|算出来?[是为]?)",
     re.I,
 )
+_TIMES = re.compile(
+    r"(?:(?:multipl(?:y|ied|ying)(?: (?:this|that|it))? (?:by|with)|\btimes|^[-*•\s]*[x×]|乘以|乘上|再乘) ?)"
+    r"([0-9]{1,3})"
+    r"(?: ?(?:layers|blocks|层))?"
+    r"(?:[\s:：,，=>→]|\b(?:and|we|you|have|get|gives?|makes?|it|is|that|this|results? in)\b"
+    r"|得到|[就]?是|为)*$",
+    re.I,
+)
+_MOST_TIMES = 100
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40

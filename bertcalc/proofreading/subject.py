@@ -559,7 +559,9 @@ _PLAUSIBLE = {
 }
 _NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
 _ASSIGNED = re.compile(
-    r"(?<![A-Za-z_])(?:" + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items()) + ")"
+    r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
+    + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
+    + ")"
     r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
     + _NUMBER
     + r"(?!\s?[-+*/^×x·]\s?[0-9(])",

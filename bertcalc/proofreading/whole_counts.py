@@ -21,7 +21,7 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.relatives import SIZE_NAMES
-from bertcalc.proofreading.subject import is_model_name, names_model
+from bertcalc.proofreading.subject import is_model_name, models_named, names_model
 from bertcalc.proofreading.verdicts import Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -76,6 +76,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     beside = " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
+    names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
+    about = about or (names_one and any(map(_IS_COUNT_OF_ALL.fullmatch, context.names[:1])))
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
     if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
         return None
@@ -100,6 +102,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
+_IS_COUNT_OF_ALL = re.compile(
+    r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s|(?:模型)?总?参数(?:总?量|数)?", re.I
+)
 _OF_NAME, _NEAR = re.compile(r"(?:parameters|params|weights) (?:of|in) ", re.I), 40
 # Words that mean all of something, which need not be the whole model.
 _ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一共|共", re.I)
@@ -139,7 +144,7 @@ OWN_MODEL = re.compile(
 )
 # The header of a column that counts whole models.
 _OF_WHOLE = re.compile(
-    r"param|参数|total|size|count|number|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
+    r"param|参数|total|size|count|number|value|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
     re.I,
 )
 
