@@ -552,6 +552,8 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
         following = tokens[end + 1 : end + 2]
         if following and following[0].kind in ("name", "word", "bracket", "shape"):
             return True
+    if first and tokens[first - 1].kind == "operator" and tokens[first - 1].text.strip() in ("x", "X", "×"):
+        return True
     if first < 2 or tokens[first - 1].kind != "operator" or tokens[first - 1].text in ("-", "−"):
         return False
     cut = tokens[first - 2]

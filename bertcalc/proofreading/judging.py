@@ -192,7 +192,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if elsewhere := judge_published(side):
             return elsewhere
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
-        if part and is_far:
+        of_whole = verdict.counted.part in WHOLE_OR_BODY and part is not None and part.part in USUAL
+        is_unlikely = len(verdict.explanation) > _MOST_OF_WHOLE or (part is not None and part.layers == "one")
+        if part and (is_far or (of_whole and is_unlikely)):
             return right_as(part, model)
         if context.supposes or _is_shape(entry):
             return UNKNOWN
@@ -210,6 +212,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+_MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:

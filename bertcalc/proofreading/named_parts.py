@@ -103,7 +103,10 @@ def _named_parts(context: Context, model: Model) -> list[str]:
 
 
 def _heading_is_particular(context: Context, model: Model) -> bool:
-    return bool(context.headings) and not names_whole_only(context.headings[0], model)
+    return bool(context.headings) and not names_whole_only(_WEIGHTS.sub(" ", context.headings[0]), model)
+
+
+_WEIGHTS = re.compile(r"\bweights?\b|\bmatri(?:x|ces)\b|权重|矩阵", re.I)  # in a heading, of any part
 
 
 def _without_layers(name: str, model: Model) -> str:

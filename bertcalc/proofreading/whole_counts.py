@@ -78,6 +78,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
     names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
     about = about or (names_one and any(map(_IS_COUNT_OF_ALL.fullmatch, context.names[:1])))
+    in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
+    about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
     if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
         return None
@@ -102,6 +104,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
+# Behind the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
+_IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约)?$")
 _IS_COUNT_OF_ALL = re.compile(
     r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s|(?:模型)?总?参数(?:总?量|数)?", re.I
 )
