@@ -63,7 +63,8 @@ def real(name: str) -> Sized:
             gpt = GPT2Model(GPT2Config(n_embd=1024, n_layer=24, n_head=16))
             block, sizes = gpt.h[0], (gpt.config.n_embd, 4096, 24, 50257, 1024, 16)
             tables, layers, norms = (gpt.wte, gpt.wpe), gpt.h, (block.ln_1, block.ln_2)
-            projections, output, matrices = (block.attn.c_attn,), block.attn.c_proj, (block.mlp.c_fc, block.mlp.c_proj)
+            projections: tuple[torch.nn.Module, ...] = (block.attn.c_attn,)
+            output, matrices = block.attn.c_proj, (block.mlp.c_fc, block.mlp.c_proj)
             model: torch.nn.Module = gpt
         elif name == "DistilBERT":
             distil = DistilBertModel(DistilBertConfig())
