@@ -72,6 +72,7 @@ class Context(NamedTuple):
     header: str = ""  # of its column, in a table
     before: str = ""  # the last characters of the line before it
     opening: str = ""  # of its sentence, if that says of which layers it is
+    of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property

@@ -267,7 +267,7 @@ class _Verdicts:
             return None
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:
-                instead = judge(entry, context, other, sure=True)
+                instead = judge(entry, context._replace(of_other=True), other, sure=True)
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
                 if (instead.verdict == "right" or total) and not entry.best.reach:
                     reason = Problem.of(N_("It is right for another model that the text names."))
