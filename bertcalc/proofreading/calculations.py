@@ -629,10 +629,11 @@ def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
     factor = tokens[index - 1]
     if factor.kind != "number" or not re.fullmatch("[0-9]{1,3}", factor.text):
         return False
-    ends = (number for number in range(index, min(len(tokens), index + 20)) if tokens[number].text == ")")
-    end = next(ends, len(tokens))
-    is_sum = any(token.text == "+" for token in tokens[index:end])
-    return is_sum and end + 1 < len(tokens) and tokens[end + 1].kind in ("equals", "operator")
+    inside = tokens[index : index + 20]
+    end = next((number for number, token in enumerate(inside) if token.text == ")"), 0)
+    following = tokens[index + end + 1 : index + end + 2]
+    is_sum = any(token.text == "+" for token in inside[:end])
+    return is_sum and bool(following) and following[0].kind in ("equals", "operator")
 
 
 def _note(tokens: Sequence[_Token], index: int) -> int:

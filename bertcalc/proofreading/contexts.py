@@ -86,10 +86,10 @@ class Context(NamedTuple):
         if re.search(_ONE, beside, re.I):
             return "" if self.of_all else "one"
         nearest = f"{self.names[0]} | " if self.names and _LAYER.search(self.names[0]) else beside
-        if layers > 1 and re.search(_ALL.format(layers=layers), nearest, re.I):
+        pattern = _ALL.format(layers=_in_digits_or_words(layers))
+        if layers > 1 and re.search(pattern, nearest, re.I):
             return "all"
         if self.opening and not _OF_OTHERS.search(beside):
-            pattern = _ALL.format(layers=layers)
             is_all = not re.search(_ONE, self.opening, re.I) and re.search(pattern, self.opening, re.I)
             return "all" if is_all else "one" * (not self.of_all)
         return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
@@ -99,6 +99,25 @@ class Context(NamedTuple):
         """Whether only a heading means a layer, which is any of them: The parameters of a Transformer layer."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         return not re.search(_ONE, beside, re.I) and any(map(_IN_GENERAL.search, self.headings[:1]))
+
+
+_WORDS = {
+    2: "two|两",
+    3: "three|三",
+    4: "four|四",
+    6: "six|六",
+    8: "eight|八",
+    10: "ten|十",
+    12: "twelve|十二",
+    24: "twenty[ -]four|二十四",
+    36: "thirty[ -]six|三十六",
+    48: "forty[ -]eight|四十八",
+}  # numbers of layers
+
+
+def _in_digits_or_words(layers: int) -> str:
+    """The pattern of a number of layers: 12 or twelve."""
+    return f"(?:{layers}|{_WORDS[layers]})" if layers in _WORDS else f"{layers}"
 
 
 class TableRow(NamedTuple):

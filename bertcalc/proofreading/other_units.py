@@ -74,8 +74,8 @@ _OF_PARAMETERS = re.compile(
 )
 _AROUND_SHARE = re.compile(
     r"\b(?:share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
-    r"|accounts?|makes?|take|takes|hold|holds|contain|contains|parameters?|params|total|all|model)\b"
-    r"|占|的|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|约|为|是|[^\w\s]",
+    r"|accounts?|makes?|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold|holds|contain|contains|parameters?|params|total|all|model)\b"
+    r"|占|的|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|约|为|是|[上升增加降下减少提高]{2}[到至]|[^\w\s]",
     re.I,
 )
 # The parts whose share is judged, with those that go by the same name.

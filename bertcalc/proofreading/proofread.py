@@ -23,7 +23,14 @@ from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whol
 from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
-from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
+from bertcalc.proofreading.whole_counts import (
+    is_of_another,
+    is_total,
+    is_total_of_model,
+    judge_difference,
+    searched,
+    total_is,
+)
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -124,7 +131,8 @@ class _Verdicts:
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
         judged = (
-            self._formula_gives(entry, context)
+            self._difference(entry, context, model)
+            or self._formula_gives(entry, context)
             or self._times(entry, judged)
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
@@ -172,6 +180,23 @@ class _Verdicts:
             return model
         compared = self._about.compared_at(entry.line)
         return compared[1] if compared and last.model is compared[0] else model
+
+    def _difference(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on the difference of two models that the words beside a number compare."""
+        if model is None or entry.computes or entry.best.unit not in (None, "parameters"):
+            return None
+        if entry.best.value < _LEAST_OF_OTHERS or any(map(names_part_but_whole, context.names[:2])):
+            return None
+        first: Model | None = model
+        if behind := _MORE_THAN.match(entry.after):
+            other = self._about.named_first(entry.after[behind.end() :])
+        elif before := _THAN_OTHER.search(entry.before):
+            first, other = self._about.named_first(before["first"]), self._about.named_first(before["second"])
+        else:
+            return None
+        if first is None or other is None or first is other:
+            return UNKNOWN
+        return judge_difference(entry.best, first, other)
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
         """The verdict on another number than the last calculation gives, where the text says that it gives this one."""
@@ -446,6 +471,15 @@ _ONLY_LAYERS = re.compile(
 )
 _OF_LAYERS = re.compile(
     r"\b(?:per|each|every|one|a|single)(?: \w+){0,2}? (?:layer|block)\b|[每一单]个?层|单层|^(?:其中|而)", re.I
+)
+# 225M more parameters than BERT-base; BERT-large比BERT-base多2.26亿
+_MORE_THAN = re.compile(
+    r"(?:(?:parameters?|params|weights) )?(?:more|fewer|less|larger|smaller|bigger)"
+    r"(?: (?:parameters?|params|weights))? than ",
+    re.I,
+)
+_THAN_OTHER = re.compile(
+    r"(?P<first>[A-Za-z][\w .-]{1,30}?)\s?比\s?(?P<second>[A-Za-z][\w .-]{1,30}?)\s?[多少](?:了|出)?(?:大?约)?\s?$"
 )
 _FORMULA_GIVES = re.compile(
     r"(?:(?:so|thus|that|what|and|then|the) )*(?:the|this|our|my|its) "

@@ -103,6 +103,9 @@ _SIZE_ALONE = re.compile(
 )
 
 
+_SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
+
+
 @lru_cache(maxsize=64)
 def _family_name(preset: str) -> str:
     """The first words of a preset's name: bert for bert-base-uncased."""
@@ -121,6 +124,16 @@ def models_named(text: str) -> set[str]:
     ['bert-base-uncased', 'gpt2']
     """
     return {mention.preset for mention in _every_mention(text) if mention.preset}
+
+
+def first_named(text: str) -> str:
+    """The preset that a text names first, if it begins with that name; empty if it does not.
+
+    >>> first_named("the BERT-base model"), first_named("all models")
+    ('bert-base-uncased', '')
+    """
+    mention = _mentioned().match(re.sub(r"^(?:the|its|that of) ", "", text.strip(" *`"), flags=re.I))
+    return _preset_of(mention) if mention else ""
 
 
 def is_model_name(text: str) -> bool:
@@ -194,6 +207,12 @@ class Subject:
             if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
                 return self._sibling(size["size"])
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def named_first(self, text: str) -> Model | None:
+        """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
+        if size := _SIZE_FIRST.match(text.strip(" *`")):
+            return self._sibling(size["size"]) if self.preset else None
+        return self.of(first_named(text))
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
         """The models that the last line above ``line`` with names of models compares, if it names exactly two."""

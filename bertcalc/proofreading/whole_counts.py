@@ -22,7 +22,7 @@ from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.relatives import SIZE_NAMES
 from bertcalc.proofreading.subject import is_model_name, models_named, names_model
-from bertcalc.proofreading.verdicts import Judged, instead
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import Problem
@@ -179,6 +179,42 @@ def is_name(names: Collection[str]) -> bool:
     return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
 
 
+def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
+    """The verdict on the difference of two models: 225M more parameters than BERT-base."""
+    right = abs(model.num_parameters() - other.num_parameters())
+    counts = Problem.of(_DIFFERENCE, first=_name_of(model), second=_name_of(other), count=right)
+    classes = {known.model.architecture: known.total for known in every_count(other.config, known_counts)}
+    differences = {right} | {
+        abs(known.total - classes[known.model.architecture])
+        for known in every_count(model.config, known_counts)
+        if known.model.architecture in classes
+    }
+    reach = max(side.reach, side.rough)
+    if any(abs(difference - side.value) <= reach for difference in differences):
+        return Judged("right", counts=counts)
+    published = (abs(first - second) for first in _published(model) for second in _published(other))
+    if any(abs(difference - side.value) <= reach for difference in published):
+        return Judged("conditional", Fraction(right), counts, (counts,))
+    is_far = not right or not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST
+    if is_far or abs(right - side.value) * _PARTS < right:
+        return UNKNOWN
+    return Judged("wrong", Fraction(right), counts, (counts,))
+
+
+_FARTHEST = 4
+
+
+def _published(model: Model) -> list[int]:
+    """The numbers of parameters that are published of a model, and its own."""
+    claims = (claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
+    return [model.num_parameters(), *claims]
+
+
+def _name_of(model: Model) -> str:
+    return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
+
+
+_DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {count}.")
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
 
 
