@@ -124,9 +124,16 @@ _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
-    """The line that peft prints, if it is the whole text; otherwise None."""
-    line = text.strip()
-    return printed_by_peft(line) if line.startswith("trainable params:") and "\n" not in line else None
+    """The line that peft prints, if it is the whole text or stands alone behind the call; otherwise None.
+
+    >>> whole_line_of_peft("trainable params: 1 || all params: 4 || trainable%: 25.0")
+    PeftLine(trained=1, whole=4, share='25.0')
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip() and _PRINTS not in line]
+    return printed_by_peft(lines[0]) if len(lines) == 1 and lines[0].startswith("trainable params:") else None
+
+
+_PRINTS = "print_trainable_parameters()"
 
 
 def field_asked(text: str) -> str:

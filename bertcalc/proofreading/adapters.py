@@ -24,12 +24,14 @@ from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-_ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable|\ball params|low[- ]rank|适配器|低秩|可训练", re.I)
+_ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on the parameters of LoRA adapters, alone or with what is trained or frozen beside them."""
     words = " ".join((*context.names, *context.headings, context.line))
+    if context.of_other:
+        return None  # counting every adapter of every model of a text would take seconds
     if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
         return None
     count = int(side.value)

@@ -108,7 +108,9 @@ _SUFFIX = (
     r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?%)"
 )
 _TOKEN = re.compile(
-    rf"""(?P<skip>(?<![\d.])[0-9]{{1,20}}(?:\.[0-9]{{1,20}}){{2,10}}|(?<![\d])[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?![\d])
+    rf"""(?P<comment>(?<=[\w)])[ \t]{{0,40}}(?:\#|//)[ \t]?(?:=>?[ \t]?)?(?=[0-9]))
+    |(?P<which>[,，][ ]?(?:也就是|就是|即|which[ ]is|that[ ]is|that's|i\.e\.,?)[ ]?(?=[0-9]))
+    |(?P<skip>(?<![\d.])[0-9]{{1,20}}(?:\.[0-9]{{1,20}}){{2,10}}|(?<![\d])[0-9]{{4}}-[0-9]{{1,2}}-[0-9]{{1,2}}(?![\d])
         |\#[0-9]+|\barXiv:?\s?[0-9]{{4}}\.[0-9]{{4,5}})
     |(?P<shape>(?:torch\.Size\s?\(\s?)?\[\s?[0-9]{{1,7}}(?:\s?,\s?[0-9]{{1,7}}){{0,5}},?\s?\](?:\s?\))?
         |\(\s?[0-9]{{1,7}}(?:\s?,\s[0-9]{{1,7}}){{1,5}}\s?\))
@@ -150,7 +152,8 @@ def _of_line(
     tokens = [_token(match) for match in _TOKEN.finditer(line)]
     chains = list(_chains(tokens, letters, bound))
     cells = cells_of(line)
-    weighty = [sides for sides in chains if not _is_minor(sides)]
+    sizes = frozenset(letters.values())
+    weighty = [sides for sides in chains if not _is_minor(sides, sizes)]
     before_at = {id(sides): last[-1].end for last, sides in pairwise(weighty)}
     after_at = {id(sides): following[0].start for sides, following in pairwise(weighty)}
     named = ""
@@ -167,9 +170,13 @@ def _of_line(
 _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)\s*")
 
 
-def _is_minor(sides: Sequence[ChainSide]) -> bool:
-    """Whether a number is so small that the words before it may be about the next one: 12 layers."""
+def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
+    """Whether the words before a number may be about the next one: a small one, or a size of the model: 12 layers."""
     only = sides[0]
+    if len(sides) == 1 and not (only.is_calculation or only.unit or only.is_decimal) and only.value in sizes:
+        return True
+    if only.is_decimal and only.text.endswith("%"):
+        return False
     if len(sides) == 1 and only.is_shape:
         return True  # the number after a shape is about the same tensor
     if len(sides) == 1 and re.fullmatch(r"[0-9.]{1,5} ?B", only.text):
@@ -222,7 +229,12 @@ def _chains(
         while (
             not _is_last_term(tokens, index, side)
             and end + 1 < len(tokens)
-            and (tokens[end].kind == "equals" or _in_next_cell(tokens, index, end, letters))
+            and (
+                tokens[end].kind == "equals"
+                or _is_comment_on(side, tokens, end)
+                or _is_in_words(side, tokens, end)
+                or _in_next_cell(tokens, index, end, letters)
+            )
         ):
             if tokens[end].text in _ARROWS and not (sides[-1].is_shape or sides[-1].is_calculation):
                 break
@@ -233,6 +245,25 @@ def _chains(
             end = after
         index = end
         yield from _worthwhile(sides, bound)
+
+
+def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a comment behind a calculation is only its result: 4 * (768 * 768 + 768)  # 2,362,368."""
+    if tokens[index].kind != "comment" or not side.is_calculation:
+        return False
+    amount = tokens[index + 1].amount
+    is_last = index + 2 == len(tokens) or tokens[index + 2].text in ("parameters", "params", ")")
+    return is_last and amount is not None and amount.value >= _LEAST_IN_COMMENT
+
+
+_LEAST_IN_COMMENT = 1000
+
+
+def _is_in_words(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
+    """Whether words introduce the result of a calculation: 30522 × 768, that is 23,440,896."""
+    amount = tokens[index + 1].amount
+    is_result = tokens[index].kind == "which" and side.is_calculation and not side.letters
+    return is_result and amount is not None and amount.unit is None and amount.value >= _LEAST_IN_COMMENT
 
 
 def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mapping[str, int]) -> bool:
@@ -412,6 +443,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         elif complete and token.text == ")" and depth:
             depth -= 1
             pieces.append(")")
+        elif complete and token.text == "(" and token.kind == "bracket" and _is_multiplied(tokens, index):
+            pieces.append("*(")
+            depth, complete = depth + 1, False
         elif complete and token.text == "(" and (after := _note(tokens, index)):
             index = after
             best = best._replace(after=after) if best and not depth else best
@@ -518,6 +552,8 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
         following = tokens[end + 1 : end + 2]
         if following and following[0].kind in ("name", "word", "bracket", "shape"):
             return True
+    if first and tokens[first - 1].kind == "operator" and tokens[first - 1].text.strip() in ("x", "X", "×"):
+        return True
     if first < 2 or tokens[first - 1].kind != "operator" or tokens[first - 1].text in ("-", "−"):
         return False
     cut = tokens[first - 2]
@@ -586,6 +622,18 @@ def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
             after = index + offset + 1
             return after < len(tokens) and tokens[after].text in ("+", "*", "×")
     return False
+
+
+def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a small number stands before a sum in parentheses and its result: 4 (768^2 + 768) = 2,362,368."""
+    factor = tokens[index - 1]
+    if factor.kind != "number" or not re.fullmatch("[0-9]{1,3}", factor.text):
+        return False
+    inside = tokens[index : index + 20]
+    end = next((number for number, token in enumerate(inside) if token.text == ")"), 0)
+    following = tokens[index + end + 1 : index + end + 2]
+    is_sum = any(token.text == "+" for token in inside[:end])
+    return is_sum and bool(following) and following[0].kind in ("equals", "operator")
 
 
 def _note(tokens: Sequence[_Token], index: int) -> int:

@@ -27,11 +27,26 @@ _ONE = (
     r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
-    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
-    r"|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\ball (?:{layers} )?of (?:them|these)\b"
+    r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b|\b(?:over|across|throughout) the (?:entire|whole)"
+    r"|(?<![0-9]){layers}\s?个\s?(?:\w+\s){{0,2}}?(?:layer|block)"
+    r"|整个(?:编码器|encoder|transformer)|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
 )
 
 
+# The layers that a whole sentence is about: In every layer, the attention has ..., and the feed-forward ...
+_OPENING = re.compile(
+    r"^\s*(?:so|thus|and|then)?,? ?(?:per|(?:in|inside|within|over|across|for)\s"
+    r"(?:each|every|one|a single|all|the)\s?(?:of (?:the|its)\s)?"
+    r"(?:[0-9]{1,3}\s)?)(?:\w+ ){0,2}?(?:layers?|blocks?)\b"
+    r"|^\s*(?:over|across|throughout) the (?:entire|whole) (?:network|model|stack)\b",
+    re.I,
+)
+_OF_OTHERS = re.compile(
+    r"total|altogether|overall|\bsum|together|times|embed|pool|model|[总共]|合计|嵌入|池化|模型", re.I
+)
+_LAYER = re.compile(r"\b(?:layer|block)s?\b", re.I)
 _IN_GENERAL = re.compile(r"\ba (?:\w+[ -]){0,2}?(?:layer|block)", re.I)
 # Chinese text and Latin words touch each other, so that the end of a word is not seen: 12层MHA共
 _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[㐀-鿿])")
@@ -40,7 +55,8 @@ _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 
 # Words before a number that the text itself does not claim.
 _INSTEAD = re.compile(
-    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
+    r"\b(?:instead of|rather than|if (?:you|we|one|it|they)\b"
+    r"(?!\s?,| (?:add|sum|multiply|count|look|put|take|do)\b)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
     r"|而不是|而非|如果|假如|若是|若不|不共享",
     re.I,
 )
@@ -55,6 +71,8 @@ class Context(NamedTuple):
     without_biases: bool = False  # whether the text's model is made with bias=False
     header: str = ""  # of its column, in a table
     before: str = ""  # the last characters of the line before it
+    opening: str = ""  # of its sentence, if that says of which layers it is
+    of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
@@ -67,8 +85,13 @@ class Context(NamedTuple):
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         if re.search(_ONE, beside, re.I):
             return "" if self.of_all else "one"
-        if layers > 1 and re.search(_ALL.format(layers=layers), beside, re.I):
+        nearest = f"{self.names[0]} | " if self.names and _LAYER.search(self.names[0]) else beside
+        pattern = _ALL.format(layers=_in_digits_or_words(layers))
+        if layers > 1 and re.search(pattern, nearest, re.I):
             return "all"
+        if self.opening and not _OF_OTHERS.search(beside):
+            is_all = not re.search(_ONE, self.opening, re.I) and re.search(pattern, self.opening, re.I)
+            return "all" if is_all else "one" * (not self.of_all)
         return "one" if not self.of_all and self.headings and re.search(_ONE, self.headings[0], re.I) else ""
 
     @property
@@ -76,6 +99,25 @@ class Context(NamedTuple):
         """Whether only a heading means a layer, which is any of them: The parameters of a Transformer layer."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         return not re.search(_ONE, beside, re.I) and any(map(_IN_GENERAL.search, self.headings[:1]))
+
+
+_WORDS = {
+    2: "two|两",
+    3: "three|三",
+    4: "four|四",
+    6: "six|六",
+    8: "eight|八",
+    10: "ten|十",
+    12: "twelve|十二",
+    24: "twenty[ -]four|二十四",
+    36: "thirty[ -]six|三十六",
+    48: "forty[ -]eight|四十八",
+}  # numbers of layers
+
+
+def _in_digits_or_words(layers: int) -> str:
+    """The pattern of a number of layers: 12 or twelve."""
+    return f"(?:{layers}|{_WORDS[layers]})" if layers in _WORDS else f"{layers}"
 
 
 class TableRow(NamedTuple):
@@ -89,13 +131,20 @@ class TableRow(NamedTuple):
 # Query, key and value are one thing, although commas stand between them.
 _TRIPLE = re.compile(
     r"(?<![A-Za-z])Q[,、] ?K[,、]? ?(?:and|&|和|与|[,、] ?)? ?V(?![A-Za-z])"
-    r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])",
+    r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])"
+    r"|(?<![A-Za-z])(?P<matrices>W_?Q(?P<and>\s?(?:[,、+&]|,?\sand\s|和|与)\s?)W_?K(?P=and)W_?V)(?![A-Za-z])",
     re.I,
 )
 
 
 def _as_one(text: str) -> str:
-    return _TRIPLE.sub(lambda match: "QKV" if len(match[0]) < 12 else "query-key-value", text)
+    return _TRIPLE.sub(_triple, text)
+
+
+def _triple(match: re.Match[str]) -> str:
+    if match["matrices"]:
+        return "W QKV"
+    return "QKV" if len(match[0]) < 12 else "query-key-value"
 
 
 # A short first sentence that is a heading: Feed forward. The first layer maps ...
@@ -116,6 +165,24 @@ _OF_LAST = re.compile(
     r"|(?:for|in) [\w.-]{2,30}(?: [\w.-]{2,12})?,? (?:and|vs\.?|versus|but)(?:\s|$))\s?",
     re.I,
 )
+# The same, where the number itself has words behind it: 7.1M parameters for each layer, 85.1M parameters for all.
+_NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
+_NOUN_OF_LAST = re.compile(
+    r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand(?:\s(?:at|to|of|with|in))?$)",
+    re.I,
+)
+# A sentence that goes on about the subject of the one before: The MLP has two matrices. It needs ...
+_GOES_ON = re.compile(
+    r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these)\b|^\W*[它其这]", re.I
+)
+# A word between a question and the number that answers it.
+_ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
+# Two thirds of them, 4,722,432, belong to the feed-forward.
+_APPOSITION = re.compile(r"^[,，]\s(?=(?:belongs?|are|is|go|goes|sit|comes? from|to|in)\s)", re.I)
+_IS_VERB = re.compile(r"has|have|contains?|with|is|are|有|为|是", re.I)
+_LAYERS_INSIDE = re.compile(
+    r"[0-9]+[ -](?:\w+[ -]){0,2}?(?:layers|blocks)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层", re.I
+)
 
 
 class Surroundings:
@@ -129,22 +196,29 @@ class Surroundings:
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
         headings: tuple[str, ...] = ()
-        for line in self._lines:
+        self._parents = parents = list(_parents(self._lines))
+        for number, line in enumerate(self._lines):
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
                 stack = [entry for entry in stack if entry[0] < level]
                 title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
                 stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
                 headings = tuple(text for _level, text in reversed(stack))
-            self._headings.append(headings)
+            self._headings.append((*parents[number], *headings))
 
     def of(self, entry: WrittenNumber) -> Context:
         """The words around a number."""
         header = self.row(entry).header
         names = dict.fromkeys(name for name in self._names(entry, header) if name)
+        if (parents := self._parents[entry.line]) and (not names or _IS_SUM.fullmatch(next(iter(names)))):
+            names = dict.fromkeys((parents[0], *names))
         headings, line = self._headings[entry.line][:2], self._lines[entry.line][:400]
         before = self._text[max(self._text.rfind("\n", 0, entry.start) + 1, entry.start - _MOST_BEFORE) : entry.start]
-        return Context(tuple(names), headings, line, self._without_biases, header, before)
+        opening = _OPENING.match(
+            _SENTENCE.split(self._text[max(0, entry.start - 400) : entry.start].rpartition("\n")[2])[-1]
+        )
+        said = opening[0] if opening else ""
+        return Context(tuple(names), headings, line, self._without_biases, header, before, said)
 
     def line(self, number: int) -> str:
         return self._lines[number]
@@ -160,21 +234,28 @@ class Surroundings:
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
         before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
+        if _NOUN_BEHIND.match(entry.after):
+            before = _NOUN_OF_LAST.sub("", before)
         pieces = [piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)]
         sentence = next((piece for piece in pieces if not _IS_FORMULA.search(piece)), next(iter(pieces), ""))
         clause = _CLAUSE.split(sentence)[-1]
         if entry.cells:
             yield _row_label(entry.cells)
             yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
-        if _WORD.search(clause):
-            yield _trimmed(clause[-_MOST_BEFORE:])
-        after = _CLAUSE.split(_as_one(entry.after[:200]).strip(" *`)）"))[0]
+        label = _trimmed(clause[-_MOST_BEFORE:]) if _WORD.search(clause) else ""
+        yield _trimmed(sentence[-_MOST_BEFORE:]) if _IS_VERB.fullmatch(label) else label
+        behind = _as_one(entry.after[:200]).strip(" *`)）")
+        after = _CLAUSE.split(_APPOSITION.sub("", behind))[0]
         if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:
             yield _trimmed(sentence[-_MOST_BEFORE:])
-        if not re.search(r"[^\W\d_]{2}", before) and entry.line:
+        if _GOES_ON.match(sentence):
+            yield from (_trimmed(piece[-_MOST_BEFORE:]) for piece in pieces[1:2])
+        if (not re.search(r"[^\W\d_]{2}", before) or _ANSWER.match(before)) and entry.line:
             yield from self._above(entry.line)
+        if entry.computes and (inside := _LAYERS_INSIDE.search(self._text, entry.start, entry.end)):
+            yield inside[0]
         if entry.start:
             yield _run_in(self._lines[entry.line][:80])
 
@@ -189,6 +270,33 @@ class Surroundings:
                 if re.search(r"[:：?？]\s*$", text) or not _IS_COUNT.search(text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+_IS_SUM = re.compile(
+    r"(?:(?:the|in|this|that|makes|is|so|all) ?)*(?:sum|total|together|altogether|合计|小计|共|总计|总共|一共)(?: is)?",
+    re.I,
+)
+_SUM_LINE = re.compile(r"\s+[*_]{0,2}(?:sum|total|subtotal|together|合计|小计|共|总计|总共|一共|=>|=)", re.I)
+_ITEM = re.compile(r"(?P<indent>[ \t]{0,40})(?:[-*•◦▪–—·+]|[0-9a-z]{1,2}[.)])\s+\S")
+_LONGEST_PARENT = 80
+
+
+def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """The items above each item of a list that it belongs to, the nearest first, if they have no count themselves."""
+    stack: list[tuple[int, str]] = []
+    for line in lines:
+        if not line.strip():
+            yield ()
+            continue
+        item = _ITEM.match(line)
+        indent = len(line) - len(line.lstrip())
+        leads = not item and line.rstrip().endswith((":", "："))
+        stack = [entry for entry in stack if (item or indent) and entry[0] < 2 * indent + bool(item)]
+        belongs = item or (indent and _SUM_LINE.match(line))
+        yield tuple(title for _indent, title in reversed(stack) if title) if belongs else ()
+        text = line.strip()
+        is_title = len(text) <= _LONGEST_PARENT and not _IS_COUNT.search(text) and (item or leads or not indent)
+        stack.append((2 * indent + bool(item), _trimmed(text) if is_title else ""))
 
 
 def _is_without_biases(lines: Sequence[str]) -> bool:
@@ -235,10 +343,13 @@ def _run_in(line: str) -> str:
 
 
 # A count or a calculation, not the number of layers in a label: query, key, value, 12 layers
-_IS_COUNT = re.compile(r"[0-9][0-9,.]{2,}|[0-9]\s?[kKMB亿万%]|[=*×/+|]|[.。!]$|^.{80}")
+_IS_COUNT = re.compile(
+    r"[0-9][0-9,.]{2,}|[0-9]\s?[kKM亿万%]|[0-9]\s?B\s?(?:param|参数)|\.[0-9]+\s?B|[=*×/+]\s?[0-9(]|[0-9)]\s?[*×/+]|\||[.。!]$|^.{80}"
+)
 # Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
 _FORMULA = re.compile(
-    r"(?<![A-Za-z])\(?[A-Za-z0-9]{1,3}[²³]?\)?(?:\s?[*+/^×·⋅]\s?\(?[A-Za-z0-9.,]{1,12}[²³]?\)?){1,12}(?![A-Za-z])"
+    r"(?<![A-Za-z_])\(?(?:[A-Za-z0-9]{1,3}|[a-z]{1,20}_[a-z_]{1,20})[²³]?\)?"
+    r"(?:\s?[*+/^×·⋅]\s?\(?(?:[A-Za-z0-9.,]{1,12}|[a-z]{1,20}_[a-z_]{1,20})[²³]?\)?){1,12}(?![A-Za-z_])"
 )
 
 
@@ -257,16 +368,25 @@ _NAMED_EMBED = re.compile(r"\bnomic-embed[\w.-]{0,20}", re.I)  # a model, not it
 _EVERYTHING = re.compile(r"\b(?:everything|altogether|overall)\b", re.I)
 
 
-_BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）])\s+")
+_BULLET = re.compile(r"^\s*(?:[-*•]|[(（]?(?:[0-9]{1,2}|[ivx]{1,4}|[a-z])[.)、）/])\s+")
 # A layer always has its LayerNorms and biases: one layer including two LayerNorms.
 _WITH_ITS = re.compile(
-    r"\b(layers?|blocks?)\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|all)\s){0,2}(?:layer ?norms?|biases)\b",
+    r"\b(layers?|blocks?)(?:\s(?:has|have))?,?\s(?:including|incl\.?|with|and)\s(?:(?:the|its|two|both|all)\s){0,2}"
+    r"(?:layer ?norm(?:alization)?s?|biases)\b",
     re.I,
 )
 
 
+# A linear layer is no layer of the model, and a size in a sentence is no name: with L = 24.
+_LINEAR = re.compile(r"\b(linear|dense|fully[ -]connected) layers?\b", re.I)
+_NON_EMBEDDING = re.compile(r"\bnon[- ]?embeddings?\b", re.I)
+_ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b(?!\s?[-+*/^×·])")
+
+
 def _trimmed(text: str) -> str:
+    text = _BULLET.sub("", text)
+    text = _LINEAR.sub(r"\1", _ASSIGNED.sub(" ", _NON_EMBEDDING.sub(" ", text)))
     text = _TOUCHING.sub(" ", _NAMED_EMBED.sub("model", text))
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
-    text = _WITH_ITS.sub(r"\1", _BULLET.sub("", text)).strip(_TRIMMED)
+    text = _WITH_ITS.sub(r"\1", text).strip(_TRIMMED)
     return " ".join(text.split())

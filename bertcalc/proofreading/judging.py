@@ -38,6 +38,7 @@ from bertcalc.proofreading.named_parts import (
     exchanged,
     meant_alone,
     meant_by_words,
+    names_part_but_whole,
     names_particular_part,
     parts_without_biases,
     scoped,
@@ -169,7 +170,11 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return without
     part = _any_part(side, model)
     particular = names_particular_part(context, model)
-    if part and not particular and not (verdict and verdict.explanation and (_names_whole(verdict, context, model))):
+    if (
+        part
+        and not particular
+        and not (verdict and verdict.explanation and _names_whole(verdict, context, model, part))
+    ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
@@ -187,14 +192,16 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if elsewhere := judge_published(side):
             return elsewhere
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
-        if part and is_far:
+        of_whole = verdict.counted.part in WHOLE_OR_BODY and part is not None and part.part in USUAL
+        is_unlikely = len(verdict.explanation) > _MOST_OF_WHOLE or (part is not None and part.layers == "one")
+        if part and (is_far or (of_whole and is_unlikely)):
             return right_as(part, model)
         if context.supposes or _is_shape(entry):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
-        return _unless_explained(judged, verdict.explanation, entry, context)
+        return _unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
-        by_chance = sure and part.part not in PARTS and _contradicted(line, context, model)
+        by_chance = sure and _contradicted(line, context, model)
         return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
@@ -207,9 +214,14 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     return UNKNOWN
 
 
+_MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
+
+
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
-    return judge_other_total(side, context, model) or _slip(side, context, model) or _contradicted(line, context, model)
+    if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
+        return None
+    return _slip(side, context, model) or judge_other_total(side, context, model) or _contradicted(line, context, model)
 
 
 _DECAY = re.compile(r"\bdecay", re.I)
@@ -246,14 +258,36 @@ _WITHOUT = re.compile(
 )
 
 
+_WITH_BIASES = re.compile(
+    r"\b(?:with|plus|and|including|incl\.?) (?:the |their |all )?bias(?:es)?\b"
+    r"|bias(?:es)? included|(?<![不])[加带含]上?偏置",
+    re.I,
+)
 _MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-Za-z0-9])?\b)(?<!We)|权重|矩阵", re.I)
 
 
-def _names_whole(verdict: LineVerdict, context: Context, model: Model) -> bool:
-    """Whether the words beside a number, not only a heading, mean the layers or the whole model."""
+def _names_whole(verdict: LineVerdict, context: Context, model: Model, part: Counted) -> bool:
+    """Whether the words beside a number, not only a heading, mean the layers or the whole model.
+
+    Of a usual part, "per layer" only says that it is counted in one layer.
+    """
     if verdict.counted and verdict.counted.part == "layers":
-        return any(re.search(PARTS["layers"][1], name, re.I) for name in context.names)
-    return _says_total(context) or bool(context.scope(model.config.num_hidden_layers))
+        names = (_PER_LAYER.sub(" ", name) if part.part in USUAL else name for name in context.names)
+        return any(re.search(PARTS["layers"][1], name, re.I) for name in names)
+    scope = context.scope(model.config.num_hidden_layers)
+    is_sum = part.layers == "one" and any(map(_IS_SUM.match, context.names[:1]))
+    if part.part == "layers" and (part.layers == scope or is_sum):
+        return any(re.search(r"total|总|model|模型", name, re.I) for name in context.names)
+    return _says_total(context) or bool(scope)
+
+
+# How many layers are counted, not what: parameters per layer.
+_PER_LAYER = re.compile(
+    r"\b(?:per|(?:in|for|inside|within) (?:each|every|one|a))(?: \w+){0,2}? (?:layer|block)\b|每一?层", re.I
+)
+
+
+_IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # of some lines
 
 
 def _says_total(context: Context) -> bool:
@@ -263,9 +297,10 @@ def _says_total(context: Context) -> bool:
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
     """The verdict on a count without biases, where the text says so."""
     says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
-    near = (*context.names[:2], *context.headings[:1])
+    of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
+    near = (*context.names[:2], *of_part)
     says_so = says_so or context.without_biases or any(map(_MATRICES.search, near))
-    if not says_so:
+    if not says_so or any(map(_WITH_BIASES.search, context.names)):
         return None
     names = (*context.names, *context.headings[:1])
     for part in parts_without_biases(model, max(LEAST, line.bounds[0]), line.bounds[1]):
@@ -278,7 +313,9 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
 
 
-def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context) -> Judged:
+def _unless_explained(
+    judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
+) -> Judged:
     """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
@@ -295,8 +332,8 @@ def _unless_explained(judged: Judged, explanation: Explanation, entry: WrittenNu
         apart,
         near and (is_rough or _ABOUT.search(entry.before)),
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
-        _is_without_positions(judged, explanation),
-        any(_OUTPUT_LAYER.search(name) for name in context.names[:2]),
+        model.family.name == "gpt2" and _is_without_positions(judged, explanation),
+        any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
         len(explanation) == 1 and size and vocabulary,
         _says_why(explanation, context),
     )
@@ -379,6 +416,7 @@ def _modules(side: ChainSide, context: Context, model: Model) -> Judged | None:
     return None
 
 
+_VOCABULARY_LETTER = re.compile(r"(?<![A-Za-z0-9*×·+/^])\|?V\|?\s?=\s?$")
 _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
@@ -386,7 +424,8 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
     """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2]))
-    if entry.computes or published is None or side.unit or is_other_model or not _is_vocabulary(context):
+    is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
+    if entry.computes or published is None or side.unit or is_other_model or not is_vocabulary:
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
@@ -410,7 +449,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
         return Judged("right", counts=Problem.of(N_("the vocabulary"))) if _is_vocabulary(context) else NO_CLAIM
     if side.value in sizes and side.value < LEAST_WITHOUT_WORDS:
         meant = meant_by_words(TypedLine("", side.text, side.value), context, model)
-        beside = re.search(r"bias|偏置|norm|param|参数", " ".join(context.names[:2]), re.I)
+        beside = re.search(r"bias|偏置|norm|归一|param|参数", " ".join(context.names[:2]), re.I)
         return None if meant and meant.is_right and beside and side.value >= LEAST else NO_CLAIM
     if _is_vocabulary(context) and side.unit is None and LEAST <= side.value < 10**6:
         return UNKNOWN
@@ -444,10 +483,11 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a count with a digit that is mistyped."""
-    if side.reach or side.value.denominator != 1 or side.value < LEAST_WITHOUT_WORDS or side.is_calculation:
+    if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
-        if not is_slip(int(side.value), right):
+        is_exchanged = sorted(str(right)) == sorted(str(int(side.value)))
+        if not is_slip(int(side.value), right) or (side.value < LEAST_WITHOUT_WORDS and not is_exchanged):
             continue
         if any(re.search(_called(part), name, re.I) for name in context.names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
@@ -478,6 +518,8 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
     for name in context.names[:2]:
         meant = meant_alone(name)
         if not meant or line.value is None or _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
+            continue
+        if meant[0] == "layers" and scope == "one" and names_particular_part(context, model):
             continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)

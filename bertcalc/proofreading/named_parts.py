@@ -103,7 +103,10 @@ def _named_parts(context: Context, model: Model) -> list[str]:
 
 
 def _heading_is_particular(context: Context, model: Model) -> bool:
-    return bool(context.headings) and not names_whole_only(context.headings[0], model)
+    return bool(context.headings) and not names_whole_only(_WEIGHTS.sub(" ", context.headings[0]), model)
+
+
+_WEIGHTS = re.compile(r"\bweights?\b|\bmatri(?:x|ces)\b|权重|矩阵", re.I)  # in a heading, of any part
 
 
 def _without_layers(name: str, model: Model) -> str:
@@ -131,9 +134,18 @@ _TABLE_LABELS = {
     "position embeddings": rf"(?:the )?position(?:al)?{_TABLE}|位置嵌入(?:矩阵|表)?",
     "token type embeddings": rf"(?:the )?(?:segment|token.?type){_TABLE}|句子嵌入",
 }
+_DENSE = "(?:dense|linear|fully.connected|projection) ?(?:layer)?"
+_OF_FFN = "(?: (?:of|in) the (?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?)?"
 _PLAIN_LABELS = {
     "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
     r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
+    "output projection of the attention": r"(?:the )?(?:(?:self.?)?attention.?)?"
+    r"(?:out(?:put)?[ _-]proj(?:ection)?)(?: layer)?"
+    r"|(?:the )?(?:self.?)?attention(?:'s)? output(?: layer)?|注意力输出层?|(?:注意力的?)?输出投影层?",
+    "first matrix of the feed-forward": rf"(?:the )?(?:up.?proj(?:ection)?|first {_DENSE}){_OF_FFN}"
+    r"|第一个?(?:全连接|线性)层",
+    "second matrix of the feed-forward": rf"(?:the )?(?:down.?proj(?:ection)?|second {_DENSE}){_OF_FFN}"
+    r"|第二个?(?:全连接|线性)层",
     "query, key and value": r"(?:the )?(?:qkv|query-key-value)(?: (?:projections?|linear layers?|layers?))?"
     r"|qkv ?(?:线性层|投影|三个线性层)",
     "feed-forward": r"(?:the )?(?:position.?wise )?(?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?"
@@ -151,11 +163,13 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
         return verdict
     if verdict.is_right and part.part in ("embeddings", "embeddings without LayerNorm"):
         return verdict._replace(explanation=None)
-    for meant in counts_of(alone, model):
-        is_meant = meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
-        if is_meant and (explained := _best(meant, verdict.line, model)):
-            return verdict._replace(counted=meant, explanation=explained)
-    return verdict
+    explained = [
+        verdict._replace(counted=meant, explanation=explanation)
+        for meant in counts_of(alone, model)
+        if meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
+        and (explanation := _best(meant, verdict.line, model))
+    ]  # fmt: skip
+    return min(explained, key=lambda other: len(other.explanation or ()), default=verdict)
 
 
 # The two matrices of a feed-forward, by words that mean one of them alone.
@@ -180,9 +194,12 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
 
 # Words around the name of a part that say nothing about which part it is: "So the feed forward has".
 _AROUND_LABEL = re.compile(
-    r"(?:[\W_]|\b(?:of|in|per|for|alone|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params)\b"
+    r"(?:[\W_]|\b(?:of|in|and|plus|per|for|alone"
+    r"|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params"
+    r"|accounts?|sums?|amounts?|comes|to|costs?|uses?|holds?|requires?)\b"
     r"|为|是|有|共|约|参数|数|量|个|的){1,20}$"
-    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|how many|does|do|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
+    r"|^(?:[\W_]|\([a-z]\)|[a-z]\)|\b(?:so|for|are|is|per|to|of them|only|whereas|how many|does|do"
+    r"|and|while|but|plus|then|thus|hence|its|an?|one|each|in|has"
     r"|have|with|所以|因此)\b|[一每]个|的){1,20}",
     re.I,
 )
@@ -346,7 +363,17 @@ _EACH = re.compile(
     r"|\beach of (?:its|the|these|those) (?:[\w-]+ ){0,2}(?:layers|blocks)(?: (?:has|have|with|about|roughly))*$",
     re.I,
 )
-_ALL_LAYERS = r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
+_ALL_LAYERS = (
+    r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
+    r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)"
+    r"|(?:the )?(?:transformer|encoder) (?:layers|blocks)"
+    r"|(?:the )?(?:whole|entire|full) ?(?:stack|set) of (?:\w+ )?(?:layers|blocks)|整个(?:编码器|encoder|transformer)"
+)
+
+_ONE_LAYER = (
+    r"(?:(?:in|per|for) )?(?:one|each|every|a single|single)(?: (?:transformer|encoder|bert|full))? (?:layer|block)"
+    r"(?: (?:has|have))?|(?:[每一]|单个?|每个)(?:transformer|encoder|编码)? ?层(?:有|共有)?"
+)
 
 
 def meant_alone(name: str) -> list[str]:
@@ -356,6 +383,8 @@ def meant_alone(name: str) -> list[str]:
     name = _OWNER.sub(" ", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
+    if re.fullmatch(_ONE_LAYER, name.strip(" :："), re.I):
+        return ["layers"]
     whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
     return meant or (["layers"] if whole else [])
 

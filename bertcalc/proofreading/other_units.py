@@ -26,7 +26,7 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.subject import names_model
+from bertcalc.proofreading.subject import models_named, names_model
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
@@ -46,7 +46,24 @@ def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
         if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
             message = N_("the share of this component: {component}")
             return Judged("right", counts=Problem.of(message, component=Problem.of(component)))
-    return _other_share(side, context, model) or NO_CLAIM
+    return _share_of_named(side, context, model) or _other_share(side, context, model) or NO_CLAIM
+
+
+def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the share that a named part has of the model or of a layer."""
+    scopes = {
+        "all": model.num_parameters(),
+        "one": next((p.right for p in scoped("layers", model) if p.layers == "one"), 0),
+    }
+    for part in all_parts(model):
+        called = part.part in PARTS and part.heads == "all" and part.part not in WHOLE_OR_BODY
+        whole = scopes.get(part.layers)
+        if not called or not whole or abs(Fraction(part.right, whole) - side.value) > max(side.reach, _DOUBLE):
+            continue
+        if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names[:3]):
+            message = N_("the share of this component: {component}")
+            return Judged("right", counts=Problem.of(message, component=part_in_words(part, model)))
+    return None
 
 
 # Words around a share that mean one of the parameters of the model.
@@ -57,7 +74,8 @@ _OF_PARAMETERS = re.compile(
 )
 _AROUND_SHARE = re.compile(
     r"\b(?:share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
-    r"|accounts?|makes?|take|takes|hold|holds|contain|contains|parameters?|params|total|all|model)\b|占|的|参数|比例|约|为|是|[^\w\s]",
+    r"|accounts?|makes?|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold|holds|contain|contains|parameters?|params|total|all|model)\b"
+    r"|占|的|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|约|为|是|[上升增加降下减少提高]{2}[到至]|[^\w\s]",
     re.I,
 )
 # The parts whose share is judged, with those that go by the same name.
@@ -69,18 +87,22 @@ _FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecis
 def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on the share of a component that is none of it in any count of the model."""
     beside = context.names[0] if context.names else ""
-    if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(" ".join((beside, *context.names[1:2]))):
+    words = " ".join((*context.names[:2], context.before))
+    if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(words):
         return None
     label = " ".join(_AROUND_SHARE.sub(" ", beside).split())
     meant = [name for name in meant_alone(label) if name in _COMPONENTS]
     if len(meant) != 1 or context.supposes:
         return None
-    counts = [part.right for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
+    scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
+    parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
+    counts = [part.right for part in parts if not scope or part.layers == scope]
     wholes = _wholes(model)
     shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
-    if not counts or any(abs(share - side.value) <= max(side.reach, _FAR_SHARE) for share in shares):
+    far = side.reach * 4 if "." in side.text else _FAR_SHARE
+    if not counts or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
         return None
-    right = Fraction(counts[0], model.num_parameters())
+    right = Fraction(counts[_COMPONENTS[meant[0]].index(meant[0])], model.num_parameters())
     message = N_("The share of this component is {share} %: {component}.")
     reason = Problem.of(message, share=fixed(100 * right, 1), component=Problem.of(meant[0]))
     return Judged("wrong", right, None, (reason,))
@@ -113,6 +135,8 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
     stored = list(_stored(entry.stated, model))
     width = _named_width(entry, context)
+    if judged := _bytes_of_meant(entry, context, width, model):
+        return judged
     if not stored:
         return _of_other_bytes(entry, context, model)
     fitting = [size for size in stored if width in (None, size.width)]
@@ -123,6 +147,42 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
     reason = Problem.of(message, counts=counts, dtype=PRECISIONS[width], bytes=stated)
     return Judged("wrong", Fraction(right), counts, (reason,))
+
+
+def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
+    """The verdict on a size whose label means one part alone, if it is far from that in every precision."""
+    meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
+    words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
+    about_weights = _WEIGHTS.search(words) or any(re.search(pattern, words, re.I) for pattern in _PRECISIONS.values())
+    if len(meant) != 1 or not about_weights or context.supposes or _NOT_WEIGHTS.search(words):
+        return None
+    scope = context.scope(model.config.num_hidden_layers)
+    parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
+    named = [named for named, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
+    widths = [width] if width else named or list(PRECISIONS)
+    counts = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
+    sizes = [width * count for count in counts for width in widths]
+    value = entry.stated.value
+    near = (
+        abs(size - factor * value) <= max(entry.stated.reach * factor, size * _NEAR_BYTES)
+        for size in sizes
+        for factor in _unit_factors(entry.stated.text)
+    )
+    if not parts or any(near):
+        return None
+    part = min(parts, key=lambda part: abs(part.right * widths[0] - value))
+    right, described = Fraction(widths[0] * part.right), part_in_words(part, model)
+    if not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
+        return None
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=described)
+    return Judged("wrong", right, described, (reason,))
+
+
+_NEAR = 40
+_NOT_WEIGHTS = re.compile(
+    r"activation|score|cache|\bKV\b|gradient|optimi|adam|moment|train|fine.?tun|batch|激活|缓存|梯度|优化|动量|训练|微调",
+    re.I,
+)
 
 
 class _Stored(NamedTuple):
@@ -217,29 +277,33 @@ _LEAST_OF_BYTES = 10**5
 
 _AFTER = r"[\s)（(]{0,3}(?:in|of|as|at|用|以)?\s?"
 _PRECISIONS = {
-    4: r"(?:fp32|float32|single precision|32[ -]bits?|单精度)",
-    2: r"(?:fp16|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
+    4: r"(?:fp32|float32|4 bytes|4 ?字节|single precision|32[ -]bits?|单精度)",
+    2: r"(?:fp16|2 bytes|2 ?字节|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
     1: r"(?:int8|8[ -]bits?)",
 }
 _ANY_PRECISION = f"(?:{'|'.join(_PRECISIONS.values())})"
 _ONLY_PRECISION = re.compile(rf"\W*{_ANY_PRECISION}\W*(?:[MG]i?B)?\W*", re.I)
 _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_ANY_PRECISION}\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
+_SEVERAL = 2
+_DYNAMIC = re.compile(r"dynamic|动态", re.I)  # quantization of the matrices of Linear only
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
 _FARTHEST = 20  # times too large or too small: otherwise it is of something else
 
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
-    words = " ".join((*context.names, context.header, entry.after[:40]))
+    above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
+    words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
     of_weights = (
         _WEIGHTS.search(f"{words} {context.line}"),
         _ONLY_PRECISION.fullmatch(context.header),
         any(_PRECISION_OF_MODEL.fullmatch(name) and names_model(name) for name in context.names),
+        any(re.search(_ANY_PRECISION, heading, re.I) and names_model(heading) for heading in above),
     )
-    if len(widths) != 1 or not any(of_weights) or _TRAINING.search(words):
+    if len(widths) != 1 or not any(of_weights) or _TRAINING.search(words) or _DYNAMIC.search(words):
         return None
     if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
         return None

@@ -199,6 +199,17 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
         re.compile(r"(?<![0-9A-Za-z)\s])\*\*|(?<!\s)\*\*(?!\s?[0-9]{1,2}(?![0-9,.]))"),
         lambda _m: "",
     ),
-    (re.compile(r"\*\*"), re.compile(r"(?<![0-9A-Za-z)])(?<![0-9A-Za-z)] )\*\*"), lambda _match: ""),
+    (
+        re.compile(r"\*\*"),
+        re.compile(r"(?<![0-9A-Za-z)])(?<![0-9A-Za-z)] )\*\*|(?<=[A-Za-z]{2} )\*\*(?=\S)|\*\*(?=[0-9][0-9,.]{2})"),
+        lambda _match: "",
+    ),
+    (
+        re.compile(r"\*[^\W\d]"),
+        re.compile(r"(?:(?<=[\s(（,，：:])|^)\*(?=[^\W\d])([^*\n]{1,60}[^\W\d_])\*(?=[\s,.;:，。；：)）]|$)", re.M),
+        lambda match: match[1],
+    ),
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
+    # A derivation over several lines is a single calculation.
+    (re.compile(r"\n[ \t]{0,20}[=≈]"), re.compile(r"\n(?=[ \t]{0,20}[=≈][ \t]?[0-9(])"), lambda _match: " "),
 )

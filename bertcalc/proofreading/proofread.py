@@ -15,16 +15,23 @@ from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, is_miscalculated, table_in_every_layer
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import renamed
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
-from bertcalc.proofreading.whole_counts import is_of_another, is_total, is_total_of_model, searched, total_is
-from bertcalc.text import N_
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
+from bertcalc.proofreading.whole_counts import (
+    is_of_another,
+    is_total,
+    is_total_of_model,
+    judge_difference,
+    searched,
+    total_is,
+)
+from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -95,6 +102,7 @@ class _Verdicts:
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
         self._searches = 0
+        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(entry)
@@ -103,7 +111,7 @@ class _Verdicts:
         yield from self._findings
 
     def _add(self, entry: WrittenNumber) -> None:
-        context = self._around.of(entry)
+        context = self._continued(entry, self._around.of(entry))
         owner = _OWNED.match(self._text, entry.end)
         place = owner.end() if owner else 0
         model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1], owner=place)
@@ -123,12 +131,17 @@ class _Verdicts:
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
         judged = (
-            self._table_in_every_layer(entry, context, judged)
+            self._difference(entry, context, model)
+            or self._formula_gives(entry, context)
+            or self._times(entry, judged)
+            or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, model)
             or judged
         )
+        if judged.verdict:
+            self._names = (entry.line, context.names)
         finding = _Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
             finding = (
@@ -151,6 +164,13 @@ class _Verdicts:
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
 
+    def _continued(self, entry: WrittenNumber, context: Context) -> Context:
+        """The context; with the words of the number before it, if its own say only of how many layers it is."""
+        line, names = self._names
+        if line != entry.line or not names or not context.names or not _ONLY_LAYERS.fullmatch(context.names[0]):
+            return context
+        return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
+
     def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
         """The model of a number behind an arrow, where the heading compares two: From base to large: 23.8M → 31.8M."""
         last = self._findings[-1] if self._findings else None
@@ -160,6 +180,57 @@ class _Verdicts:
             return model
         compared = self._about.compared_at(entry.line)
         return compared[1] if compared and last.model is compared[0] else model
+
+    def _difference(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on the difference of two models that the words beside a number compare."""
+        if model is None or entry.computes or entry.best.unit not in (None, "parameters"):
+            return None
+        if entry.best.value < _LEAST_OF_OTHERS or any(map(names_part_but_whole, context.names[:2])):
+            return None
+        first: Model | None = model
+        if behind := _MORE_THAN.match(entry.after):
+            other = self._about.named_first(entry.after[behind.end() :])
+        elif before := _THAN_OTHER.search(entry.before):
+            first, other = self._about.named_first(before["first"]), self._about.named_first(before["second"])
+        else:
+            return None
+        if first is None or other is None or first is other:
+            return UNKNOWN
+        return judge_difference(entry.best, first, other)
+
+    def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
+        """The verdict on another number than the last calculation gives, where the text says that it gives this one."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
+            return None
+        if not context.names or not _FORMULA_GIVES.fullmatch(context.names[0]) or _ADDS.search(entry.before):
+            return None
+        value, stated = last.entry.best.value, entry.best
+        reach = max(stated.reach, stated.rough, value * _ROUGH)
+        is_near = abs(value - stated.value) <= reach or not value / 4 < stated.value < 4 * value
+        return None if is_near or last.entry.best.unit != stated.unit else gives(value, shorten(stated.text))
+
+    def _times(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on another number than the one before it times that of the layers: multiplied by 12, it is ..."""
+        last = next((finding for finding in reversed(self._findings) if finding.judged.verdict), None)
+        times = _TIMES.search(entry.before[-_SHORT:])
+        if last is None or times is None or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
+            return None
+        if judged.verdict in ("right", "conditional") and entry.best.value != last.entry.best.value:
+            return None
+        value, stated = last.entry.best.value * int(times[1]), entry.best
+        layers = last.model.config.num_hidden_layers if last.model else 0
+        if int(times[1]) != layers or last.judged.verdict != "right" or stated.unit != last.entry.best.unit:
+            return None
+        reach = max(stated.reach, stated.rough) + last.entry.best.reach * layers
+        whole = last.judged.counted and times_layers(last.judged.counted, value, last.model) if last.model else None
+        if abs(value - stated.value) <= reach or not value / _MOST_TIMES < stated.value < _MOST_TIMES * value:
+            return None
+        return (
+            whole and right_for(whole.counted, last.model)
+            if whole and whole.counted
+            else gives(value, shorten(stated.text))
+        )
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -200,7 +271,8 @@ class _Verdicts:
         if not is_total(context) or finding.entry.best.unit not in (None, "parameters"):
             return None
         self._searches += 1
-        untied = _UNTIED.search(" ".join((self._around.line(finding.entry.line), *context.headings[:1])))
+        lines = map(self._around.line, range(max(0, finding.entry.line - 1), finding.entry.line + 1))
+        untied = _UNTIED.search(" ".join((*lines, *context.headings[:1])))
         return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
@@ -220,7 +292,7 @@ class _Verdicts:
             return None
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:
-                instead = judge(entry, context, other, sure=True)
+                instead = judge(entry, context._replace(of_other=True), other, sure=True)
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
                 if (instead.verdict == "right" or total) and not entry.best.reach:
                     reason = Problem.of(N_("It is right for another model that the text names."))
@@ -389,6 +461,43 @@ class _Verdicts:
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
 _ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
+# Words that say of how many layers a number is, but not of which part: 12层合计; all 24 layers together.
+_ONLY_LAYERS = re.compile(
+    r"(?:(?:so|and|or|that|this|which|is|makes?) |所以|因此|那么)*"
+    r"(?:(?:for|in|over|across) (?:all )?(?:the )?[0-9]{1,3} (?:\w+ )?(?:layers|blocks)"
+    r"|(?:(?:for|in|over|across) )?all (?:the )?(?:[0-9]{1,3} )?(?:layers|blocks)|[0-9]{1,3} ?个?层|所有层)"
+    r"(?: (?:together|in total|it is|that is|is|makes?)|[总一]?共[计有]?|合计|就?[是为有]|则|,)*",
+    re.I,
+)
+_OF_LAYERS = re.compile(
+    r"\b(?:per|each|every|one|a|single)(?: \w+){0,2}? (?:layer|block)\b|[每一单]个?层|单层|^(?:其中|而)", re.I
+)
+# 225M more parameters than BERT-base; BERT-large比BERT-base多2.26亿
+_MORE_THAN = re.compile(
+    r"(?:(?:parameters?|params|weights) )?(?:more|fewer|less|larger|smaller|bigger)"
+    r"(?: (?:parameters?|params|weights))? than ",
+    re.I,
+)
+_THAN_OTHER = re.compile(
+    r"(?P<first>[A-Za-z][\w .-]{1,30}?)\s?比\s?(?P<second>[A-Za-z][\w .-]{1,30}?)\s?[多少](?:了|出)?(?:大?约)?\s?$"
+)
+_FORMULA_GIVES = re.compile(
+    r"(?:(?:so|thus|that|what|and|then|the) )*(?:the|this|our|my|its) "
+    r"(?:formula|calculation|expression|estimate|sum|product) "
+    r"(?:yields|gives|(?:works|comes) out (?:to|at)|comes to|evaluates to|results in)(?: has)?(?: about| roughly)?"
+    r"|(?:这个|该|上面的|上述|此)?(?:公式|算式|式子)(?:得到|得出|给出|的结果[为是]|算出来?[是为]?)",
+    re.I,
+)
+_TIMES = re.compile(
+    r"(?:(?:multipl(?:y|ied|ying)(?: (?:this|that|it))? (?:by|with)|\btimes|^[-*•\s]*[x×]|乘以|乘上|再乘) ?)"
+    r"([0-9]{1,3})"
+    r"(?: ?(?:layers|blocks|层))?"
+    r"(?:[\s:：,，=>→]|\b(?:and|we|you|have|get|gives?|makes?|it|is|that|this|results? in)\b"
+    r"|得到|[就]?是|为)*$",
+    re.I,
+)
+_MOST_TIMES = 100
+_ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.

@@ -103,6 +103,9 @@ _SIZE_ALONE = re.compile(
 )
 
 
+_SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
+
+
 @lru_cache(maxsize=64)
 def _family_name(preset: str) -> str:
     """The first words of a preset's name: bert for bert-base-uncased."""
@@ -121,6 +124,16 @@ def models_named(text: str) -> set[str]:
     ['bert-base-uncased', 'gpt2']
     """
     return {mention.preset for mention in _every_mention(text) if mention.preset}
+
+
+def first_named(text: str) -> str:
+    """The preset that a text names first, if it begins with that name; empty if it does not.
+
+    >>> first_named("the BERT-base model"), first_named("all models")
+    ('bert-base-uncased', '')
+    """
+    mention = _mentioned().match(re.sub(r"^(?:the|its|that of) ", "", text.strip(" *`"), flags=re.I))
+    return _preset_of(mention) if mention else ""
 
 
 def is_model_name(text: str) -> bool:
@@ -194,6 +207,12 @@ class Subject:
             if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
                 return self._sibling(size["size"])
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def named_first(self, text: str) -> Model | None:
+        """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
+        if size := _SIZE_FIRST.match(text.strip(" *`")):
+            return self._sibling(size["size"]) if self.preset else None
+        return self.of(first_named(text))
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
         """The models that the last line above ``line`` with names of models compares, if it names exactly two."""
@@ -559,7 +578,9 @@ _PLAUSIBLE = {
 }
 _NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
 _ASSIGNED = re.compile(
-    r"(?<![A-Za-z_])(?:" + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items()) + ")"
+    r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
+    + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
+    + ")"
     r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
     + _NUMBER
     + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
@@ -567,6 +588,10 @@ _ASSIGNED = re.compile(
 )
 _LETTER = re.compile(
     rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
+)
+_TUPLE = re.compile(
+    r"(?m)^[ \t]*(?P<names>[A-Za-z]\w{0,30}(?:,\s?[A-Za-z]\w{0,30}){1,6})\s?=\s?"
+    r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
 )
 _LISTED = re.compile(
     r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
@@ -581,12 +606,12 @@ def _sizes(text: str) -> dict[str, int]:
         assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
     for match in _LETTER.finditer(text):
         assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
-    for match in _LISTED.finditer(text):
+    for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
         names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
         if len(names) == len(numbers):
             for name, number in zip(names, numbers, strict=True):
-                if name in _FIELDS:
-                    assigned.setdefault(name, []).append(int(number))
+                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
+                    assigned.setdefault(field, []).append(int(number))
     sizes = {}
     for field, values in assigned.items():
         low, high = _PLAUSIBLE[field]

@@ -21,8 +21,8 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.relatives import SIZE_NAMES
-from bertcalc.proofreading.subject import is_model_name, names_model
-from bertcalc.proofreading.verdicts import Judged, instead
+from bertcalc.proofreading.subject import is_model_name, models_named, names_model
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import Problem
@@ -76,6 +76,11 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     beside = " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
+    names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
+    about = about or (names_one and any(map(_IS_COUNT_OF_ALL.fullmatch, context.names[:1])))
+    in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
+    about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
+    about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
     if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
         return None
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
@@ -99,6 +104,12 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
+# Behind the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
+_IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约)?$")
+_IS_COUNT_OF_ALL = re.compile(
+    r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s|(?:模型)?总?参数(?:总?量|数)?", re.I
+)
+_OF_NAME, _NEAR = re.compile(r"(?:parameters|params|weights) (?:of|in) ", re.I), 40
 # Words that mean all of something, which need not be the whole model.
 _ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一共|共", re.I)
 
@@ -137,7 +148,7 @@ OWN_MODEL = re.compile(
 )
 # The header of a column that counts whole models.
 _OF_WHOLE = re.compile(
-    r"param|参数|total|size|count|number|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
+    r"param|参数|total|size|count|number|value|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
     re.I,
 )
 
@@ -156,7 +167,9 @@ _NAME = re.compile(
 
 
 _AROUND_NAME = re.compile(
-    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+|(?:[\W_]|的?参数量?[为是有约共]{0,2})+$", re.I
+    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+"
+    r"|(?:[\W_]|的?参数量?[为是有约共]{0,2}|\s(?:has|have|contains?|with|is))+$",
+    re.I,
 )
 
 
@@ -166,6 +179,42 @@ def is_name(names: Collection[str]) -> bool:
     return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
 
 
+def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
+    """The verdict on the difference of two models: 225M more parameters than BERT-base."""
+    right = abs(model.num_parameters() - other.num_parameters())
+    counts = Problem.of(_DIFFERENCE, first=_name_of(model), second=_name_of(other), count=right)
+    classes = {known.model.architecture: known.total for known in every_count(other.config, known_counts)}
+    differences = {right} | {
+        abs(known.total - classes[known.model.architecture])
+        for known in every_count(model.config, known_counts)
+        if known.model.architecture in classes
+    }
+    reach = max(side.reach, side.rough)
+    if any(abs(difference - side.value) <= reach for difference in differences):
+        return Judged("right", counts=counts)
+    published = (abs(first - second) for first in _published(model) for second in _published(other))
+    if any(abs(difference - side.value) <= reach for difference in published):
+        return Judged("conditional", Fraction(right), counts, (counts,))
+    is_far = not right or not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST
+    if is_far or abs(right - side.value) * _PARTS < right:
+        return UNKNOWN
+    return Judged("wrong", Fraction(right), counts, (counts,))
+
+
+_FARTHEST = 4
+
+
+def _published(model: Model) -> list[int]:
+    """The numbers of parameters that are published of a model, and its own."""
+    claims = (claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
+    return [model.num_parameters(), *claims]
+
+
+def _name_of(model: Model) -> str:
+    return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
+
+
+_DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {count}.")
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
 
 

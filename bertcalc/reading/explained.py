@@ -11,7 +11,7 @@ from bertcalc.config import letters
 from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
 from bertcalc.diagnosis.hand_count import check
-from bertcalc.diagnosis.number_meanings import meanings_of, number_asked
+from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_line_of_peft
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.proofreading.subject import is_model_name, models_named
@@ -20,7 +20,7 @@ from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.digits import brief
-from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.problem import InputError, Problem, wrong
 
 
 def number_in(text: str, model: Model) -> Typed | None:
@@ -135,6 +135,21 @@ def read_hand_count(text: str, model: Model) -> TextReading:
         values["typed"] = int(report.typed)
     note = Problem.of(message, right=right, count=len(lines), **values)
     return TextReading("hand-count", sentence, model, notes=(note,), detail=report)
+
+
+def read_peft_line(text: str, model: Model) -> TextReading:
+    """The line that peft prints, with the adapter that it is about. Raises InputError if the text is another one."""
+    line = whole_line_of_peft(text)
+    if line is None:
+        raise wrong(_NO_PEFT_LINE)
+    message = N_("Read as: the line that peft prints: {trained} of {all} parameters are trained.")
+    sentence = Problem.of(message, trained=line.trained, all=line.whole)
+    return TextReading("peft-line", sentence, notes=tuple(line.meanings(model)), detail=line)
+
+
+_NO_PEFT_LINE = N_(
+    "This is not the line that peft prints: trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700."
+)
 
 
 def read_article(text: str, _model: Model) -> TextReading:

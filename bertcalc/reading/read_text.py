@@ -10,13 +10,21 @@ The text describes 1,538 parameters.
 import re
 from collections.abc import Callable
 
-from bertcalc.diagnosis.number_meanings import number_asked
+from bertcalc.diagnosis.number_meanings import number_asked, whole_line_of_peft
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.config_text import config_in, looks_like_config
-from bertcalc.reading.explained import is_hand_count, number_in, number_kind, read_article, read_hand_count, read_number
+from bertcalc.reading.explained import (
+    is_hand_count,
+    number_in,
+    number_kind,
+    read_article,
+    read_hand_count,
+    read_number,
+    read_peft_line,
+)
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
 from bertcalc.reading.listing import listed, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
@@ -74,6 +82,7 @@ _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "calculation": read_number,
     "hand-count": read_hand_count,
     "article": read_article,
+    "peft-line": read_peft_line,
 }
 _READERS: dict[Kind, Callable[[str], TextReading]] = {
     "config": read_config,
@@ -88,6 +97,8 @@ def kind_of(text: str, model: Model) -> Kind:
     """Recognize what a text is. Raises InputError if it is nothing of these kinds."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
         return number_kind(number_asked(text))
+    if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
+        return "peft-line"
     kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
     if kind:
         return kind

@@ -47,6 +47,10 @@ def test_sizes_that_a_file_lacks_are_named() -> None:
         ({"num_local_experts": 8}, "bertcalc does not know what these keys change in MistralForCausalLM: num_local_ex"),
         ({"architectures": ["MistralForTokenClassification"]}, "No formula for the files of MistralForTokenClassific"),
         ({"hidden_size": 4095}, "multiple of"),
+        (
+            {"model_type": "clip", "architectures": ["CLIPModel"], "text_config": {}, "vision_config": {}},
+            "nested configurations (text_config, vision_config)",
+        ),
     ],
 )
 def test_why_a_file_is_not_counted_is_said(more: dict[str, object], reason: str) -> None:

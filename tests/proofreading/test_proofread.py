@@ -322,3 +322,41 @@ def test_the_count_of_a_larger_model_is_wrong() -> None:
     [claim] = proofread("BERT-base has 340M parameters.").claims
     assert claim.verdict == "wrong"
     assert claim.right_value == 109_482_240
+
+
+# The counts of transformers' BertModel, DistilBertModel and RobertaModel differ by these.
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("BERT-large has 225M more parameters than BERT-base.", []),
+        ("BERT-large has 225,659,648 parameters more than base.", []),
+        ("DistilBERT has 43,119,360 fewer parameters than BERT-base, that is 43M fewer parameters than BERT-base.", []),
+        ("RoBERTa-base比BERT-base多15,163,392个参数，BERT-large比BERT-base多2.26亿个参数。", []),
+        ("BERT-large has 235M more parameters than BERT-base.", [225_659_648]),
+        ("DistilBERT has 53,119,360 fewer parameters than BERT-base.", [43_119_360]),
+        ("RoBERTa-base比BERT-base多25,163,392个参数。", [15_163_392]),
+    ],
+)
+def test_the_difference_of_two_models_is_judged(text: str, wrong: list[int]) -> None:
+    assert [claim.right_value for claim in proofread(text).of("wrong")] == wrong
+
+
+def test_numbers_of_layers_may_be_words() -> None:
+    text = "BERT-base. The twelve layers have {} parameters."
+    assert not proofread(text.format("85,054,464")).of("wrong")
+    assert [claim.right_value for claim in proofread(text.format("7,087,872")).of("wrong")] == [85_054_464]
+
+
+def test_a_share_may_have_grown() -> None:
+    text = "In DistilBERT, the share of the embeddings grows to {}."
+    assert [claim.verdict for claim in proofread(text.format("35.9%")).claims] == ["right"]
+    [wrong] = proofread(text.format("45.9%")).of("wrong")
+    assert float(wrong.right_value or 0) == pytest.approx(23_835_648 / 66_362_880)
+
+
+def test_what_a_formula_yields_is_checked() -> None:
+    right = "BERT-base. Attention of one layer: 4 * (768*768 + 768) = 2,362,368. The formula yields 2.36M."
+    assert not proofread(right).of("wrong")
+    text = "GPT-2. 12*12*768^2 + 2*50257*768 = 162,129,408. The formula yields {}."
+    [*_, wrong] = proofread(text.format("124M")).of("wrong")
+    assert wrong.right_value == 162_129_408

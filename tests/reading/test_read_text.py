@@ -36,6 +36,7 @@ SHAPES = """**Embeddings.** The vocabulary has 30522 tokens, so the matrix has 3
 **Self-attention.** Each head is small. The three matrices of a layer have 3 x 768 x 768 = 1,769,472 parameters."""
 HEADER = json.dumps({"a.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {}})
 ADAPTER = {"peft_type": "LORA", "r": 8, "target_modules": ["query", "value"], "bias": "none"}
+PEFT = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"  # peft 0.21, LoRA on BERT-base
 KIND_OF = {
     "110M": "number",
     "437.9 MB": "number",
@@ -56,6 +57,9 @@ KIND_OF = {
     "词嵌入：23440896；位置嵌入：393216。每层7087872，12层：85054464；总计：109482240。": "article",
     "mBERT has 178M parameters, of which 91.8M are word embeddings; XLM-R has 278M.": "article",
     "笔记\n12层：85054464\n总计：109482240\n大小：438MB": "article",
+    PEFT: "peft-line",
+    f">>> model.print_trainable_parameters()\n{PEFT}\n": "peft-line",
+    f"We train LoRA adapters on BERT-base.\n{PEFT}": "article",
     hf_json.write(BERT): "config",
     PRINTED: "printed-model",
     f"Here is my model:\n\n{PRINTED}\n\nHow many parameters does it have?": "printed-model",
@@ -90,6 +94,14 @@ def test_lines_of_spaces_take_no_time() -> None:
             kind_of(text * 8, BERT)
         times.append(time.perf_counter() - before)
     assert times[1] < 100 * times[0] + 1  # backtracking over the spaces took a minute
+
+
+def test_the_line_that_peft_prints_names_the_adapter() -> None:
+    reading = bertcalc.read(PEFT)
+    assert "BertForSequenceClassification with Lora(r=8" in str(reading)
+    assert "0.2700 %" in str(bertcalc.read(PEFT.replace("0.2700", "0.3700")))
+    with pytest.raises(InputError, match="not the line that peft prints"):
+        bertcalc.read(ARTICLE, "peft-line")
 
 
 def test_every_kind_has_a_name() -> None:

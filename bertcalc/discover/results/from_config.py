@@ -68,6 +68,10 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     cls = cls or next((name for name in types().get(model_type, ()) if f"{model_type}.{name}" in _keys()), model_type)
     keys = _keys().get(f"{model_type}.{cls}")
     if keys is None:
+        if nested := [
+            name for name, value in fields.items() if name.endswith("_config") and isinstance(value, Mapping)
+        ]:
+            raise wrong(_NESTED, cls=cls, keys=_listed(nested))
         raise wrong(N_("No formula for the files of {cls} comes with bertcalc."), cls=cls)
     named = _under_own_names(keys, fields)
     discovery = _with_ties(_discovery(model_type, cls, keys, named), keys, named.get(_TIED))
@@ -80,6 +84,12 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     changes = {name: value for name, value in named.items() if name in discovery.fields and value is not None}
     changes |= _derived(keys, discovery, changes)
     return CountedConfig(discovery, changes, discovery.count(**changes))
+
+
+_NESTED = N_(
+    "The sizes of {cls} are in nested configurations ({keys}). What each of their keys changes is known only from the "
+    "real class: the page Any model and bertcalc.infer build it."
+)
 
 
 @cache
