@@ -252,7 +252,7 @@ def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> boo
     if tokens[index].kind != "comment" or not side.is_calculation:
         return False
     amount = tokens[index + 1].amount
-    is_last = index + 2 == len(tokens) or tokens[index + 2].text in ("parameters", "params", ")")
+    is_last = index + 2 == len(tokens) or tokens[index + 2].text in ("parameters", "params", "weights", "per", ")")
     return is_last and amount is not None and amount.value >= _LEAST_IN_COMMENT
 
 

@@ -23,7 +23,8 @@ _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
 _ONE = (
     r"\b(?:one|single|per|each|every|a(?![ -][0-9]))[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)"
     r"|\beach of (?:(?:its|the|these|those|all)\s)?(?:[\w-]+\s){0,2}(?:layers|blocks)\b|\blayer[ _.-]?[0-9]"
-    r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b|^each\b|\| each\b"
+    r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b"
+    r"|^each\b|\| each\b|\beach of (?:them|these)\b"
     r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
@@ -173,7 +174,9 @@ _NOUN_OF_LAST = re.compile(
 )
 # A sentence that goes on about the subject of the one before: The MLP has two matrices. It needs ...
 _GOES_ON = re.compile(
-    r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these)\b|^\W*[它其这]", re.I
+    r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these|each of (?:them|these))\b"
+    r"|^\W*[它其这]",
+    re.I,
 )
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
