@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig, build
 from pages.ui.widgets import module_tree
@@ -38,11 +39,12 @@ def test_no_text_is_run_and_no_markdown_is_html(path: Path) -> None:
                 assert module not in UNPACKS
 
 
-# The tree and what is said on paper have tests of their own.
+# The tree, tables and what is said on paper have tests of their own.
 _OURS = (
     "'<style>",
     '"<style>',
     "tree_html(",
+    "_TABLE.format(alt=escape(alt)",
     "'<pre>{report.html()}",  # which escapes the text
     '"""<div class="on-paper">',
 )
@@ -56,7 +58,7 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
         for argument in _html(node)
         if not ast.unparse(argument).startswith("Path(__file__)")
     ]
-    assert len(shown) == 6
+    assert len(shown) == 7
     assert all(text.lstrip("f").startswith(_OURS) for text in shown)
 
 
@@ -66,6 +68,22 @@ def _html(node: ast.AST) -> list[ast.expr]:
         case ast.Call(func=ast.Attribute(attr="html"), args=arguments):
             return arguments
     return []
+
+
+def test_a_table_is_text() -> None:
+    def script() -> None:
+        from pages.ui.widgets.text_table import draw_text_table
+
+        hostile = '<img src=x onerror="alert(1)">&'
+        draw_text_table({f"`{hostile}`": [f"`{hostile}`", "1 < 2 & 3"]}, hostile)
+        draw_text_table({"x": [hostile, "[x](https://evil.example)"]}, "Streamlit's own, without HTML")
+
+    app = AppTest.from_function(script).run()
+    [html] = [element.proto.body for element in app.get("html")]
+    assert html.count("&lt;img src=x onerror=") == 3
+    assert "<img" not in html
+    assert "1 &lt; 2 &amp; 3" in html
+    assert len(app.table) == 1
 
 
 def test_the_tree_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
