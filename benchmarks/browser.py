@@ -78,13 +78,18 @@ def cpu(server: int) -> float:
     return 1000 * float(times.user + times.system)
 
 
-def switch(page: Page, address: str) -> float:
-    """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change."""
+def switch(page: Page, address: str) -> float | None:
+    """Milliseconds from choosing a page in the navigation, or in one of its menus, to the page's last change.
+
+    None if only older links lead to the page.
+    """
     link = page.locator(f'a[href$="/{address}"], a[href*="/{address}?"]').first
     menus = page.get_by_role("navigation").get_by_role("button").all()
     while menus and not link.count():
         menus.pop(0).click()
         page.wait_for_timeout(QUIET)
+    if not link.count():
+        return None
     link.click(trial=True)  # waits until it can be clicked
     began: float = page.evaluate("() => performance.now()")
     link.dispatch_event("click")
@@ -131,9 +136,9 @@ def main() -> None:
             urls = f"{app}/{name}", chart, same
             first, least, elements = alternately(visits, [partial(visit, browser, url) for url in urls])
             served = (cpu(server) - before) / visits
-            switched = "" if not name else f"{switch(walker, name):,.0f}"
-            ratios = [f"{first / least:.2f}", f"{first / elements:.2f}"]
-            print(row(name or "parameters", f"{first:,.0f}", *ratios, f"{served:,.0f}", switched), flush=True)
+            switched = switch(walker, name) if name else None
+            cells = [f"{first:,.0f}", f"{first / least:.2f}", f"{first / elements:.2f}", f"{served:,.0f}"]
+            print(row(name or "parameters", *cells, f"{switched:,.0f}" if switched else ""), flush=True)
         print(row("the floors", f"{least:,.0f} (one chart)", "1", f"1 ({elements:,.0f} ms)", "", ""))
         print(f"\nThe server is up in {ours:.2f} s, with an empty app in {empty:.2f} s: {ours / empty:.2f} x.")
 
