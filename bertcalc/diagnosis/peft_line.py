@@ -31,7 +31,7 @@ _PRINTED = re.compile(
 )
 _IS = N_("peft prints this line for {model}.")
 _IS_NOT = N_("For {model}, peft prints other numbers: {trained} trainable parameters of {all}.")
-_UNKNOWN = N_("No common adapter trains exactly {trained} of {all} parameters.")
+_UNKNOWN = N_("No common adapter of {model} trains exactly {trained} of {all} parameters.")
 _ALL = N_("Of all {all} parameters, {base} belong to the model and {adapter} to the adapter.")
 _ALL_WITH_COPY = N_(
     "Of all {all} parameters, {base} belong to the model, {adapter} to the adapter, and {copies} to a trained copy of "
@@ -69,7 +69,7 @@ class PeftLine(NamedTuple):
             yield Problem.of(_IS, model=changed_in_words(printed))
             yield self._all_of(printed)
         else:
-            yield Problem.of(_UNKNOWN, trained=self.trained, all=self.whole)
+            yield Problem.of(_UNKNOWN, model=model.architecture, trained=self.trained, all=self.whole)
         if problem := self.wrong_share():
             yield problem
 
@@ -88,9 +88,9 @@ class PeftLine(NamedTuple):
 
 
 def printed_by_peft(text: str) -> PeftLine | None:
-    """Find the first line in a text that peft prints; None if there is none."""
+    """Find the first line in a text that peft prints; None if there is none, or if more is trained than there is."""
     printed = _PRINTED.search(text)
     if printed is None:
         return None
     trained, whole = (int(printed[name].replace(",", "")) for name in ("trained", "all"))
-    return PeftLine(trained, whole, printed["share"])
+    return PeftLine(trained, whole, printed["share"]) if trained <= whole else None

@@ -1,4 +1,4 @@
-"""A table of text, numbers and formulas, independent of the export format; tables and charts of a page as such."""
+"""A table of text, numbers and formulas, independent of the export format, and what a page shows as such a table."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -157,12 +157,15 @@ def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 _LETTER = re.compile(r"[A-Za-z](?:/[A-Za-z])?\Z")
-# What begins a block, and empty lines, which end a paragraph.
+# What begins a block or defines a link, breaks a line with a backslash, and empty lines, which end a paragraph.
 _BLOCK = re.compile(
-    r"^ *(?:#|>|(?:[-+*]|\d+[.)])(?: |$)|=|\||```|~~~|[-*_][-*_ ]*$|    )|\A\s*\n|\n *(?:\n|\Z)", re.MULTILINE
+    r"^ *(?:#|>|(?:[-+*]|\d+[.)])(?: |$)|=|\||```|~~~|[-*_][-*_ ]*$|    |\[[^\]]+\]:)|\t|\\ *\n|\A\s*\n|\n *(?:\n|\Z)",
+    re.MULTILINE,
 )
 # Links, directives, entities, HTML, emphasis with underscores, and symbols that Streamlit makes of signs.
-_RENDERED = re.compile(r"[`$]|\]\(|://|www\.|@\w|:[a-z_-]+[:\[]|&#?\w+;|<[/!?a-zA-Z]|<-|->|--|[<>~]=|~|(?<!\w)_(?=\S)")
+_RENDERED = re.compile(
+    r"[`$]|\\\n|\]\(|://|www\.|@\w|:[\w+-]+[:\[]|&#?\w+;|<[/!?a-zA-Z]|<-|->|--|[<>~]=|~|(?<!\w)_(?=\S)"
+)
 
 
 def _inside(code: str) -> str:

@@ -25,7 +25,7 @@ _SAFE = 2**53  # integers up to this are exact in a browser's JSON
 
 
 class LiveProgram:
-    """Collects the operations of values, those of a node once.
+    """Collects operations; equal nodes share one.
 
     Most runs of a page add the same nodes as the run before, in the same order, and so reuse its steps.
     """

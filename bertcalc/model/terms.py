@@ -73,7 +73,7 @@ def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]]
     return _component_terms(model_in_symbols(model, _POLYNOMIALS))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
     for tensor in over_layers(model):

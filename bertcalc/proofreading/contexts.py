@@ -25,14 +25,16 @@ _ONE = (
     r"|\beach of (?:(?:its|the|these|those|all)\s)?(?:[\w-]+\s){0,2}(?:layers|blocks)\b|\blayer[ _.-]?[0-9]"
     r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b"
     r"|^each\b|\| each\b|\beach of (?:them|these)\b"
-    r"|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
+    r"|(?:^|\| )每个(?= \||$)|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
     r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\ball (?:{layers} )?of (?:them|these)\b"
-    r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
-    r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b|\b(?:over|across|throughout) the (?:entire|whole)"
+    r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)(?! times\b)"
+    r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b(?! (?:layer|block))"
+    r"|\b(?:over|across|throughout) the (?:entire|whole)"
     r"|(?<![0-9]){layers}\s?个\s?(?:\w+\s){{0,2}}?(?:layer|block)"
-    r"|整个(?:编码器|encoder|transformer)|所有层|全部层|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
+    r"|整个\s?(?:编码器|encoder|transformer)(?!\s?(?:层|块|layer|block))|所有层|全部层"
+    r"|(?<!第)(?<![0-9]){layers}\s?(?:个\S{{0,12}}?)?层|共{layers}层"
 )
 
 
@@ -181,7 +183,8 @@ _GOES_ON = re.compile(
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
 # Two thirds of them, 4,722,432, belong to the feed-forward.
-_APPOSITION = re.compile(r"^[,，]\s(?=(?:belongs?|are|is|go|goes|sit|comes? from|to|in)\s)", re.I)
+_APPOSITION = re.compile(r"^[,，]\s(?=(?:belongs?|are|is|go|goes|sit|comes? from|to|in|for)\s)", re.I)
+_OF_NUMBER = re.compile(r"[0-9][0-9,.]* of $")
 _IS_VERB = re.compile(r"has|have|contains?|with|is|are|有|为|是", re.I)
 _LAYERS_INSIDE = re.compile(
     r"[0-9]+[ -](?:\w+[ -]){0,2}?(?:layers|blocks)\b|[0-9]+\s?个?\s?(?:encoder|transformer)?\s?层", re.I
@@ -248,7 +251,8 @@ class Surroundings:
         label = _trimmed(clause[-_MOST_BEFORE:]) if _WORD.search(clause) else ""
         yield _trimmed(sentence[-_MOST_BEFORE:]) if _IS_VERB.fullmatch(label) else label
         behind = _as_one(entry.after[:200]).strip(" *`)）")
-        after = _CLAUSE.split(_APPOSITION.sub("", behind))[0]
+        is_part = _OF_NUMBER.search(self._text[max(0, entry.start - 20) : entry.start])
+        after = _CLAUSE.split(behind if is_part else _APPOSITION.sub("", behind))[0]
         if re.match(r"\s*[(（]?\s*[^\W\d_]", after):
             yield _trimmed(after[:_MOST_AFTER])
         if clause != sentence:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.metadata import version
+from threading import Lock
 from typing import Any
 
 import streamlit as st
@@ -12,6 +13,7 @@ from starlette.routing import Route
 
 _FOLDER = "_bertcalc"
 _TEXTS: dict[str, str] = {}  # by address
+_MAKING = Lock()
 
 
 def vega_script() -> str:
@@ -35,8 +37,9 @@ def offer(name: str, text: str) -> str:
 
 def script(address: str) -> str | None:
     """The script with an address, which is made if it is not there yet; None if there is none."""
-    if address not in _TEXTS and address in _MAKERS:
-        _TEXTS[address] = _MAKERS[address]()
+    with _MAKING:
+        if address not in _TEXTS and address in _MAKERS:
+            _TEXTS[address] = _MAKERS[address]()
     return _TEXTS.get(address)
 
 

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from bertcalc.reading.examples import EXAMPLES
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Open
-from tests.browser.look import settled
+from tests.browser.look import number, settled
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PAGES = (
@@ -146,3 +146,19 @@ def test_escape_closes_the_dialog_during_and_after_a_download(page: Page, visit:
             page.keyboard.press("Escape")
             expect(page.get_by_role("dialog")).to_have_count(0)
         settled(page)
+
+
+def test_a_table_stays_where_its_reader_scrolled_it(visit: Open, page: Page) -> None:
+    page.set_viewport_size(PHONE)
+    visit("configuration")
+    settled(page)
+    scrolled = page.locator(".stHtml:has(> .text-table)").first
+    scrolled.evaluate("element => { element.scrollLeft = 90; }")
+    assert scrolled.evaluate("element => element.scrollLeft") == 90
+    before = page.get_by_test_id("stTable").inner_text()
+    number(page, "hidden_size").fill("1024")
+    number(page, "hidden_size").press("Enter")
+    page.wait_for_url("**hidden_size=1024**")
+    settled(page)
+    assert page.get_by_test_id("stTable").inner_text() != before
+    assert scrolled.evaluate("element => element.scrollLeft") == 90

@@ -109,6 +109,7 @@ def test_a_text_that_is_too_long_for_the_link_is_there_again_after_a_reload(visi
     expect(page.get_by_text("only this tab of your browser keeps it")).to_be_visible()
     field.fill("")
     field.press("Control+Enter")
+    expect(page.get_by_text("only this tab of your browser keeps it")).to_be_hidden()
     settled(page)
     page.reload()
     expect(field).to_be_visible(timeout=30_000)

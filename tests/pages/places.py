@@ -176,7 +176,7 @@ def strings(message: Message, path: str) -> Iterator[tuple[str, str]]:
 
 
 def is_table(text: str) -> bool:
-    """Whether a text is a table in HTML, whose cells are said one by one."""
+    """Whether a text is a table in HTML, whose cells are read one by one."""
     return text.startswith('<div class="text-table"')
 
 

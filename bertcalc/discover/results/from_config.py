@@ -69,7 +69,9 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     keys = _keys().get(f"{model_type}.{cls}")
     if keys is None:
         if nested := [
-            name for name, value in fields.items() if name.endswith("_config") and isinstance(value, Mapping)
+            name
+            for name, value in fields.items()
+            if name.endswith("_config") and isinstance(value, Mapping) and name not in _OF_NO_SIZES
         ]:
             raise wrong(_NESTED, cls=cls, keys=_listed(nested))
         raise wrong(N_("No formula for the files of {cls} comes with bertcalc."), cls=cls)
@@ -86,9 +88,10 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
     return CountedConfig(discovery, changes, discovery.count(**changes))
 
 
+_OF_NO_SIZES = ("quantization_config", "generation_config")
 _NESTED = N_(
-    "The sizes of {cls} are in nested configurations ({keys}). What each of their keys changes is known only from the "
-    "real class: the page Any model and bertcalc.infer build it."
+    "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. The page "
+    "Any model and bertcalc.infer build the real class and count it."
 )
 
 
