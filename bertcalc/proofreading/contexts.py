@@ -24,11 +24,12 @@ _ONE = (
     r"\b(?:one|single|per|each|every|a(?![ -][0-9]))[ -](?:\w+[ -]){0,2}?(?:layer|block)s?(?!s?.?norm)"
     r"|\beach of (?:(?:its|the|these|those|all)\s)?(?:[\w-]+\s){0,2}(?:layers|blocks)\b|\blayer[ _.-]?[0-9]"
     r"|(?:layers|blocks),? (?:each )?(?:of|with|having)(?= \||$)|\b(?:param\w*|weights) each\b"
-    r"|^each\b|\| each\b|\beach of (?:them|these)\b"
+    r"|^each\b|\| each\b|\beach of (?:them|these)\b|\bthe (?:first|second|third|last) ha[sd]\b|\bthe same(?= \||$)"
     r"|(?:^|\| )每个(?= \||$)|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
-    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)|\ball (?:{layers} )?of (?:them|these)\b"
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"|\ball (?:{layers} )?of (?:them|these)\b(?=\W*(?:ha(?:ve|s)\W*)?(?:$|\|))"
     r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)(?! times\b)"
     r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b(?! (?:layer|block))"
     r"|\b(?:over|across|throughout) the (?:entire|whole)"

@@ -349,8 +349,8 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
 _IS_BIAS = re.compile("bias|beta", re.I)
 # What a sentence says is not counted, by the words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
-    r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|不含|不计|不算|不包括|未计|忽略)"
-    r"(.{0,60})",
+    r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
+    r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",
     re.I,
 )
 
@@ -361,6 +361,8 @@ _LEFT_OUT = {
     "norm": r"norm|\bln\b|归一",
     "type": r"segment|type|类型|段",
     "pooler": r"pool|池化",
+    "embeddings": r"embed|嵌入",
+    "words": r"embed|嵌入",
 }
 
 

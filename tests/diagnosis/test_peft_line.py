@@ -62,3 +62,7 @@ def test_a_rounded_count_of_a_changed_model_is_its_own_first() -> None:
     first, *others = str(lora.explain("110M")).split("\n")
     assert first == "110M may mean the count of the whole model: 109,780,228."
     assert len(others) == 5
+
+
+def test_a_line_that_trains_more_than_there_is_is_none_of_pefts() -> None:
+    assert printed_by_peft("trainable params: 5 || all params: 3 || trainable%: 166.6667") is None

@@ -321,3 +321,10 @@ def test_formulas_with_derived_heads_are_as_discovered() -> None:
     assert discovery is not None
     assert stored is not None
     assert (discovery.total, discovery.fields) == (stored.total, stored.fields)
+
+
+def test_only_configurations_of_parts_are_nested() -> None:
+    with pytest.raises(InputError, match=r"nested configurations \(vision_config\)"):
+        counted_config("none", "NoneModel", {"vision_config": {"depth": 2}, "quantization_config": {"bits": 4}})
+    with pytest.raises(InputError, match="No formula for the files"):
+        counted_config("none", "NoneModel", {"quantization_config": {"bits": 4}})

@@ -173,6 +173,17 @@ def test_the_counts_of_a_model_are_looked_up_once(monkeypatch: pytest.MonkeyPatc
         ("Adam's moments: 8N = 857.9 MB", ["wrong"]),
         ("Adam's moments: 8N = 835.3 MB", ["right"]),  # MiB
         ("Adam's moments: 8N = 815.7 MB", ["wrong"]),  # of 0.8157 GiB
+        ("The full encoder block of BERT-base has 7,087,872 parameters.", ["right"]),
+        ("The full encoder of BERT-base has 7,087,872 parameters.", ["wrong"]),
+        ("BERT-base 的整个encoder层有 7,087,872 个参数。", ["right"]),
+        ("Twelve layers times 7,087,872 parameters gives 85,054,464 for BERT-base's encoder.", ["right", "right"]),
+        ("Of the twelve layers in BERT-base, the first has 7,087,872 parameters.", ["right"]),
+        ("DistilBERT has six layers with the same 7,087,872 parameters as BERT-base.", ["right"]),
+        ("BERT-base 有十二个 encoder 层，每个 7,087,872 个参数。", ["right"]),
+        ("A quarter of BERT-base's encoder, 28,348,416 of 85,054,464, is attention.", ["right", "right"]),
+        ("Comparing all of them, BERT-base's attention projection has 590,592 parameters.", ["right"]),
+        ("BERT-base without its embeddings has 85,645,056 parameters.", ["conditional"]),
+        ("冻结 BERT-base 的词嵌入后，还剩 86,041,344 个可训练参数。", ["conditional"]),
         ("BERT-base in FP32: 318 MB", ["wrong"]),
         ("BERT-base in FP16: 318 MB", ["wrong"]),
         ("BERT-base in int8: 318 MB", ["wrong"]),
