@@ -163,9 +163,7 @@ _BLOCK = re.compile(
     re.MULTILINE,
 )
 # Links, directives, entities, HTML, emphasis with underscores, and symbols that Streamlit makes of signs.
-_RENDERED = re.compile(
-    r"[`$]|\\\n|\]\(|://|www\.|@\w|:[\w+-]+[:\[]|&#?\w+;|<[/!?a-zA-Z]|<-|->|--|[<>~]=|~|(?<!\w)_(?=\S)"
-)
+_RENDERED = re.compile(r"[`$]|\]\(|://|www\.|@\w|:[\w+-]+[:\[]|&#?\w+;|<[/!?a-zA-Z]|<-|->|--|[<>~]=|~|(?<!\w)_(?=\S)")
 
 
 def _inside(code: str) -> str:
