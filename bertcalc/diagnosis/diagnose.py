@@ -540,7 +540,7 @@ def _least(candidates: Iterable[Miscounted]) -> float:
     return min([candidate.bits for candidate in candidates], default=MOST_BITS)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)  # up to 3.5 MB each
 def _mixed(model: Model) -> Mapping[int, Miscounted]:
     """The likeliest explanation for each count that wrong sizes lead to, alone or with one very common mistake.
 

@@ -126,7 +126,7 @@ def _of_file(model: Model) -> StoredSize:
     return StoredSize(file_bytes(model), model, Problem.of(_FORMATS["safetensors"]))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=8)  # up to 2 MB each
 def _of_whole(model: Model) -> tuple[StoredSize, ...]:
     """The files of a model, and what it takes quantized, in memory and on disk."""
     return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))

@@ -1,66 +1,33 @@
 """What caches keep is bounded by memory, whatever models people look at."""
 
-import functools
-import gc
+import json
+import subprocess
 import sys
-import types
-from collections.abc import Iterable, Iterator
 
 from bertcalc import BertConfig
 from bertcalc.diagnosis import explain
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.model.model import Model
 from bertcalc.processes.weighted_cache import WeightedCache
-from pages.ui.shell.navigation import PAGES
-from tests.pages.apptest import open_app
+from tests.processes import weigh_caches
+from tests.processes.weigh_caches import caches, look, size
 
 MOST = 30e6  # bytes that one cache may come to
-_SHARED = 200e3  # bytes of symbols, families and the like, to which the entries of one cache refer together
-_Wrapper = type(functools.lru_cache(lambda: None))
-_CODE = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, _Wrapper)
-
-
-def ours() -> "Iterator[functools._lru_cache_wrapper[object]]":
-    for cached in gc.get_objects():
-        # Not isinstance: it asks objects of PyTorch for their __class__, some of which then warn.
-        if type(cached) is _Wrapper and (cached.__module__ or "").startswith(("bertcalc", "pages")):
-            yield cached
-
-
-def size(roots: Iterable[object]) -> int:
-    """The bytes of objects and of all that they refer to."""
-    seen, left, total = set[int](), list(roots), 0
-    while left:
-        one = left.pop()
-        if id(one) not in seen and not isinstance(one, _CODE):
-            seen.add(id(one))
-            total += sys.getsizeof(one)
-            left.extend(gc.get_referents(one))
-    return total
-
-
-def look(preset: str, **sizes: str) -> None:
-    """Open every page but those that ask PyTorch."""
-    for page in PAGES.keys() - {"verify"}:
-        number = {"number": "110M"} if page == "explain" else {}
-        open_app(f"{page or 'parameters'}.py", preset=preset, **sizes, **number)
 
 
 def test_no_cache_comes_to_more_than_its_share() -> None:
-    look("bert-base-uncased")
-    look("deberta-v3-base")
-    for cached in ours():
-        info = cached.cache_info()
-        if info.maxsize and info.currsize:
-            entries = [one for one in gc.get_referents(cached) if one is not cached.__wrapped__]
-            assert (size(entries) - _SHARED) / info.currsize * info.maxsize < MOST, (cached, info)
+    """In a process of its own: what other tests have looked at is not what people look at."""
+    run = subprocess.run([sys.executable, "-m", weigh_caches.__name__], capture_output=True, text=True, check=True)
+    weights = json.loads(run.stdout)
+    assert len(weights) > 60
+    assert {name: weight for name, weight in weights.items() if weight > MOST} == {}
 
 
 def test_what_has_no_bound_does_not_grow_with_the_models_that_people_look_at() -> None:
     look("bert-base-uncased", vocab_size="20001")
-    before = {id(cached): cached.cache_info().currsize for cached in ours()}
+    before = {id(cached): cached.cache_info().currsize for cached in caches()}
     look("bert-base-uncased", vocab_size="20002", num_hidden_layers="7")
-    for cached in ours():
+    for cached in caches():
         info = cached.cache_info()
         assert info.maxsize is not None or info.currsize == before.get(id(cached), 0), (cached, info)
 
