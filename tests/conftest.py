@@ -59,8 +59,15 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What asks transformers 4 comes first, so that most of it is in one worker, which starts it once."""
+    """What asks transformers 4 comes first, so that most of it is in one worker, which starts it once.
+
+    A test of a real server or a real browser gets a second try: the machine may be busy with other tests. The summary
+    lists what needed it.
+    """
     items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "ask_transformers4"))
+    for item in items:
+        if {"browser", "server"} & set(item.path.relative_to(item.config.rootpath).parts):
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 def pytest_collection_finish() -> None:
