@@ -16,9 +16,10 @@ R = TypeVar("R")
 
 
 class WeightedCache(Generic[R]):
-    """A function of hashable arguments whose results are cached up to a total weight of ``most``.
+    """A thread-safe cache for a function of hashable arguments, with results of a total weight of at most ``most``.
 
-    The least recently used results are dropped first; the latest result always stays. It is thread-safe.
+    ``weigh`` gives the weight of a result, such as its bytes. The least recently used results are dropped first; the
+    latest result always stays.
     """
 
     def __init__(self, function: Callable[..., R], most: int, weigh: Callable[[R], int]) -> None:

@@ -235,7 +235,7 @@ WORKER = Worker()
 atexit.register(WORKER.kill)
 
 if __name__ == "__main__":
-    with suppress(AttributeError):  # Windows has none
+    with suppress(AttributeError):  # Windows has no os.nice
         os.nice(int(sys.argv[1]))
     # If memory runs out, Linux kills this process before the server.
     with suppress(OSError):
