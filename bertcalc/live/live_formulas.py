@@ -33,14 +33,14 @@ def live_reading(
     *arguments: Parameters.args,
     **named: Parameters.kwargs,
 ) -> Reading:
-    """What a function reads from a model, with live numbers where it reads a formula from the model in letters."""
+    """Return ``reading(model, ...)``; each number in it that is a formula of the model's sizes is live."""
     numbers = reading(model, *arguments, **named)
     formulas = read_in_letters(reading, model, *arguments, **named)
     return cast(Reading, with_formulas(numbers, formulas, model.letter_values()))
 
 
 def read_in_letters(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
-    """What a function reads from the model in letters, read once for each structure. It must not be changed."""
+    """Return ``reading`` of the model with symbols as sizes, cached for each structure; do not modify the result."""
     return _read(reading, symbolic_model(model), *arguments, **named)
 
 
@@ -50,7 +50,7 @@ def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: A
 
 
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
-    """Numbers with the formulas at the same places of another reading: in mappings, lists and tuples."""
+    """Join numbers and formulas that are at the same places of two nested mappings, lists or tuples."""
     if isinstance(formulas, sympy.Basic):
         return with_formula(numbers, formulas, sizes) if isinstance(numbers, int | Fraction) else numbers
     if isinstance(numbers, Mapping):
@@ -62,16 +62,16 @@ def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
 
 
 def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
-    """A number with its formula; without it, if the formula gives another number for these sizes."""
+    """Attach a formula to a number, unless the formula gives a different number for ``sizes``."""
     node = node_of_formula(formula)
     try:
         return live(number, node) if evaluated(node, sizes) == number else number
-    except KeyError:  # a size that these sizes do not have
+    except KeyError:  # ``sizes`` lacks a size of the formula
         return number
 
 
 def live_size(field: str, value: int) -> int:
-    """The value of a field."""
+    """The value of a field as a live number."""
     return cast(int, live(value, LiveNode("field", (field,))))
 
 
@@ -88,7 +88,10 @@ def number_of(expression: Any) -> int | Fraction:
 
 @lru_cache(maxsize=8192)
 def node_of_formula(expression: Any) -> Any:
-    """The node of an expression in the letters of fields, or its number; ``expression`` is anything for sympify."""
+    """Convert an expression in the letters of fields to a node, or to a number if it has no letters.
+
+    ``expression`` is anything that sympify accepts.
+    """
     if not isinstance(expression, sympy.Basic):
         return node_of_formula(sympy.sympify(expression))
     if expression.is_Rational:
@@ -112,7 +115,7 @@ Tree = TypeVar("Tree", bound=Module)
 
 
 def live_tree(model: Model) -> Model:
-    """The tree of a model, with the formulas of its structure. It is for reading only: its steps are not live.
+    """The module tree of a model with live sizes. Only the tree is live, not the steps.
 
     >>> from bertcalc import BertConfig, build
     >>> line = list(live_tree(build(BertConfig())).lines())[1:][2]

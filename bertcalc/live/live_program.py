@@ -34,7 +34,7 @@ class LiveProgram:
         self._step = _FIRST
 
     def add(self, value: Any) -> Any:
-        """Add the operations of a value, and return it as an argument, which must not be changed."""
+        """Add the operations of a value, and return the argument that stands for it; do not modify the argument."""
         return _argument(node_of(value), self._add_node)
 
     def _add_node(self, node: LiveNode) -> Any:
@@ -43,7 +43,7 @@ class LiveProgram:
 
     @property
     def operations(self) -> list[list[Any]]:
-        """The operations, which must not be changed."""
+        """The operations so far; do not modify the list."""
         return self._step.operations
 
     @property
@@ -53,14 +53,14 @@ class LiveProgram:
 
 
 class _NumberedOperations:
-    """Numbered operations, to which the steps of one run after the other add theirs."""
+    """A growing list of operations, shared by the successive steps of a program."""
 
     def __init__(self, operations: list[list[Any]], places: dict[LiveNode, int]) -> None:
         self.operations = operations
         self._places = places
 
     def first(self, count: int) -> "_NumberedOperations":
-        """The first of them, to which others can be added."""
+        """The first ``count`` operations, as a list to which others can be added."""
         if count == len(self.operations):
             return self
         places = {node: place for node, place in self._places.items() if place < count}
@@ -76,7 +76,7 @@ class _NumberedOperations:
 
 
 def _argument(value: Any, add: Callable[[LiveNode], Any]) -> Any:
-    """A value as an argument; ``add`` adds the nodes in it."""
+    """Write a value as an argument of an operation; ``add`` adds the nodes inside."""
     if isinstance(value, LiveNode):
         return add(value)
     if value is None or isinstance(value, str | bool):
