@@ -17,13 +17,16 @@ RELATIVE_BOTH_WAYS = {"position_embedding_type": "relative_key_query"}
 class Version(NamedTuple):
     """A major version of transformers: its pip requirement, its configurations, forward methods and memory.
 
-    ``lacks`` are fields that its configurations do not have, ``unknown`` activations that it does not have,
-    ``need_weights`` those that cannot be built on the meta device. With ``distances``, there are learned tables of
-    distances, as wide as a head, and no positions are added to the embeddings. ``cache`` is the container of keys
-    and values without cross attention. With ``whole_tuples``, a tuple has everything that the body returns, and
-    None for a missing pooler. With ``states_first``, the body returns hidden_states before past_key_values. With
-    ``empty_attentions``, only the eager attention returns its weights.
-    ``simulation`` names the overrides of the memory simulation (bertcalc/memory/family_steps).
+    - ``lacks``: fields that its configurations do not have.
+    - ``unknown``: activations that it does not have.
+    - ``need_weights``: activations that cannot be built on the meta device.
+    - ``distances``: each attention learns a table of distances, as wide as a head; no position embeddings are added.
+    - ``cache``: the container of keys and values in a model without cross attention.
+    - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, None for a missing pooler.
+    - ``states_first``: the body returns hidden_states before past_key_values.
+    - ``empty_cross_attentions``: a decoder returns cross_attentions even if it gets no encoder_hidden_states.
+    - ``empty_attentions``: only the eager attention returns its weights.
+    - ``simulation``: the name of its overrides in the memory simulation (bertcalc/memory/family_steps).
     """
 
     requirement: str = "transformers>=5"
@@ -39,7 +42,7 @@ class Version(NamedTuple):
     simulation: str = ""
 
     def fields(self, config: Config) -> dict[str, Any]:
-        """The fields of a configuration that it has in this version."""
+        """The fields of ``config`` that exist in this version, with their values."""
         return {name: value for name, value in vars(config).items() if name not in self.lacks}
 
 
@@ -64,7 +67,7 @@ def version_of(config: Config) -> Version:
 
 
 def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem of relative positions with an activation that only transformers 5 has."""
+    """The problem if ``values`` combine relative positions with an activation that only transformers 5 has."""
     kind, hidden_act = values["position_embedding_type"], values["hidden_act"]
     if kind != "absolute" and hidden_act in FOUR.unknown:
         message = N_(
@@ -76,9 +79,10 @@ def unknown_activation(values: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem of relative positions in a family without them; ``values`` can be the content of a config.json.
+    """The problem if ``values`` ask for relative positions in a family that has only absolute ones.
 
-    transformers 4 builds tables of distances for these families as well, transformers 5 ignores the field.
+    ``values`` can be the content of a config.json. transformers 4 builds tables of distances for these families, too;
+    transformers 5 ignores the field.
     """
     field = "position_embedding_type"
     if (value := values.get(field)) not in (None, "absolute"):
@@ -87,5 +91,8 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
 
 
 def inferred_from_distances(hidden_size: int, table: Shape) -> dict[str, Any]:
-    """Fields inferred from a checkpoint's table of distances, which does not show its kind: the first is assumed."""
+    """Infer fields from the shape of a checkpoint's table of distances, and assume relative_key.
+
+    The table does not show whether queries use the distances as well (relative_key_query).
+    """
     return {**RELATIVE, "num_attention_heads": hidden_size // max(1, table[1])}
