@@ -83,7 +83,7 @@ def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 
 def _used(model: Model) -> set[str]:
-    """The inputs that some step uses, and use_cache if a cache can be returned."""
+    """The names of inputs that a step uses, and of use_cache if a cache can be returned."""
     config, steps = model.config, model.run(Sizes(encoder_sequence_length=model.seen(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
@@ -148,7 +148,7 @@ def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
         layers = stack(steps)
         # The output of the embeddings has the shape of a layer's output.
         shape = layers.groups[-1].steps[-1].gives.shape
-        # In GPT-2, the last one has an axis for the choices again.
+        # In GPT-2, the last hidden state has an axis for the choices again.
         last = next((step.gives.shape for step in layers.after if step.place.role == "choices_apart"), None)
         states_of = (
             (TensorCopies(layers.length, shape), TensorCopies(1, last))

@@ -16,7 +16,7 @@ from bertcalc.model.steps import Step
 
 
 def live_steps(model: Model, call: Call) -> list[Step]:
-    """The steps of a call, with the formulas of its structure."""
+    """The steps of a call with live shapes."""
     letters = [symbolic.step for symbolic in symbolic_steps(model, cross=attends(model, call))]
     steps: list[Step] = with_formulas(run(model, call), letters, {**model.config.shared(), **call_sizes(call)})
     return steps
