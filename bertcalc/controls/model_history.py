@@ -47,7 +47,10 @@ class ModelHistory(History[ChosenModel]):
 
     @classmethod
     def restored(cls, model: ChosenModel, written: object, *, is_linked: bool = True) -> "ModelHistory":
-        """Restore a history from ``written``, which is untrusted; only ``model`` if its present step is another."""
+        """Restore a history from ``written``, which is untrusted.
+
+        If the present step is not ``model``, the history starts with ``model`` alone, unless ``is_linked`` is False.
+        """
         history = cls(model)
         match written:
             case {"steps": [*links], "at": int(at), "attempt": dict(attempt)} if 0 <= at < len(links) <= cls.LONGEST:
