@@ -13,7 +13,7 @@ from bertcalc.proof.real_model import empty_model
 
 
 class FlopCheck(NamedTuple):
-    """The FLOPs of a module or a whole pass, by our count and by PyTorch's; None if a count does not have it."""
+    """The FLOPs of a module or a whole pass: our count and PyTorch's, or None where a count lacks the module."""
 
     name: str
     ours: int | None
@@ -33,7 +33,7 @@ class FlopProof(NamedTuple):
 
 
 def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
-    """Compare with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
+    """Compare our FLOPs with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
     transformers 5 must be able to build the configuration and to run the call.
     """

@@ -25,7 +25,7 @@ class MemoryProof(NamedTuple):
 
 
 def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
-    """Compare with the tensors that autograd has saved at the end of a forward pass on the meta device.
+    """Compare our count with the tensors that autograd has saved at the end of a forward pass on the meta device.
 
     On that device, attention is eager, and dropout masks have the dtype of the activations. transformers 5 must be able
     to build the configuration and to run the pass.

@@ -21,7 +21,7 @@ class Returned(NamedTuple):
 
 
 class ComparedOutput(NamedTuple):
-    """One output of ours and of the real model's; None if there is no output at this position."""
+    """An output as we predict it and as the real model returns it; None if there is none at this position."""
 
     ours: Returned | None
     theirs: Returned | None
