@@ -124,7 +124,7 @@ def test_a_configuration_has_the_fields_of_its_own_family(tmp_path: Path, capsys
         (["--batch-size", "9" * 5_000], "batch_size '999"),
         ([f"-{'x' * 5_000}"], "Cannot read -xxx"),
         (["--changes", "lorra"], "There is no step 'lorra': did you mean lora?"),
-        (["--changes", "lora;ia3"], "LoRA and IA3 exclude each other: leave one of them out."),
+        (["--changes", "lora;ia3"], "LoRA and IA3 exclude each other: remove one of them."),
         (["--config", "/nowhere"], "/nowhere cannot be read: No such file or directory."),
         (["bert-base-uncased", "--config", "/nowhere"], "Give a preset or --config, not both."),
     ],

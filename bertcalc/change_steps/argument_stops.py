@@ -1,4 +1,4 @@
-"""Where the slider of a step's argument stops: the slider is even in ratios, as ranks are chosen."""
+"""Where the slider of a step's argument stops: at round numbers, each a few percent above the one before."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -13,7 +13,7 @@ from bertcalc.text.problem import InputError
 
 
 def sliding_arguments(change: Change) -> dict[str, int]:
-    """The arguments of a change that have a letter in formulas, with their values, unless they are left out.
+    """The arguments of a change that have a letter in formulas and a value, with their values.
 
     >>> from bertcalc import Lora, ResizeVocabulary
     >>> sliding_arguments(Lora(r=16)), sliding_arguments(ResizeVocabulary(pad_to_multiple_of=64))
@@ -24,7 +24,7 @@ def sliding_arguments(change: Change) -> dict[str, int]:
 
 
 def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
-    """The values of an argument that are possible for a model in front of the change, ascending.
+    """The possible values of an argument, ascending; ``model`` is the model before the change.
 
     >>> from bertcalc import Lora, load
     >>> argument_stops(Lora(r=8), "r", load("bert-base-uncased"))[28:36]
@@ -37,7 +37,7 @@ def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
 
 
 def _round_numbers(low: int, high: int) -> Iterator[int]:
-    """The numbers in a range with at most five binary digits before zeros: from one to the next are 3 to 6 %."""
+    """The numbers in a range with at most five binary digits before zeros: from 16 on, 3 to 6 % apart."""
     yield from range(low, min(high, 31) + 1)
     step = 2
     while 16 * step <= high:

@@ -1,7 +1,7 @@
 """The figures of changed models as live numbers: of the model's sizes, and of the arguments of its changes.
 
-The name of an argument's size has the number of its change, from 0, in front, because two changes can have the same
-argument.
+The name of an argument's size begins with the number of its change, from 0, because two changes can have an argument of
+the same name.
 
 >>> from bertcalc import Lora, load
 >>> from bertcalc.change_steps.effects import changed_models
@@ -32,12 +32,12 @@ from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of
 
 
 def argument_size(number: int, argument: str) -> str:
-    """The name of the size that an argument of a change is, by the number of the change."""
+    """The name of the size of an argument, which begins with the number of its change."""
     return f"{number} {argument}"
 
 
 def argument_sizes(model: Model) -> dict[str, int]:
-    """The sizes that the arguments of a model's changes are."""
+    """The values of the arguments that have sliders in a model's changes, by the names of their sizes."""
     return {
         argument_size(number, argument): value
         for number, change in enumerate(model.changes)
@@ -46,7 +46,7 @@ def argument_sizes(model: Model) -> dict[str, int]:
 
 
 def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
-    """The figures of ``effect``, live. What has no formula has a value only at the present sizes."""
+    """Like ``effect``, with live figures. A figure without a formula has a value only at the present sizes."""
     model, numbers = changed.model, effect(changed, batch, plan)
     sizes = LiveSizes(model, batch)
     parameters = sizes.number(numbers.parameters, lambda: formula(model).expression)
@@ -92,7 +92,7 @@ class LiveSizes:
             config = lively.configured(model, config)
 
     def number(self, number: int, expression: Callable[[], Any]) -> int:
-        """A number with its formula; without one, it is held."""
+        """Attach a formula to a number; without one, the number has a value only at the present sizes (``held``)."""
         formula = expression()
         if formula == number:  # the same at all sizes
             return self._bounded(number)
@@ -101,9 +101,9 @@ class LiveSizes:
         return cast(int, within(lively, (staying(self._sizes["num_hidden_layers"]),))) if named else lively
 
     def replaced(self, number: int) -> int:
-        """A number in which the arguments of the changes are the sizes, instead of their letters, within their limits.
+        """Replace the letters of the changes in a live number by their arguments, and keep these within their limits.
 
-        Without a formula, it is held.
+        A number without a formula is ``held``.
         """
         nodes = {name: node_of(size) for name, size in self._sizes.items() if name in CHANGE_SIZES}
         lively = live(int(number), substituted(node_of(number), nodes))

@@ -60,13 +60,13 @@ class ChangedModel:
         return (*changes[:before], self.base.format, *changes[before:])
 
     def check_trained(self) -> None:
-        """Raise InputError if nothing is trained: of a quantized model, only what comes after the quantization is."""
+        """Raise InputError if nothing is trained: a quantized model trains only what is added after quantization."""
         if self.base and self.model == self.base.model:
             message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
             raise wrong(message, "changes", format=self.base.format.title)
 
     def in_training(self, plan: Plan) -> Model:
-        """The model of a training step: quantized weights are packed, and others have the type of the precision.
+        """The model as a training step runs it: quantized weights are packed, others have the precision's dtype.
 
         Raises InputError if nothing is trained, or training on such weights is not simulated.
         """
@@ -99,8 +99,8 @@ class ChangedModel:
 class StepEffect(NamedTuple):
     """The figures of a model after some steps.
 
-    ``adapter_bytes`` are those of the adapter's own file, among ``file_bytes``. ``unknown`` says why there are no
-    trained parameters, size of the file, FLOPs or peak.
+    ``adapter_bytes`` is the part of ``file_bytes`` in the adapter's own file. A figure that cannot be computed is None;
+    ``unknown`` has the reasons. ``flops`` are those of a forward pass, and ``peak`` the bytes of a training step.
     """
 
     changed: ChangedModel
@@ -115,7 +115,7 @@ class StepEffect(NamedTuple):
 
 
 def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
-    """A model after all steps. Raises InputError if one is not possible."""
+    """A model after all steps. Raises InputError if a step is not possible."""
     changed = ChangedModel(model)
     for step in steps:
         changed = changed.after(step)
@@ -123,7 +123,7 @@ def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
 
 
 def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
-    """The model before the first step and after each one, up to one that is not possible; and the problem with it."""
+    """The model before and after each step, up to the first one that is not possible, and the problem with that one."""
     models = [ChangedModel(model)]
     for step in steps:
         try:

@@ -28,9 +28,9 @@ from bertcalc.text.problem import InputError
 def first_step(kind: str, model: Model) -> ChangeStep:
     """A step of a kind in ``KINDS``, with half of the model's layers, heads or width, or with its own modules.
 
-    Adapters target what peft does by default, or the same projections under the names of the model, and train the head
-    of the model's task. bitsandbytes leaves that head as it is, because quantized weights are not trained. GGUF is a
-    mix where llama.cpp converts the model.
+    Adapters target peft's default modules, or the same projections under the model's names, and train the head of the
+    model's task. bitsandbytes does not quantize that head, because quantized weights are not trained. GGUF mixes types
+    if llama.cpp can convert the model.
 
     >>> from bertcalc import load
     >>> first_step("layers", load("bert-base-uncased"))
@@ -74,7 +74,7 @@ def first_step(kind: str, model: Model) -> ChangeStep:
         case "bitsandbytes":
             skip = tuple(name for name in HEADS.get(task, ()) if name in model.children) or None
             return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", llm_int8_skip_modules=skip)
-        case "awq":  # groups have to divide the columns
+        case "awq":  # the group size must divide the number of columns
             return AwqConfig() if _stores(AwqConfig(), model) else AwqConfig(group_size=-1)
         case "gguf":
             return Gguf("Q4_K_M", pure=not _stores(Gguf("Q4_K_M"), model))
@@ -93,7 +93,7 @@ def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
 
 
 def _stores(form: QuantizationFormat, model: Model) -> bool:
-    """Whether a format can store a model, which is quantized before it has an adapter."""
+    """Whether a format can store a model without its adapter, which is added after quantization."""
     with suppress(InputError):
         return bool(form.pieces(without_adapter(model), "F32"))
     return False
@@ -116,5 +116,5 @@ def _names(model: Model, *roles: str) -> tuple[str, ...]:
 
 
 def _means(name: str, paths: Mapping[str, Any]) -> set[Any]:
-    """The places of the modules that peft takes a name for."""
+    """The places of the modules that a name matches in peft."""
     return {place for path, place in paths.items() if path.endswith(f".{name}")}

@@ -9,11 +9,11 @@ from bertcalc.text import N_
 
 
 class ChangeRecipe(NamedTuple):
-    """Steps as text; kinds alone are the first steps of these kinds that fit the model.
+    """Steps as text; if the text has only kinds, the arguments are those that fit the model (``first_step``).
 
-    ``architecture`` is a class for the task that the recipe is about; the class of the model's family for this task is
-    what it needs. A model with fewer than ``tokens`` is replaced by ``preset``. ``device`` is the GPU that the recipe
-    is for, as in bertcalc/memory/devices.py.
+    ``architecture`` is BERT's class for the recipe's task; the recipe needs the class of the model's family for the
+    same task. A model whose vocabulary has fewer than ``tokens`` is replaced by ``preset``. ``device`` is the GPU that
+    the recipe is for, as in bertcalc/memory/devices.py.
     """
 
     title: str
@@ -24,7 +24,7 @@ class ChangeRecipe(NamedTuple):
     device: str = ""
 
     def steps_for(self, model: Model) -> str:
-        """The steps for a model.
+        """The steps as text, with arguments that fit a model.
 
         >>> from bertcalc import load
         >>> RECIPES[0].steps_for(load("distilbert-base-uncased", "DistilBertForSequenceClassification"))

@@ -1,9 +1,9 @@
 """Steps as text, for links and the command line: ``lora,r=16,target_modules=query+value;bitfit``.
 
-Steps are separated by semicolons, and their arguments by commas; arguments that have their default are left out. The
-members of a list are separated by plus signs, with one at the end of a list of a single name, as a name alone may be a
-pattern: in a dictionary, whose members are ``key:value``, by slashes. Other signs in a text are percent-encoded. What a
-text means follows from the annotation of the argument.
+Semicolons separate steps, and commas their arguments; arguments with default values are left out. Plus signs separate
+the members of a list; a list with a single name ends with a plus sign, because a name alone may be a pattern. A
+dictionary is a list of ``key:value``, where slashes separate the members of a value. Other signs in a text are
+percent-encoded. The annotation of an argument decides how its text is read.
 
 >>> written([Lora(r=16, target_modules=["query", "value"])])
 'lora,r=16,target_modules=query+value'
@@ -66,7 +66,7 @@ KINDS: dict[str, type[ChangeStep]] = {
     "ln_tuning": LNTuning,
     "bitfit": BitFit,
 }
-# What people and other programs call an argument that peft or transformers calls otherwise.
+# Other common names of arguments, with peft's or transformers' names.
 _SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("rank", "lora_rank", "lora_r"), "r"),
     "alpha": "lora_alpha",
@@ -83,7 +83,7 @@ _NO_ARGUMENT = (
     N_("{kind} has no argument {name}: did you mean {nearest}?"),
     N_("{kind} has no argument {name}: it must be one of {options}."),
 )
-_NO_VALUE = N_("{text} is no argument of a step: write it as r=8.")
+_NO_VALUE = N_("{text} is not an argument of a step: write a name and a value, such as r=8.")
 _NEEDED = N_("The step {kind} needs a value: write it as {kind},{name}=...")
 _EMPTY = N_("The step {kind} has a comma too many: write it as lora,r=8.")
 _TWICE = N_("{kind} has {name} twice: leave one of them out.")
@@ -101,15 +101,15 @@ def written(steps: Iterable[ChangeStep]) -> str:
 
 
 def argument_texts(step: ChangeStep, always: Collection[str] = ()) -> dict[str, str]:
-    """The arguments of a step that differ from their defaults, and those that are ``always`` there, as text."""
+    """The arguments of a step that differ from their defaults, and those in ``always``, as text."""
     return {name: _value(value) for name, value in arguments(step, always).items()}
 
 
 def with_argument(step: ChangeStep, name: str, text: str) -> ChangeStep:
-    """A step with another argument, as a person types it; an empty text stands for the default.
+    """A copy of a step with an argument as a person types it; an empty text stands for the default.
 
-    A name alone is a list of one, and commas separate the members of a list. Of two flags that exclude each other, the
-    other one follows. Raises InputError for a wrong value.
+    For a list, the text is one name, or several with commas. If two flags exclude each other, setting one changes the
+    other. Raises InputError for a wrong value.
 
     >>> with_argument(Lora(), "target_modules", "query, value").target_modules
     ('query', 'value')
@@ -140,7 +140,7 @@ def kind_of(step: ChangeStep) -> str:
 
 
 def _quoted(value: object) -> str:
-    """A text without signs that separate others, also in a list of models (``bertcalc.explore.model_refs``)."""
+    """Percent-encode a text, including signs that separate steps or, in ``bertcalc.explore.model_refs``, models."""
     return quote(str(value), _SAFE).replace("~", "%7E")
 
 
@@ -166,8 +166,8 @@ def without_spaces(text: str) -> str:
 def read_steps(text: str) -> tuple[ChangeStep, ...]:
     """The steps that a text describes. Raises InputError if a part of it is wrong.
 
-    They are checked by themselves; whether a model can be changed so is known once it is built. Arguments have the
-    names of peft and transformers; ``rank``, ``alpha``, ``dropout`` and ``targets`` are understood, too.
+    Each step is checked on its own; whether a model can be changed that way is known once it is built. Arguments have
+    the names of peft and transformers; ``rank``, ``alpha``, ``dropout`` and ``targets`` are understood, too.
 
     >>> written(read_steps("lora,rank=16,alpha=32"))
     'lora,r=16,lora_alpha=32'
@@ -206,7 +206,7 @@ def _step(text: str) -> ChangeStep:
 
 
 def _read(text: str, hint: Any, between: str = "+") -> Any:
-    """The value that a text means for an annotation; what has no meaning stays a text, for the check to refuse."""
+    """Convert a text to a value of the annotated type; a text that does not fit stays a text, which checks refuse."""
     if mapping := _dictionary_of(hint) if ":" in text else None:
         key, member = get_args(mapping)
         pairs = (part.partition(":") for part in text.split("+") if part)

@@ -1,1 +1,1 @@
-"""Changes of a model: adapters, as peft adds them."""
+"""Changes of a model: peft's adapters, BitFit, and changes of sizes such as fewer layers or another vocabulary."""

@@ -26,7 +26,7 @@ _NOT_CAUSAL = N_(
     "peft takes task_type CAUSAL_LM only for a class that generates text, such as BertLMHeadModel: {architecture} does "
     "not."
 )
-_NESTED = N_("modules_to_save {names} means {module} and modules inside of it: name it more exactly.")
+_NESTED = N_("modules_to_save {names} matches {module} and modules inside of it: use a longer name.")
 _TIED = N_("{module} shares a tensor with another module: bertcalc does not count it as one of the modules_to_save.")
 
 
@@ -68,7 +68,7 @@ class PeftChange(Change):
         return any(map(named_by_layer, (self.target_modules, self.exclude_modules, self.modules_to_save)))
 
     def targets(self, names: Names) -> Targets:
-        """The modules that the adapter targets, which are none of those that are trained as a whole."""
+        """The modules that the adapter targets, without those that are trained as a whole."""
         heads = HEADS["SEQ_CLS"] if self.task_type == "SEQ_CLS" else ()  # peft adds the others later
         saved = (*(self.modules_to_save or ()), *heads)
         return Targets(names, self.exclude_modules, self.layers_to_transform, self.layers_pattern, saved)
@@ -94,7 +94,7 @@ def train_all(root: Module) -> Module:
 
 
 def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
-    """Put the modules whose names end so into a ModulesToSaveWrapper: a frozen original, and a copy that is trained."""
+    """Wrap modules whose names end with one of ``names`` in a ModulesToSaveWrapper: frozen original, trained copy."""
     ends = tuple(names)
     if not ends:
         return

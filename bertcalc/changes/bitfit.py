@@ -1,4 +1,4 @@
-"""BitFit (Zaken et al. 2021, arXiv:2106.10199): only biases are trained, and the head of the task."""
+"""BitFit (Zaken et al. 2021, arXiv:2106.10199): only the biases and the head of the task are trained."""
 
 from bertcalc.changes.adapter import freeze, train_all, train_biases
 from bertcalc.model.change import Change
@@ -10,7 +10,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class BitFit(Change):
-    """Only the biases of the body are trained, betas of LayerNorms among them; with ``head``, the whole head, too.
+    """Train only the biases of the body, including the betas of LayerNorms; with ``head``, also the whole head.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(BitFit()).trainable_parameters

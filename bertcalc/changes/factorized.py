@@ -22,7 +22,7 @@ _PRODUCT = N_(
 
 @dataclass(frozen=True)
 class FactorizeEmbeddings(Resizing):
-    """The word table has rows of ``embedding_size`` units, which a linear layer projects to the hidden size.
+    """Narrow the word table to ``embedding_size`` columns, and add a linear layer that projects to the hidden size.
 
     V x H becomes V x E + E x H, as in the paper, with a bias as in ALBERT's embedding_hidden_mapping_in. In front of a
     decoder that is tied to the table, another layer projects to E, like the dense layer of ALBERT's head. The table
@@ -48,7 +48,7 @@ class FactorizeEmbeddings(Resizing):
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """The simulation does not know a ``Sequential`` in place of the table."""
+        """The simulation does not support a ``Sequential`` in place of the table."""
         return None if model.config.has("embedding_size") else self.not_simulated(model)
 
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:

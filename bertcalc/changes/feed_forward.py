@@ -13,7 +13,7 @@ from bertcalc.text.records import dataclass
 
 @dataclass(frozen=True)
 class NarrowFeedForward(Resizing):
-    """The feed-forward of each layer has only ``intermediate_size`` units.
+    """Reduce the feed-forward of each layer to ``intermediate_size`` units.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(NarrowFeedForward(1536)).num_parameters()

@@ -21,15 +21,15 @@ _DISTANCES = N_(
     "transformers prunes the heads of {family}, but the pruned model cannot run: its table of distances keeps a column "
     "for each head."
 )
-_ALL = N_("All {count} heads of a layer would be pruned: at least one has to stay.")
+_ALL = N_("All {count} heads of a layer would be pruned: keep at least one.")
 
 
 @dataclass(frozen=True)
 class PruneHeads(Resizing):
-    """Heads are pruned: ``heads`` of them in each layer, or those in the lists, by the number of the layer.
+    """Prune heads: ``heads`` of them in each layer or, if it maps layer numbers to lists, the heads in the lists.
 
     This is ``model.prune_heads({layer: [head, ...]})`` of transformers up to 4.57; later versions have no such method.
-    Cross attention keeps its heads. ALBERT has a single layer for this, whose number is 0.
+    Cross attention keeps its heads. ALBERT's shared layer has number 0.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PruneHeads({0: [0, 1], 11: [3]})).num_parameters()
@@ -84,7 +84,7 @@ class PruneHeads(Resizing):
             trace.pruned_heads = self.heads
 
     def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
-        """Split the layers by their number of heads, and put in those of programs with as many."""
+        """Split the layers by their number of heads; take each group from a run with that many heads pruned."""
         if not isinstance(self.heads, Mapping):
             return
         counts = {layer: len(heads) for layer, heads in self.heads.items() if heads}

@@ -23,7 +23,7 @@ _NO_NORM = N_("{module} is a {kind}: the target_modules of LayerNorm tuning must
 
 @dataclass(frozen=True)
 class IA3(PeftChange):
-    """IA3: the outputs of a module, or the inputs of a feed-forward module, are multiplied by a vector that is trained.
+    """IA3: multiply the outputs of modules, or the inputs of feed-forward modules, by trained vectors.
 
     The arguments are those of ``peft.IA3Config``.
 
@@ -35,7 +35,7 @@ class IA3(PeftChange):
     title = "IA3"
     peft_config, peft_type = "IA3Config", "IA3"
 
-    packed_in_16_bits = False  # its outputs are float32, and products take no 16-bit factor beside them
+    packed_in_16_bits = False  # its outputs are float32, and a product accepts no 16-bit factor with them
 
     target_modules: Names | None = None
     feedforward_modules: Names | None = None
@@ -89,7 +89,7 @@ class IA3(PeftChange):
 
 @dataclass(frozen=True)
 class LNTuning(PeftChange):
-    """LayerNorm tuning: copies of the LayerNorms are trained; peft keeps the originals, so that they count twice.
+    """LayerNorm tuning: train copies of the LayerNorms; peft keeps the originals, so that LayerNorms count twice.
 
     The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
     """
@@ -97,7 +97,7 @@ class LNTuning(PeftChange):
     title = N_("LayerNorm tuning")
     peft_config, peft_type = "LNTuningConfig", "LN_TUNING"
 
-    in_16_bits = False  # the copies are float32, and CUDA's kernel takes no 16-bit input beside them
+    in_16_bits = False  # the copies are float32, and CUDA's kernel accepts no 16-bit input with them
 
     target_modules: Names | None = None
     task_type: TaskType | None = None

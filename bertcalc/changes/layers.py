@@ -11,16 +11,16 @@ from bertcalc.text import N_
 from bertcalc.text.arguments import Single
 from bertcalc.text.records import dataclass
 
-_ALL = N_("All {count} layers would be dropped: at least one has to stay.")
+_ALL = N_("All {count} layers would be dropped: keep at least one.")
 
 
 @dataclass(frozen=True)
 class DropLayers(Resizing):
-    """The layers with these numbers, counted from 0, are dropped, and the others move up.
+    """Drop the layers with these numbers, counted from 0; the others move up.
 
     This is ``model.encoder.layer = ModuleList(kept)`` with ``config.num_hidden_layers`` set to the number of those that
     stay; a decoder that fills a cache also needs new numbers in ``layer_idx``. ALBERT's layers share their tensors:
-    there, fewer layers run, and no parameter goes.
+    there, fewer layers run, but the parameters stay.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(DropLayers([1, 3, 5, 7, 9, 11])).num_parameters()

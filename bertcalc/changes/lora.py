@@ -18,7 +18,7 @@ Bias = Literal["none", "all", "lora_only"]
 _UNSUPPORTED = N_(
     "{module} is a {kind}, to which peft adds no LoRA: target_modules must be Linear, Conv1D, Conv1d or Embedding."
 )
-_LAYERS = N_("peft takes {field} only beside a list of names: give target_modules as a list.")
+_LAYERS = N_("peft takes {field} only with a list of names: give target_modules as a list.")
 _PATTERN = N_("layers_pattern names the list of layers for layers_to_transform: give both, or neither.")
 _DORA_BIAS = N_("peft does not combine lora_bias with use_dora: leave one of them out.")
 _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the target_modules.")
@@ -26,9 +26,9 @@ _NO_BIAS = N_("peft adds no lora_bias to an Embedding: leave {module} out of the
 
 @dataclass(frozen=True)
 class Lora(PeftChange):
-    """LoRA: beside a weight of (out, in), two matrices of (r, in) and (out, r) are trained.
+    """LoRA: train two matrices of (r, in) and (out, r) beside each targeted weight of (out, in).
 
-    The arguments are those of ``peft.LoraConfig``. Without ``target_modules``, they are peft's for the family. The head
+    The arguments are those of ``peft.LoraConfig``. By default, ``target_modules`` are peft's for the family. The head
     of ``task_type`` is trained as a whole; peft keeps the original head, too, so that it counts twice. ``lora_alpha``,
     ``alpha_pattern`` and ``use_rslora`` set the scaling, which changes no count.
 

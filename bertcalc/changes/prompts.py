@@ -32,32 +32,32 @@ _OTHER_TASK = N_(
     "{possible}."
 )
 _CACHE_AS_POOLED = N_(
-    "{architecture} cannot run with prefix tuning for SEQ_CLS as a decoder with a cache: peft takes the cache for the "
-    "pooled vector. Set use_cache to False, or is_decoder."
+    "{architecture} cannot run with prefix tuning for SEQ_CLS as a decoder with a cache: peft mistakes the cache for "
+    "the pooled vector. Set use_cache or is_decoder to False."
 )
 _OTHER_KEYS = N_(
-    "{architecture} cannot run with prefixes of {width} units beside keys of {needed}: token_dim {needed} would work."
+    "{architecture} cannot run with prefixes of {width} units, as its keys have {needed}: set token_dim to {needed}."
 )
 _READS_ENCODER = N_(
     "With encoder_hidden_states, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
 )
 _CHOICES = N_(
-    "{architecture} cannot run with virtual tokens: peft makes them for each sequence, but not for each choice of it."
+    "{architecture} cannot run with virtual tokens: peft creates them for each sequence, but not for each choice."
 )
 _FACTORIZED = N_(
     "With factorized embeddings, bertcalc counts the parameters of {change}, but not its FLOPs and memory."
 )
 _LSTM = N_(
-    "The memory of {architecture} with an LSTM, which has a kernel of its own, is not simulated: "
-    "encoder_reparameterization_type MLP is."
+    "The memory of {architecture} with an LSTM is not simulated, as an LSTM has its own kernel: set "
+    "encoder_reparameterization_type to MLP."
 )
 _TOO_LONG = N_(
-    "{sequence_length} tokens and {num_virtual_tokens} virtual tokens are more than this model has positions for: at "
-    "most {longest} together."
+    "{sequence_length} tokens and {num_virtual_tokens} virtual tokens do not fit into the {longest} positions of this "
+    "model."
 )
 _OTHER_WIDTH = N_(
-    "{architecture} cannot run with virtual tokens of {width} units beside words of {needed}: token_dim {needed} "
-    "would work."
+    "{architecture} cannot run with virtual tokens of {width} units, as word embeddings have {needed}: set token_dim "
+    "to {needed}."
 )
 _NO_LABELS = N_(
     "{architecture} cannot be trained with {change} and task_type {task_type}: peft gives the virtual tokens labels "
@@ -94,13 +94,13 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also a problem with learned tables of distances, whose forward methods are others."""
+        """Also a problem with learned tables of distances, because their forward methods differ."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
 
     def check_length(self, config: Config, length: int) -> None:
-        """Raise InputError if there are not enough positions for the tokens of a sequence and the virtual ones."""
+        """Raise InputError if a sequence and the virtual tokens need more positions than the model has."""
         count, longest = self.num_virtual_tokens, config.longest
         known = all(isinstance(size, int) for size in (count, length, longest))
         if known and length + count > longest:
@@ -159,7 +159,7 @@ class _Encoding:
         self.call("embedding", "lookup", width, role)
 
     def network(self, name: str) -> None:
-        """Call linear modules with an activation between two."""
+        """Call linear modules and the activations between them."""
         for number, module in self._encoder.children[name].children.items():
             if isinstance(module, Linear):
                 self.call(f"{name}.{number}", "linear", module.out_features)
@@ -167,9 +167,9 @@ class _Encoding:
                 self.call(f"{name}.{number}", "activation", self.x.shape[-1])
 
     def lstm(self, name: str, layers: int) -> None:
-        """Run an LSTM in both directions: each token and, after the first token, each output times a matrix.
+        """Run an LSTM in both directions: a product for each token and, after the first, one for each earlier output.
 
-        The first token comes after zeros, to which no gradient flows.
+        The output before the first token is zeros, to which no gradient flows.
         """
         shapes, count = self._encoder.children[name].parameters, self.x.shape[1]
         for layer in range(layers):
@@ -199,7 +199,7 @@ class _Encoding:
 
 
 class InFront(Prompts):
-    """The base of those whose virtual tokens are in front of the words, so that each sequence is longer."""
+    """The base of prompt tuning and p-tuning, which put virtual tokens in front of the words of each sequence."""
 
     width_message = _OTHER_WIDTH
 
@@ -242,7 +242,7 @@ class InFront(Prompts):
             return step._replace(takes=tuple(takes))
 
         first, *after = map(changed, steps[index + 1 :])
-        asides = tuple(aside for aside in words.asides if aside != "padding")  # vectors do not show it
+        asides = tuple(aside for aside in words.asides if aside != "padding")  # embedding vectors do not show padding
         steps[:] = [
             *map(changed, steps[:index]),
             words._replace(takes=(ids,), gives=alone, variable=(WRAPPER, together.name), asides=()),
@@ -279,7 +279,7 @@ def _step(gives: Value, *takes: Value) -> Step:
 
 @dataclass(frozen=True)
 class PromptTuning(InFront):
-    """Prompt tuning: vectors in front of the embeddings are trained. The arguments are those of ``PromptTuningConfig``.
+    """Prompt tuning: train vectors in front of the embeddings. The arguments are those of ``peft.PromptTuningConfig``.
 
     >>> from bertcalc import load
     >>> load("bert-base-uncased").adapted(PromptTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
@@ -298,9 +298,10 @@ class PromptTuning(InFront):
 
 @dataclass(frozen=True)
 class PrefixTuning(Prompts):
-    """Prefix tuning: keys and values of virtual tokens are trained, in each layer.
+    """Prefix tuning: train the keys and values of virtual tokens in each layer.
 
-    The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network makes them.
+    The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and
+    values.
     """
 
     title = N_("Prefix tuning")
@@ -366,7 +367,7 @@ class PrefixTuning(Prompts):
 
 @dataclass(frozen=True)
 class PromptEncoder(InFront):
-    """P-tuning: a network makes the virtual tokens. The arguments are those of ``peft.PromptEncoderConfig``.
+    """P-tuning: train a network that computes virtual tokens. The arguments are ``peft.PromptEncoderConfig``'s.
 
     >>> from bertcalc import load
     >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
@@ -418,7 +419,7 @@ class PromptEncoder(InFront):
 
 
 def _network(*sides: tuple[int, int]) -> Module:
-    """Linear modules with a ReLU between two."""
+    """Linear modules with ReLUs between them; ``sides`` are (in, out) of each."""
     layers: dict[str, Module] = {}
     for number, (inputs, outputs) in enumerate(sides):
         layers[str(2 * number)] = Linear(inputs, outputs)

@@ -16,7 +16,7 @@ class Resizing(Change):
     once = False
 
     def check(self, config: Config) -> None:
-        """Raise InputError for a number out of its limits, in any row of a column. Symbols are not checked."""
+        """Raise InputError for a number outside its limits, in any row of a column. Symbols are not checked."""
         for field, value, low, high, message in self.limits(config):
             highest = smallest(high)
             if hasattr(value, "free_symbols") or not is_int(highest):

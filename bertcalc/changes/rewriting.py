@@ -40,7 +40,7 @@ class Rewriting:
         yield from _spots(self.root, "")
 
     def full_names(self, spot: Spot) -> list[str]:
-        """The names of the module in all layers that it is in; in the first if their number is a symbol."""
+        """The names of the module in all of its layers; only in the first if the number of layers is a symbol."""
         return _numbered(self.root, spot.path)
 
     def names_first_layer_apart(self) -> bool:
@@ -65,11 +65,11 @@ class Rewriting:
         resize: Callable[[Step], Step] = lambda step: step,
         in_front: bool = False,
     ) -> None:
-        """Put a module into a wrapper, where it has the name ``within``, such as base_layer.
+        """Put a wrapper in the place of a module, which is its child ``within``, such as base_layer.
 
-        The wrapper has the module already. ``resize`` gives the module's own step the sizes that it has in the wrapper,
-        if they are others. ``insert`` gives the steps that run after it, of which the last one gives the value that the
-        module gave before; with ``in_front`` they run before it, on its input.
+        - ``resize``: changes the sizes of the module's own step, if they differ inside the wrapper.
+        - ``insert``: returns the steps that the wrapper adds after the module's; the last one gives the module's former
+          value. With ``in_front``, it adds them before the module's step, on the module's input.
         """
         before, bare = spot.path, self.model.bare(spot.path)
         wrapper.place = spot.module.place
@@ -84,7 +84,7 @@ class Rewriting:
                 self.steps[index] = step._replace(parts=tuple(chain(*more)))
 
     def change_tensors(self, change: Callable[[Tensor], Tensor | None]) -> None:
-        """Change the tensors that the steps use; None leaves one out."""
+        """Replace each tensor that the steps use by ``change(tensor)``; None removes the tensor."""
         for index, step in enumerate(self.steps or ()):
             assert self.steps
             tensors = tuple(changed for tensor in step.tensors if (changed := change(tensor)))
@@ -106,8 +106,8 @@ class Rewriting:
     def split_layers(self, mark: Callable[[str], Hashable]) -> None:
         """Split groups of equal layers where a change treats them differently; ``mark`` tells how it treats a module.
 
-        Consecutive layers that are treated alike stay a group, named by their numbers: 0-5. Raises MixedError for a
-        column of numbers of layers.
+        Consecutive layers that are treated alike stay a group, named by their numbers: 0-5. Raises MixedError if the
+        number of layers is a column.
         """
         stacks = {spot.path: spot.module for spot in self.spots() if "*" not in spot.path}
         for path, layers in stacks.items():
@@ -155,7 +155,7 @@ def _spots(parent: Module, path: str) -> Iterator[Spot]:
 
 
 def _numbered(root: Module, path: str) -> list[str]:
-    """The names that a path stands for, with a number instead of each group of layers; one if their number is open."""
+    """The names that a path stands for, with layer numbers; of a symbolic number of layers, only the first."""
     module, choices = root, []
     for name in path.split("."):
         if isinstance(module, ModuleList):
@@ -168,7 +168,7 @@ def _numbered(root: Module, path: str) -> list[str]:
 
 
 def copied(module: Module) -> Module:
-    """A copy of a tree that can be changed by itself."""
+    """A copy of a tree that can be changed independently."""
     twin = copy(module)
     if module.children:
         twin.children = {name: copied(child) for name, child in module.children.items()}
@@ -178,7 +178,7 @@ def copied(module: Module) -> Module:
 
 
 def _is_in(step: Step, module: str) -> bool:
-    """Whether a step is one of a module's, by its name without the body's prefix."""
+    """Whether a step belongs to a module; ``module`` is its name without the body's prefix."""
     return step.name in (module, f"{module}_again") or step.name.startswith(f"{module}.")
 
 
@@ -211,7 +211,7 @@ def _with_tensors(step: Step, renamed: Callable[[str], str]) -> Step:
 
 
 def _split_steps(steps: Steps, group: str, parts: list[tuple[str, int]], base: str) -> Steps:
-    """The steps with those of a group of layers once for each of its parts; ``base`` is the prefix of the body."""
+    """Repeat the steps of a group of layers for each of its ``parts``; ``base`` is the prefix of the body."""
     bare = group.removeprefix(base)
     split: Steps = []
     for inside, equal in groupby(steps, key=lambda step: split_layer(step.name)[0] == bare):
@@ -232,7 +232,7 @@ def _in_part(step: Step, group: str, part: str, length: int, base: str) -> Step:
 
 
 def _renamed(step: Step, group: str, part: str) -> Step:
-    """The step with another name for the group of layers in all names, except those of its tensors."""
+    """Replace a group of layers by one of its parts in all names of a step, except those of its tensors."""
     values = [value._replace(name=_in_group(value.name, group, part)) for value in (step.gives, *step.takes)]
     frame = step.variable and (_in_group(step.variable[0], group, part), step.variable[1])
     name = _in_group(step.name, group, part)

@@ -24,7 +24,7 @@ HEADS: Mapping[str | None, tuple[str, ...]] = {
     "TOKEN_CLS": ("classifier", "score"),
     "QUESTION_ANS": ("qa_outputs",),
 }
-# The type of a task in peft's words.
+# peft's name for each task.
 TASK_TYPES: Mapping[Task, TaskType] = {
     "sequence-classification": "SEQ_CLS",
     "token-classification": "TOKEN_CLS",
@@ -53,11 +53,11 @@ LAYER_NORMS: Mapping[str, Names] = {"gpt2": ("ln_1", "ln_2", "ln_f")}
 EMBEDDING_LAYERS = ("embed_tokens", "lm_head")  # EMBEDDING_LAYER_NAMES: peft saves the table of such a target
 ALL_LINEAR = "all-linear"
 _NO_DEFAULT = N_("peft has no default {field} for {family}: name the modules, for instance {example}.")
-_NOTHING = N_("No module of {architecture} is one of the target_modules {targets}: there is, for instance, {example}.")
+_NOTHING = N_("No module of {architecture} matches target_modules {targets}: use, for instance, {example}.")
 _ALL_SAVED = N_("All target_modules {targets} are in the modules_to_save {modules}, which peft trains as a whole.")
 _NO_PATTERN = N_(
-    "A text is a pattern for the whole name of a module, and none in {architecture} matches {targets}: give a list of "
-    "names, such as {example}."
+    "As a text, target_modules is a regular expression for a module's full name, and none in {architecture} matches "
+    "{targets}: give a list of names, such as {example}."
 )
 _EMPTY = N_("target_modules is an empty list: name the modules, for instance {example}.")
 _NOT_IN_LAYERS = N_(
@@ -77,7 +77,7 @@ class Targets(NamedTuple):
     exclude_modules: Names | None = None
     layers_to_transform: Collection[int] | int | None = None
     layers_pattern: Names | None = None
-    saved: Collection[str] = ()  # modules that are trained as a whole: no targets
+    saved: Collection[str] = ()  # modules that are trained as a whole, and so are not targets
 
     def match(self, name: str) -> bool:
         """Whether a module is a target, by its full name."""
@@ -107,7 +107,7 @@ def _matches(names: Names, name: str) -> bool:
 
 
 def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> list[Spot]:
-    """The targets in the tree. Raises InputError if there is none; ``kinds`` are those of modules to recommend."""
+    """The targets in the tree. Raises InputError if there are none, and recommends modules of these ``kinds``."""
     spots = [spot for spot in rewriting.spots() if targets.match(rewriting.full_names(spot)[0])]
     if not spots:
         raise _nothing(rewriting, targets, kinds)
@@ -115,7 +115,7 @@ def matching(rewriting: Rewriting, targets: Targets, kinds: Kinds = LINEAR) -> l
 
 
 def named_by_layer(names: Names | None) -> bool:
-    """Whether names or a pattern may mean some layers only; a pattern may also have a class of characters."""
+    """Whether names or a pattern may select only some layers, by a number or (in a pattern) a character class."""
     if isinstance(names, str):
         return bool(re.search(r"[0-9.\[\\]", re.sub(r"\\\.|\.[*+]", "", names)))
     return any(re.search("[0-9]", name) for name in names or ())
@@ -129,7 +129,7 @@ def resolved(
     task_type: TaskType | None,
     kinds: Kinds = LINEAR,
 ) -> Names:
-    """The modules that a field names: the default of the model's family, or the names of all linear modules."""
+    """The names in a field, peft's default for the family (for None), or all linear modules (for "all-linear")."""
     family = rewriting.model.family.name
     if names is None:
         if family not in defaults:
@@ -176,7 +176,7 @@ def _example(rewriting: Rewriting, kinds: Kinds) -> str:
 
 
 def _linear(rewriting: Rewriting, task_type: TaskType | None) -> list[str]:
-    """The names of all linear modules but the decoder of a language model, or else the classifier's."""
+    """The names of all linear modules except the output layer: a language model's decoder, or else a classifier."""
     spots = [spot for spot in rewriting.spots() if isinstance(spot.module, (Linear, Conv1D))]
     outputs = output_embeddings(spot.module for spot in spots)
     if not outputs and task_type == "SEQ_CLS":

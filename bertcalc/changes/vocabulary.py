@@ -27,10 +27,10 @@ _HIGHEST = DIMENSIONS["vocab_size"][1]
 
 @dataclass(frozen=True)
 class ResizeVocabulary(Resizing):
-    """A vocabulary of ``new_num_tokens``, rounded up to a multiple of ``pad_to_multiple_of``.
+    """Resize the vocabulary to ``new_num_tokens``, rounded up to a multiple of ``pad_to_multiple_of``.
 
-    The arguments are those of transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the present
-    number is rounded up.
+    The arguments are those of transformers' ``resize_token_embeddings``. Without ``new_num_tokens``, the current
+    vocabulary size is rounded up.
 
     >>> from bertcalc import load
     >>> load("bert-base-multilingual-cased").adapted(ResizeVocabulary(30000)).num_parameters()
@@ -75,7 +75,7 @@ class ResizeVocabulary(Resizing):
                 self._biases(rewriting, spot)
 
     def _biases(self, rewriting: Rewriting, decoder: Spot) -> None:
-        """Keep or drop the bias of the head, where an untied decoder has a bias, too."""
+        """If the head and its untied decoder each have a bias, keep the head's or tie it, as transformers does."""
         module, model = decoder.module, rewriting.model
         assert isinstance(module, Linear)
         if "bias" not in module.parameters:  # it is the same tensor, which transformers ties again
@@ -83,7 +83,7 @@ class ResizeVocabulary(Resizing):
         own = f"{decoder.path.rpartition('.')[0]}.bias"
         before = (model.config.vocab_size,)
         shared = model.config.has("num_hidden_groups")
-        # Their set_output_embeddings replaces the decoder alone, and not the bias of the head.
+        # In these models, set_output_embeddings replaces only the decoder, not the bias of the head.
         if model.family.keeps_bias or (shared and model.cls.task == "pretraining"):
             decoder.parent.parameters = {**decoder.parent.parameters, "bias": before}
             rewriting.change_tensors(lambda tensor: tensor._replace(shape=before) if tensor.name == own else tensor)
@@ -103,7 +103,7 @@ class ResizeVocabulary(Resizing):
 
 
 def _forget_padding(table: Embedding) -> None:
-    """Without its row, there is no padding: transformers sets padding_idx to None."""
+    """Set padding_idx to None if the table no longer has its row, as transformers does."""
     rows, padding = table.parameters["weight"][0], table.padding_idx
     if padding is not None and is_int(rows) and padding >= rows:
         table.padding_idx = None

@@ -60,6 +60,7 @@ def part_formulas(steps: Letters, convention: Convention) -> dict[Part, tuple[Fo
 @checked
 @lru_cache(maxsize=128)  # a tenth of a MB each
 def plain_formulas(steps: Letters, convention: Convention) -> dict[Part, str]:
+    """The formula of each part's forward cost as plain text."""
     return {part: plain(cost) for part, cost in part_expressions(steps, convention).items()}
 
 
@@ -82,7 +83,7 @@ def name_formulas(steps: Letters, convention: Convention) -> dict[str, Formula]:
 def crossover(steps: Letters, convention: Convention, parts: tuple[Part, ...]) -> Formula | None:
     """The sequence length at which scores and context cost as much as ``parts`` together.
 
-    None if a cost does not grow with the length: with cross attention, that of projecting the encoder's output.
+    None if a cost in ``parts`` does not grow with the length, such as that of projecting an encoder's output.
     """
     costs = by_part(steps, convention)
     difference = exact(costs["scores and context"] - sum(costs.get(part, 0) for part in parts))

@@ -24,7 +24,7 @@ Phase = Literal["forward", "training"]
 BY_LABELS = N_("With {field}, the FLOPs of training {architecture} depend on how many tokens have a label.")
 
 RUN_TWICE = N_(
-    "With use_dora, the FLOPs of training {architecture} are counted without lora_dropout only: set it to 0."
+    "With use_dora, the FLOPs of training {architecture} are counted only if lora_dropout is 0: set it to 0."
 )
 
 

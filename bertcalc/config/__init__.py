@@ -49,7 +49,7 @@ def all_or_none(compared: Any) -> bool:
     if not hasattr(compared, "all"):
         return bool(compared)
     if compared.all() != compared.any():
-        raise MixedError(Problem.of("Some rows of these columns are built in another way than the others."))
+        raise MixedError(Problem.of("The rows of these columns give models of different structures."))
     return bool(compared.all())
 
 
@@ -106,8 +106,8 @@ class Config(metaclass=_WithSharedNames):
     turns_pairs: ClassVar[bool] = False  # whether positions are rotary: pairs of activations are rotated
     heads_of: ClassVar[int] = 1  # the size of a head must be a multiple of this
     chunks: ClassVar[bool] = False  # whether the feed-forward can process a sequence in chunks
-    whole_numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are no fields here but must be integers
-    numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are no fields here but must be numbers
+    whole_numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are not fields but must be integers
+    numbers: ClassVar[tuple[str, ...]] = ()  # keys of a config.json that are not fields but must be numbers
     decimal_numbers: ClassVar[tuple[str, ...]] = ()  # fields that a config.json must have as decimals: 0.0, not 0
     stores_masks: ClassVar[bool] = False  # whether files of older releases contain the causal mask of each layer
     most: ClassVar[Mapping[str, Any]] = {}  # values that switch on all optional parts that only this family has
@@ -142,7 +142,7 @@ class Config(metaclass=_WithSharedNames):
     def __init_subclass__(cls) -> None:
         for shared, own_name in cls.attribute_map.items():
             setattr(cls, shared, _Shared(own_name))
-        # A dataclass does not replace them then.
+        # A dataclass replaces only methods that the class itself does not define.
         cls.__init__, cls.__eq__ = Config.__init__, Config.__eq__  # type: ignore[method-assign]
 
     def __init__(self, **values: Any) -> None:
@@ -158,7 +158,7 @@ class Config(metaclass=_WithSharedNames):
         if type(other) is not type(self):
             return NotImplemented
         mine, others = vars(self), vars(other)
-        if type(self.vocab_size) is int and type(other.vocab_size) is int:  # with columns, it is one
+        if type(self.vocab_size) is int and type(other.vocab_size) is int:  # with columns, vocab_size is an array
             return mine == others
         return all(_is_same(value, others[name]) for name, value in mine.items())
 
@@ -348,8 +348,7 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(_defaults(kind))
 
 
-# The values of fields in families that lack them, unless the family's class sets another value. LayerNorms have BERT's
-# epsilon.
+# What a field reads as in a family that lacks it, unless the family's class sets another value. The epsilon is BERT's.
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,
@@ -367,7 +366,7 @@ Kind = TypeVar("Kind", bound=Config)
 
 @cache
 def _shared_names(kind: type[Config]) -> Mapping[str, str]:
-    """The shared name of each field for which a family has another name, by that name."""
+    """Map the name of each field that a family names differently to the shared name."""
     return {own_name: shared for shared, own_name in reversed([*kind.attribute_map.items()])}
 
 
@@ -409,6 +408,10 @@ def columns(config: Kind, **arrays: Any) -> Kind:
     configuration.
 
     Raises ConfigError for the first row that is not valid, ArgumentError for a field that is not a dimension.
+
+    >>> from bertcalc import BertConfig, build
+    >>> build(columns(BertConfig(), num_hidden_layers=[12, 24])).num_parameters()
+    array([109482240, 194536704])
     """
     kind = type(config)
     columns = {kind.shared_name(field): _column(kind, field, array) for field, array in arrays.items()}
@@ -438,7 +441,7 @@ def columns(config: Kind, **arrays: Any) -> Kind:
 
 
 def _column(kind: type[Config], field: str, values: Any) -> Any:
-    """The NumPy array of a column. Raises ConfigError."""
+    """Convert the values of a column to a NumPy array. Raises ConfigError, or ArgumentError if it is no dimension."""
     sizes = {kind.own_name(size): size for size in sizes_of(kind)}
     if kind.shared_name(field) not in sizes.values():
         message = N_("{field} is not a dimension: columns can be {names}.")
@@ -446,7 +449,7 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel"):
         return values
     try:
-        column = import_module("numpy").asarray(values)  # which is optional
+        column = import_module("numpy").asarray(values)  # NumPy is optional
         if column.size:
             return column
     except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
@@ -476,7 +479,7 @@ class _ValuesRead(Mapping[str, Any]):
 
 
 def _distinct(columns: Sequence[Any]) -> Iterator[tuple[int, ...]]:
-    """The different rows of arrays of one length, in their order."""
+    """The distinct rows of columns of equal length, in order of first appearance."""
     yield from dict.fromkeys(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -489,7 +492,7 @@ def _check_rows(config: Config, columns: Mapping[str, Any], zeros: Any) -> None:
         values = _ValuesRead({**absent(kind), **shared, **dict(zip(columns, row, strict=True))})
         for problem in kind.own_relations(values):
             raise ConfigError(problem)
-        if not values.keys_read & columns.keys():  # then no other row differs
+        if not values.keys_read & columns.keys():  # no check reads a column, so all rows are alike
             return
 
 
@@ -678,7 +681,7 @@ def _not_in_vocabulary(pad: int, vocab_size: int) -> Problem:
 
 
 def _show(value: object) -> str:
-    """A value as text for a message, shortened if it is long; an object without a text of its own by its type."""
+    """A value as text for a message, shortened if it is long; an object without a ``__repr__`` is shown by its type."""
     if type(value).__repr__ is object.__repr__:
         return quoted(value)
     try:

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 
 class Kept(NamedTuple):
-    """The tensors that autograd saves for an activation: its input, its output, and others.
+    """The tensors that autograd saves for an activation: its input, its output, and numbers of other tensors.
 
-    ``same_size`` is the number of other tensors of the input's size and dtype, ``learning`` of those that are saved
-    only if the activation's own parameters are trained, ``bools`` of tensors with one byte per element, ``scalars`` of
-    tensors with one element.
+    - ``same_size``: tensors of the input's size and dtype.
+    - ``learning``: such tensors that are saved only if the activation's own parameters are trained.
+    - ``bools``: tensors of the input's size with one byte per element.
+    - ``scalars``: tensors with one element.
     """
 
     input: bool = False

@@ -182,7 +182,7 @@ OWN_FIELDS: dict[str, Field] = {
         SUMMARY_TYPES,
     ),
     "summary_use_proj": Field(N_("Whether multiple choice has a dense layer over the token of each choice."), *_BOOL),
-    "summary_activation": Field(N_("The activation after that dense layer."), *_ACTIVATION),
+    "summary_activation": Field(N_("The activation after the dense layer of multiple choice."), *_ACTIVATION),
     "summary_last_dropout": Field(N_("Dropout after the activation, before the scores of the choices."), *_PROBABILITY),
     "relative_attention": Field(N_("Whether scores depend on how far apart two tokens are."), *_BOOL),
     "max_relative_positions": Field(
@@ -222,12 +222,14 @@ OWN_FIELDS: dict[str, Field] = {
         N_("0, or an odd number from 1 to 99"),
         lambda value: is_int(value) and (value == 0 or (0 < value < 100 and value % 2 == 1)),
     ),
-    "conv_act": Field(N_("The activation after that convolution."), *_ACTIVATION_WITHOUT_TENSORS),
+    "conv_act": Field(N_("The activation after the convolution."), *_ACTIVATION_WITHOUT_TENSORS),
     "position_biased_input": Field(
         N_("Whether there is a table of position embeddings, which are added to each token."), *_BOOL
     ),
     "pooler_dropout": Field(N_("Dropout before the dense layer of a classifier."), *_PROBABILITY),
-    "pooler_hidden_act": Field(N_("The activation after that dense layer."), *_ACTIVATION_WITHOUT_TENSORS),
+    "pooler_hidden_act": Field(
+        N_("The activation after the dense layer of a classifier."), *_ACTIVATION_WITHOUT_TENSORS
+    ),
     "legacy": Field(
         N_("Whether the masked-LM head is BERT's; otherwise it multiplies by the word embeddings, tied or not."),
         *_BOOL,

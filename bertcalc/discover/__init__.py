@@ -236,7 +236,7 @@ def _discover_products(
 
 
 def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
-    """Return a lab for forward passes of a class, with the first choice of masks that runs. Raises Refused."""
+    """Return a lab for forward passes of a class, with the first masks of ``MASKS`` that work. Raises Refused."""
     refusals: list[Refused] = []
     for masks in flop_search.MASKS:
         try:

@@ -64,7 +64,7 @@ class ClassOutcome(NamedTuple):
 
 
 class ClassSearch(NamedTuple):
-    """A search for the formulas of a class: of everything, or, if there is data, only of what ``again`` names."""
+    """A search for the formulas of a class; with ``data`` of an earlier one, only of the parts that ``again`` names."""
 
     model_type: str
     cls: str

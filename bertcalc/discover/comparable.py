@@ -141,23 +141,23 @@ _READINGS: Mapping[str, Callable[[DiscoveredCase], int]] = {
 
 
 def figure(measure: str, case: Case | DiscoveredCase) -> int:
-    """Return a quantity of a built-in or discovered model. Raises InputError if it is not known."""
+    """Return a quantity of a built-in or discovered model. Raises InputError if discovered models do not have it."""
     if isinstance(case, Case):
         return EVERY_QUANTITY[measure].of(case)
     if measure not in _READINGS:
-        raise wrong(N_("This is not known for {name}: its formula was discovered."), name=case.model.architecture)
+        raise wrong(N_("This is not available for {name}: its formula was inferred."), name=case.model.architecture)
     return _READINGS[measure](case)
 
 
 def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
-    """Parameters by component."""
+    """The parameters of each component of a built-in or discovered model."""
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
 def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Explanation:
     """Explain the difference between two models as a sum over changed fields, or over components for different classes.
 
-    Raises InputError if the quantity is not known for both models.
+    Raises InputError if one of the models does not have the quantity.
     """
     if isinstance(first, Case) and isinstance(second, Case):
         return explain_fields(first, second, EVERY_QUANTITY[measure])

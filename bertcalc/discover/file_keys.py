@@ -69,7 +69,7 @@ class _Measured:
         return build.tensors(self.real, config, inf)
 
     def is_idle(self, name: str, values: tuple[Any, ...]) -> bool:
-        """Whether a key changes no tensor with any of some values, of which the class takes at least one."""
+        """Whether a key changes no tensor with any of ``values``, at least one of which the class accepts."""
         built = 0
         for value in values:
             try:
@@ -131,7 +131,7 @@ class _Measured:
         return [word for word in words if self.is_idle(name, ([word] * len(value),))]
 
     def _idle_together(self, names: list[str]) -> list[str]:
-        """The keys that change no tensor, tried together and by halves, because most do not."""
+        """The keys that change no tensor: tried together, then by halves, because most keys change none."""
         outcomes = [self._halved(names, value) for value in _TRIED]
         return [
             name
@@ -140,7 +140,7 @@ class _Measured:
         ]
 
     def _halved(self, names: list[str], value: Any) -> dict[str, bool | None]:
-        """Whether each key with this value changes nothing; None if the class does not take it."""
+        """Whether each key with this value changes nothing; None if the class does not accept the value."""
         if not names:
             return {}
         try:
@@ -153,7 +153,7 @@ class _Measured:
         return {**self._halved(names[:half], value), **self._halved(names[half:], value)}
 
     def _not_zero(self, names: list[str]) -> list[str]:
-        """The keys that change a tensor if they are 0 or False, or that may be neither."""
+        """The keys that change a tensor if they are 0 or False, or for which the class accepts neither."""
         outcomes = [self._halved(names, value) for value in (0, 0.0, False)]
         return [
             name
@@ -188,7 +188,7 @@ class _Measured:
         return built > 1
 
     def _tied(self, default: Any) -> dict[str, Any] | None:
-        """The matrix that is there only if it is not tied, and the tensor whose shape it has."""
+        """The matrix that the model has only if weights are not tied, and a tensor with the same shape."""
         if not isinstance(default, bool):
             return None
         try:
@@ -215,7 +215,7 @@ def mentioned(*classes: Any) -> set[str]:
 
 
 def of_every_class() -> list[str]:
-    """The keys that the code may read which all classes have in common."""
+    """The keys that code shared by all classes may read."""
     from transformers import PreTrainedConfig, PreTrainedModel
     from transformers.modeling_rope_utils import RotaryEmbeddingConfigMixin
 
@@ -223,7 +223,7 @@ def of_every_class() -> list[str]:
 
 
 def explicit(model_type: str, cls: str, derived: Mapping[str, list[str]]) -> Discovered | None:
-    """The formulas of a class with its derived fields given; None if they are not whole."""
+    """The formulas of a class with its derived fields given; None if they are incomplete or lack a derived field."""
     fields = (shipped(model_type, cls) or discover(model_type, cls)).fields
     given = {
         name: fields[leaders[0]] // (fields[leaders[1]] if leaders[1:] else 1) for name, leaders in derived.items()
@@ -297,7 +297,7 @@ def _is_converted(config: Any, name: str, value: Any) -> bool:
 
 
 def every_value_type() -> dict[str, dict[str, list[str]]]:
-    """The keys of all types with formulas by the types of values that they accept; first those that all have."""
+    """For each model type with formulas, the keys by the types of values accepted; keys common to all are apart."""
     of_types: dict[str, dict[str, list[str]]] = {}
     for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):
         with suppress(InputError), build.quiet():

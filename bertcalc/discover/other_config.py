@@ -21,8 +21,8 @@ from bertcalc.text.problem import InputError, Problem
 def read_any(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
     """Read a text; for a config.json of another type, the ``detail`` is its formula with its sizes.
 
-    The arguments are those of ``reading.read_text.read``. Raises InputError as it does; for a file of another type that
-    cannot be counted with the formulas that come with bertcalc, also with the reason.
+    The arguments are those of ``reading.read_text.read``. Raises InputError as that does; if bertcalc's formulas cannot
+    count a file of another type, the error gives the reason as well.
     """
     try:
         return read(text, kind, model)

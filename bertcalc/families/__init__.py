@@ -1,6 +1,6 @@
 """The families. To add a family, add a file here and its name to the imports and to the list below.
 
-The registry (bertcalc/model/registry.py) has them by the names of classes, presets and configurations.
+The registry (bertcalc/model/registry.py) finds families by the names of their classes, presets and configurations.
 """
 
 from bertcalc.families import (

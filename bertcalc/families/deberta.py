@@ -29,7 +29,7 @@ class DebertaConfig(deberta_v2.Disentangled):
 
     def __post_init__(self) -> None:
         if is_int(self.max_relative_positions) and self.max_relative_positions == self.max_position_embeddings:
-            object.__setattr__(self, "max_relative_positions", -1)  # transformers reads both alike
+            object.__setattr__(self, "max_relative_positions", -1)  # transformers treats both alike
         super().__post_init__()
 
     @classmethod
@@ -80,7 +80,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
                 distances = t.table("rel_embeddings", 2 * c.distances, c.hidden_size, role=role)
         with t.repeat("layer", c.num_hidden_layers, "DebertaLayer"):
             x = deberta_v2.layer(t, c, x, "Deberta", lambda x: _attention(t, c, x, distances), _NORM)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body holds those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps the hidden states of all layers
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:

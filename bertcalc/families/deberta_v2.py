@@ -196,7 +196,7 @@ def _body(t: Trace, c: DebertaV2Config, pooler: bool) -> Hidden:
             x = t.variable("next_kv", x)
             with t.repeat("layer", c.num_hidden_layers - 1, "DebertaV2Layer", start=1, alike=True):
                 x = _layer(t, c, x, distances)
-    return Hidden(t.variable("hidden_states.*", x), None)  # the body holds those of all layers
+    return Hidden(t.variable("hidden_states.*", x), None)  # the body keeps the hidden states of all layers
 
 
 def embedded(t: Trace, c: Any, kind: str, norm: str = "LayerNorm") -> Value:

@@ -25,8 +25,8 @@ _HEAD_SIZE = 64  # of the published models
 class EuroBertConfig(Config):
     """Hugging Face's ``EuroBertConfig``: the same field names, the same defaults (EuroBERT-210m).
 
-    ``num_key_value_heads`` None means as many as num_attention_heads; that number is stored as None as well. Left out
-    are ``rope_parameters``, which change no count, and ``head_dim``, which is hidden_size / num_attention_heads.
+    If ``num_key_value_heads`` equals num_attention_heads, it is stored as None. Two fields are left out:
+    ``rope_parameters``, which change no count, and ``head_dim``, which is hidden_size / num_attention_heads.
     """
 
     vocab_size: int = 128256
@@ -84,7 +84,7 @@ class EuroBertConfig(Config):
 
     @classmethod
     def inferred_from(cls, roles: Mapping[str, int]) -> dict[str, Any]:
-        """The heads of a model whose keys have fewer rows than its queries: of the published size, or the largest."""
+        """Infer the heads if keys have fewer rows than queries: heads of the published size, or else the largest."""
         rows, hidden_size = roles.get("key", 0), roles.get("query", 0)
         size = gcd(rows, hidden_size)
         if rows == hidden_size or not size:

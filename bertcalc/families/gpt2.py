@@ -77,9 +77,9 @@ class GPT2Config(Config):
 
     @property
     def ones_matter(self) -> bool:
-        """True with a cache: keys and values are copies, and so is the query of several sequences with several heads.
+        """True with a cache: keys and values are copied, and the query if there are several sequences and heads.
 
-        Also true if the vectors that stand for the choices are copied, which happens if there are several.
+        Also true if one vector of each choice is copied, which happens only if there are several choices.
         """
         return self.use_cache or self.summary_type in _OF_ALL_CHOICES
 

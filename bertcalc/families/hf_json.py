@@ -60,13 +60,13 @@ class Described(NamedTuple):
 
     @property
     def doubts(self) -> list[Problem]:
-        """The remarks on what may change the model: not those on defaults, and on keys that change no count."""
+        """The remarks on keys that may change the model, without those on defaults and on keys without effect."""
         calm = (key_remarks.DEFAULTS, key_remarks.WITHOUT_EFFECT, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 
     @property
     def guesses(self) -> list[Problem]:
-        """The remarks for which the count is a guess: a program that is not run, a type or class that is not told."""
+        """The remarks that make the count a guess: own code, no model type, or a class that bertcalc does not have."""
         return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED, _NO_CLASS)]
 
 
@@ -139,8 +139,8 @@ def text_of_file(path: Path) -> str:
 def read_object(text: str) -> dict[str, Any]:
     """Parse the JSON object in a config.json of any model, or one that is printed, commented or a Python dictionary.
 
-    The name of a configuration class that is printed in front gives the model type if there is none. Raises InputError
-    if it is no object, or a file that describes no model.
+    Without a model type, the name of a configuration class printed in front of the object gives it. Raises InputError
+    if the text is not an object, or if it is a file that does not describe a model.
     """
     if len(text) <= LARGEST and not begins_object(text):
         problem = other_files.explained(_list_of(text))
@@ -225,14 +225,14 @@ def _raise(refusals: Iterable[Problem]) -> None:
 
 
 def _with_vocabulary(content: dict[str, Any]) -> tuple[dict[str, Any], list[Problem]]:
-    """The content with the vocabulary under its present name; in files of 2019 it has the name of an argument."""
+    """Rename the vocabulary size of a file from 2019 to vocab_size; return the new content, and a remark on it."""
     if OLD_VOCABULARY not in content:
         return content, []
     content = dict(content)
     size = content.pop(OLD_VOCABULARY)
     if "vocab_size" in content:
         return content, []
-    message = N_("{key} {value} is read as vocab_size; present versions of transformers ignore it.")
+    message = N_("{key} {value} is read as vocab_size; current versions of transformers ignore it.")
     words = {"key": OLD_VOCABULARY, "value": quoted(size)}
     return {**content, "vocab_size": size}, [Problem(OLD_VOCABULARY, size, message, words)]
 
@@ -256,7 +256,7 @@ def _label_count(kind: type[Config], content: Mapping[str, Any]) -> int:
 
 
 def _factorized(kind: type[Config], unread: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """Problems with embeddings of their own size in families that have none."""
+    """Problems with an embedding size other than the hidden size, in families without such a field."""
     for key in ("embedding_size", "emb_size"):
         size = unread.get(key)
         if is_int(size) and size != values[kind.own_name("hidden_size")]:

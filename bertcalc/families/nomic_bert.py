@@ -23,7 +23,7 @@ from bertcalc.text.records import dataclass
 class NomicBertConfig(EncoderConfig):
     """Hugging Face's ``NomicBertConfig``: the same field names, the same defaults (nomic-embed-text-v1.5).
 
-    Left out are ``rope_parameters``, which change no count, and ``head_dim``, which is
+    Two fields are left out: ``rope_parameters``, which change no count, and ``head_dim``, which is
     hidden_size / num_attention_heads.
     """
 
@@ -50,7 +50,7 @@ class NomicBertConfig(EncoderConfig):
 
     @classmethod
     def refused(cls, content: Mapping[str, Any]) -> Iterator[Problem]:
-        """Also the keys of nomic-ai's own program with which it has other tensors."""
+        """Also refuse keys with which nomic-ai's own program has other tensors."""
         yield from super().refused(content)
         for key in ("qkv_proj_bias", "mlp_fc1_bias", "mlp_fc2_bias", "use_rms_norm"):
             if content.get(key):

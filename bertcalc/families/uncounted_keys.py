@@ -51,7 +51,7 @@ OF_MEMORY: Mapping[str, Callable[[Any], bool]] = {
     "output_attentions": lambda value: not value,
     "output_hidden_states": lambda value: not value,
     "return_dict": lambda value: value is True,
-    "gradient_checkpointing": lambda value: not value,  # GPT-2 does it
+    "gradient_checkpointing": lambda value: not value,  # GPT-2 obeys this key
     "is_encoder_decoder": lambda value: not value,
     "problem_type": lambda value: value is None,
     "chunk_size_feed_forward": lambda value: value == 0,

@@ -58,17 +58,16 @@ def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: in
 
 
 def live_modules(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> dict[str, int]:
-    """The saved bytes of each module as live numbers: see ``saved.by_module``.
+    """The saved bytes of each module (see ``saved.by_module``) as live numbers.
 
-    They have no value where a single head, or a single layer, changes what is saved.
+    A live number has no value at sizes where a single head or a single layer changes what is saved.
     """
     config, batch = model.config, {"batch_size": batch_size, "sequence_length": sequence_length}
     modules = by_module(kept(model, plan, **batch))
     formulas = kept_formulas(model, plan, **batch).modules
     heads, layers = (live_size(field, getattr(config, field)) for field in ("num_attention_heads", "num_hidden_layers"))
-    bounds = [
-        staying(layers) if plan.freezing.layers or layers == 1 else FigureBound(layers, 2)
-    ]  # they have other modules
+    # A single layer, and a model with frozen layers, have other modules.
+    bounds = [staying(layers) if plan.freezing.layers or layers == 1 else FigureBound(layers, 2)]
     if config.ones_matter:
         bounds.append(staying(heads) if heads == 1 else FigureBound(heads, 2))
     values = {**config.shared(), **batch}

@@ -64,7 +64,7 @@ class Most(NamedTuple):
 
 @mirrored
 def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | None) -> tuple[int, int]:
-    """The number of ``most``, -1 if there is no limit, and the place of its limit in LIMITS; live as the growths."""
+    """The number of ``most`` (-1 for no limit), and the index of its limit in LIMITS; both live if the growths are."""
     answer = most([Polynomial(*growth) for growth in growths], usable, positions)
     return -1 if answer.number is None else answer.number, LIMITS.index(answer.limit)
 

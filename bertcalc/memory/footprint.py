@@ -26,13 +26,13 @@ Checkpoint = Literal["weights", "every name", "with states"]
 
 @checked
 def weight_bytes(parameters: int, bits: int) -> int:
-    """The bytes of that many parameters, rounded up."""
+    """The bytes of ``parameters`` weights of ``bits`` bits each, rounded up."""
     return -(-parameters * bits // 8)
 
 
 @checked
 def weights_of(model: Model, bits: int) -> int:
-    """The bytes of a model's weights, rounded up."""
+    """The bytes of a model's weights with ``bits`` bits each, rounded up."""
     return weight_bytes(model.num_parameters(), bits)
 
 

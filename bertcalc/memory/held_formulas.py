@@ -17,12 +17,12 @@ Value = TypeVar("Value")
 
 
 def held(value: Value, model: Model) -> Value:
-    """A number or a text that follows from the sizes of sliders in a way that has no formula."""
+    """Mark a number or text that has no formula: it has a value only at the model's present sizes."""
     return cast(Value, within(value, tuple(staying_sizes(model, SLIDERS))))
 
 
 def staying_sizes(model: Model, fields: Iterable[str]) -> Iterator[FigureBound]:
-    """The bounds of sizes that have to stay what they are now; of fields that the family lacks there is none."""
+    """The bounds that keep sizes at their present values; fields that the family lacks have none."""
     values = model.config.shared()
     for field in fields:
         if type(value := values.get(field)) is int:

@@ -16,10 +16,13 @@ RECOMPUTE: tuple[Recompute, ...] = get_args(Recompute)
 class Plan(NamedTuple):
     """The settings of a training step.
 
-    ``keep_outputs``: the loop holds all outputs, not only the loss, in a variable until the next forward pass has
-    returned. ``accumulate``: gradients of earlier batches exist already, and the step adds to them.
-    ``input_require_grads``: the output of the word embeddings gets a gradient even if they are frozen, as after
-    transformers' ``enable_input_require_grads()``, which its gradient checkpointing calls.
+    - ``keep_outputs``: the loop holds all outputs, not only the loss, in a variable until the next forward pass has
+      returned.
+    - ``accumulate``: gradients of earlier batches exist already, and the step adds to them.
+    - ``input_require_grads``: the output of the word embeddings gets a gradient even if they are frozen, as after
+      transformers' ``enable_input_require_grads()``, which its gradient checkpointing calls.
+
+    ``changes_in`` (memory/peak) describes the other settings.
     """
 
     precision: Precision = "fp32"

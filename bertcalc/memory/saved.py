@@ -38,7 +38,7 @@ UNDER_AUTOCAST = N_(
 NOT_RECOMPUTED = N_("{change} cannot be trained with gradient checkpointing: peft refuses it. Choose recompute none.")
 LABELS = N_("With {field}, the memory of {architecture} depends on how many tokens are masked.")
 CHANGED = N_(
-    "With {change}, the activations of {architecture} are not listed tensor by tensor: the peak of the step has them."
+    "With {change}, the activations of {architecture} are not listed tensor by tensor: the step's peak includes them."
 )
 
 
@@ -96,8 +96,8 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
     gradient checkpointing, gradients would still flow to the embeddings unless its ``disable_input_require_grads()`` is
     called.
 
-    Raises InputError if the model cannot run, does not support the plan's ``recompute`` or saves what its labels leave,
-    and with autocast, whose copies are only in the simulated step (bertcalc/memory/peak).
+    Raises InputError if the model cannot run or does not support the plan's ``recompute``, if the saved tensors depend
+    on the labels, and with autocast, whose copies are only in the simulated step (bertcalc/memory/peak).
     """
     check_recompute(model, plan.recompute)
     if problem := cannot_run(model) or by_labels(model):
@@ -136,9 +136,9 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
 
 
 def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Saved]:
-    """The tensors that autograd saves of the steps of a forward pass: see ``saved_activations``.
+    """The tensors that autograd saves for the steps of a forward pass: see ``saved_activations``.
 
-    ``masks``: layers with local attention have a mask, and the fused kernel saves a copy of it for each of them.
+    ``masks``: whether layers with local attention have a mask; the fused kernel saves a copy of it for each of them.
     """
     recompute, freezing = plan.recompute, plan.freezing
     if plan.attention == "fused":
@@ -210,7 +210,7 @@ def _outside(steps: Sequence[Step]) -> set[str]:
 def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
     """The number of layers with local attention, by the name of the attention module in them.
 
-    They rotate queries by other angles than the first layer does.
+    These layers rotate queries by other angles than the first layer does.
     """
     first = next((step.gives for step in steps if step.operation == "angles"), None)
     numbers: dict[str, int] = {}
@@ -398,8 +398,8 @@ def _is_fused(step: Step) -> bool:
 def _asks_for_gradient(step: Step) -> bool:
     """Whether the first trained layer saves less than the other layers when its input needs no gradient.
 
-    A norm that is written out saves nothing of such an input. If the query has no bias and its weight is frozen, no
-    gradient flows to it in that layer.
+    A norm that is computed step by step saves nothing for such an input. If the query has no bias and its weight is
+    frozen, no gradient flows to it in that layer.
     """
     if isinstance(step.module, Norm):
         return step.module.written_out

@@ -18,19 +18,17 @@ Model = Any  # bertcalc.model.model.Model, whose module imports this one
 ADAPTER = "adapter"  # the block and role of what an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
 SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then what is trained
-_TWICE = N_("{change} is there twice: leave one of them out.")
-_ONE = N_("{first} and {second} exclude each other: leave one of them out.")
-_LATE = N_(
-    "{change} has to come before {other}: first what resizes the model, then the quantization, then what is trained."
-)
+_TWICE = N_("The change {change} appears twice: remove one of the two.")
+_ONE = N_("{first} and {second} exclude each other: remove one of them.")
+_LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add what is trained.")
 _NOT_SIMULATED = N_("The memory of {architecture} with {change} is not simulated yet.")
-SEVERAL_DEPTHS = N_("A change of some layers needs a single number of layers: change the model of each row by itself.")
+SEVERAL_DEPTHS = N_("A change of some layers needs a fixed number of layers: change the model of each row separately.")
 
 
 class ChangeSize(NamedTuple):
     """A size that changes have: its letter in formulas, the lowest and highest stop of its slider, and its meaning.
 
-    Typed values may lie outside of the stops.
+    Typed values may lie outside the stops.
     """
 
     letter: str
@@ -61,7 +59,7 @@ def check_order(steps: Sequence[Any]) -> None:
 
 
 class Limit(NamedTuple):
-    """The limits of a number that a change has in ``field``; ``message`` is the sentence for one that is too high."""
+    """The limits of the number in a change's ``field``; ``message`` is the error message if it is too high."""
 
     field: str
     value: Any
@@ -71,14 +69,17 @@ class Limit(NamedTuple):
 
 
 class Change(CheckedRecord):
-    """The base of all changes. A change is a frozen dataclass: models that have it are compared and cached by it.
+    """The base of all changes. A change is a frozen dataclass, because models are compared and cached by their changes.
 
-    ``title``: its name for readers. ``turn``: its place in the order of steps. ``once``: whether it can be there only
-    once. ``in_front_of_layers``: whether it allocates something for each layer in front of all of them, so that a
-    formula of the peak has no letter for their number. ``recomputes``: whether layers can be recomputed in the backward
-    pass. ``in_16_bits``: whether it can be trained with a 16-bit model as the library makes it, and
-    ``packed_in_16_bits``: beside packed weights in it. ``letters``: the arguments that have a letter in formulas, with
-    the name of its size in ``CHANGE_SIZES``.
+    - ``title``: its name for readers.
+    - ``turn``: its place in the order of steps (``SIZES``, ``PACKS`` or ``TRAINS``).
+    - ``once``: whether a model can have it only once.
+    - ``in_front_of_layers``: whether it allocates something for every layer before the first one runs, so that a
+      formula of the peak has no letter for the number of layers.
+    - ``recomputes``: whether it works with gradient checkpointing.
+    - ``in_16_bits``: whether it can be trained in a 16-bit model as the library creates it.
+    - ``packed_in_16_bits``: the same in a 16-bit model with packed weights.
+    - ``letters``: the arguments that have a letter in formulas, with the name of the size in ``CHANGE_SIZES``.
     """
 
     title = ""
@@ -112,7 +113,7 @@ class Change(CheckedRecord):
 
     @property
     def trains_as_it_runs(self) -> bool:
-        """Whether the forward pass of a training step has the same products as any other."""
+        """Whether a training step's forward pass has the same matrix products as inference."""
         return True
 
     @property
@@ -122,7 +123,7 @@ class Change(CheckedRecord):
 
     @property
     def packs(self) -> str:
-        """The dtype of products with packed weights, whose bytes are no polynomial of the sizes, or ""."""
+        """The dtype of products with packed weights, whose bytes are not a polynomial of the sizes; else ""."""
         return ""
 
     def __str__(self) -> str:
@@ -132,12 +133,12 @@ class Change(CheckedRecord):
     def configured(self, model: Model, config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.
 
-        Raises InputError if the model cannot be changed so.
+        Raises InputError if the change is not possible.
         """
         return config
 
     def limits(self, config: Config) -> Iterable[Limit]:
-        """The numbers with limits that follow from ``config``: within them, the model can be changed so."""
+        """The limits that ``config`` sets for the change's numbers; within them, the change is possible."""
         return ()
 
     def check_length(self, config: Config, length: int) -> None:
@@ -161,19 +162,19 @@ class Change(CheckedRecord):
     def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         """Change the tree below ``root``, and the steps, in place; ``steps`` is None if only the tree is needed.
 
-        Raises InputError if the model cannot be changed so.
+        Raises InputError if the change is not possible.
         """
 
     def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
-        """Like ``rewrite``; ``twin`` runs the program once more for the same batch, prepared by another change."""
+        """Like ``rewrite``; ``twin`` runs the program again for the same batch, prepared by another change."""
         self.rewrite(model, root, steps)
 
     def without_layers(self, dropped: Collection[int]) -> Self:
-        """The change of a model from which layers are dropped later, with their new numbers."""
+        """The same change with the layers' new numbers, for a model from which ``dropped`` layers are dropped later."""
         return self
 
     def settled(self, config: Config) -> Self:
-        """The change with the numbers that it takes from ``config``, the one before it: for a model in letters."""
+        """A copy with its own numbers in place of those it takes from ``config``; made before sizes get letters."""
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
@@ -182,9 +183,9 @@ class Change(CheckedRecord):
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """The change with the sizes of ``config``, which may be letters, for numbers that equal sizes of the model.
+        """The change with numbers that must equal sizes of the model replaced by ``config``'s, which may be letters.
 
-        Raises InputError if they do not equal the sizes of ``model``.
+        Raises InputError if such a number differs from the size of ``model``.
         """
         return self
 

@@ -33,7 +33,7 @@ LANGUAGE_MODEL = "language model"  # the block of a head that scores every token
 def output_embeddings(linear: Iterable[Module]) -> list[Module]:
     """The linear module that transformers returns as the output embeddings of a language model.
 
-    DeBERTa's decoder is no module: transformers gives the layer in front of it.
+    DeBERTa's decoder is not a module: transformers returns the layer before it.
     """
     heads = [module for module in linear if module.place.block == LANGUAGE_MODEL]
     return [module for module in heads if module.place.role == "decoder"] or heads
@@ -54,14 +54,17 @@ class Hidden(NamedTuple):
 class Class(NamedTuple):
     """A model class of transformers.
 
-    ``head`` runs the modules that the class adds to the body and declares its outputs. ``inputs`` are the parameters of
-    the forward method, in order; ``pooler`` says whether the body has its pooler. The inputs in ``laid_out`` have their
-    choices flattened into the batch axis. With ``caches_with_labels``, the cache is filled even if labels are given.
-    ``withholds`` are outputs of the body that the class does not return. With ``finds_last_token``, it looks for the
-    last token of each sequence that is not padding; with ``flattens_regression``, a single score per sequence loses its
-    axis if labels are given; with ``widens_scores``, the loss takes the scores in float32. ``builds_with`` are the only
-    values of fields with which transformers builds the class. With the field ``by_labels``, its head leaves out tokens
-    without a label, if it has labels.
+    - ``head``: runs the modules that the class adds to the body, and declares its outputs.
+    - ``inputs``: the parameters of the forward method, in order.
+    - ``pooler``: whether the body has its pooler.
+    - ``laid_out``: inputs whose choices are flattened into the batch axis.
+    - ``caches_with_labels``: whether the cache is filled even if labels are given.
+    - ``finds_last_token``: whether it searches for the last token of each sequence that is not padding.
+    - ``flattens_regression``: whether a single score per sequence loses its axis if labels are given.
+    - ``widens_scores``: whether the loss takes the scores in float32.
+    - ``withholds``: outputs of the body that the class does not return.
+    - ``builds_with``: fields, each with the only value with which transformers builds the class.
+    - ``by_labels``: the field, if any, with which the head skips tokens without a label if labels are given.
     """
 
     name: str
@@ -153,22 +156,22 @@ class Preset(NamedTuple):
 class Family:
     """The models of one architecture.
 
-    ``prefix`` is the attribute under which a class with a head holds the body (bert). With ``head_first``, the head is
-    registered before the body, so that its tensors come first.
+    - ``prefix``: the attribute under which a class with a head holds the body (bert).
+    - ``head_first``: whether the head is registered before the body, so that its tensors come first.
+    - ``cross_cache``: whether the cache of layers with cross attention has room for an encoder's keys and values even
+      if no encoder output is given.
+    - ``buffers``: name suffixes of tensors in checkpoints that are not parameters.
+    - ``remote``: model types of repositories that hold the same models with their own code.
+    - ``meanings``: descriptions of inputs that mean something else than in other families (forward/meanings.py).
+    - ``simulation``: the name of its overrides in the memory simulation (memory/family_steps), if there are any.
+    - ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers.
+    - ``keeps_bias``: whether resizing the vocabulary leaves the bias of an untied language-model head as it is.
 
-    Three fields say what is supported; everything else is refused with a message. ``peaks``: peak memory, set to True
-    once the simulation has been validated against PyTorch (bertcalc/memory/peak, tests/memory/test_peak.py).
-    ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers
-    (bertcalc/diagnosis/other_tools.py). ``recomputes``: kinds of gradient checkpointing.
+    Three fields say what is supported; everything else is refused with a message:
 
-    With ``cross_cache``, the cache of layers with cross attention has room for an encoder's keys and values even if no
-    encoder output is given. ``buffers`` are name suffixes of tensors in checkpoints that are not parameters. ``remote``
-    are the model types of repositories that hold the same models with their own code. ``meanings`` describe inputs that
-    differ in meaning from other families (bertcalc/forward/meanings.py). ``simulation`` names the overrides of the
-    memory simulation (bertcalc/memory/family_steps), if there are any.
-
-    ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers. ``keeps_bias``: whether
-    resizing the vocabulary leaves the bias of an untied language-model head as it is.
+    - ``peaks``: peak memory. Set it once the simulation has been validated against PyTorch (tests/memory/test_peak.py).
+    - ``like_bert``: explanations by the formulas of other tools, which assume BERT's layers (diagnosis/other_tools.py).
+    - ``recomputes``: kinds of gradient checkpointing.
     """
 
     name: str  # Hugging Face's model_type

@@ -70,7 +70,7 @@ COUNT_SYMBOLS = {
 # millisecond, replacing placeholders takes microseconds.
 _PLACEHOLDERS = {symbol: rf"\{{{field}\}}" for field, symbol in (ALL_SYMBOLS | COUNT_SYMBOLS).items()}
 _PLACEHOLDER = re.compile(r"\\\{(\w+)\\\}")
-_DOT = re.compile(r" \\cdot (?![0-9])")  # a dot that letters do without
+_DOT = re.compile(r" \\cdot (?![0-9])")  # a multiplication dot that a formula with letters does not need
 
 
 class Formula(NamedTuple):
@@ -123,7 +123,7 @@ _OfModel = TypeVar("_OfModel", bound=Callable[..., Any])
 
 
 def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
-    """Cache a function of a Model by the model's structure: it gets ``symbolic_model`` of the model."""
+    """Cache a function of a model by the model's structure: the function is called with ``symbolic_model(model)``."""
 
     def decorate(function: _OfModel) -> _OfModel:
         cached = lru_cache(maxsize)(function)
@@ -144,7 +144,7 @@ def in_letters(config: Config) -> Config:
 
 
 def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
-    """The field for a window beside a symbolic sequence length; none without local attention.
+    """The ``local_attention`` to use with a symbolic sequence length; empty without local attention.
 
     Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is longer than the
     sequences that stay numbers, which have at most one token and one virtual token.
@@ -170,7 +170,7 @@ def formula(model: Model, *, path: str = "") -> Formula:
 
 
 def formula_text(model: Model, path: str) -> str:
-    """The formula of the module at ``path`` as text: a component's as the sum of its brackets.
+    """The formula of the module at ``path`` as text; that of a component is the sum of its brackets.
 
     >>> from bertcalc import BertConfig
     >>> formula_text(Model(BertConfig()), "embeddings")
@@ -208,7 +208,7 @@ def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
 
 
 def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
-    """A formula as text with numbers, by the names of fields, instead of letters; live if the numbers are.
+    """Write a formula as text with the numbers in ``values``, by field, instead of letters; live if the numbers are.
 
     >>> in_numbers(4 * SYMBOLS["hidden_size"] ** 2, {"hidden_size": 768})
     '4 · 768²'

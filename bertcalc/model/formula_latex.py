@@ -12,7 +12,7 @@ from bertcalc.text.live_numbers import fill, grouped
 
 
 def letters_of(model: Model, path: str, color: str = "") -> str:
-    """LaTeX in letters for the module at a path of the tree, in the colour if one is given."""
+    """LaTeX of the formula of the module at ``path``, with letters, in ``color`` unless it is empty."""
     component = dict(component_terms(model)).get(cast(Component, path))
     letters = _component_latex(component) if component else formula(model, path=path).latex()
     return rf"\textcolor{{{color}}}{{{letters}}}" if color else letters
@@ -50,7 +50,7 @@ _DIGIT, _LETTER = 5, 8
 
 
 def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
-    """The LaTeX lines of a sum of coloured terms."""
+    """The LaTeX lines of a sum of colored terms."""
     lines: list[str] = []
     width = _LINE
     for term, color in terms:
@@ -66,14 +66,14 @@ def colored_sum(start: str, terms: list[tuple[str, str]]) -> list[str]:
 
 
 def colored_equation(start: str, terms: Sequence[tuple[str, str, str]], result: str) -> str:
-    """LaTeX for a sum of terms, each in its colour: with letters, with numbers, and the result."""
+    """LaTeX for a sum of terms, each in its color: with letters, with numbers, and the result."""
     letters = [(latex, color) for latex, _numbers, color in terms]
     numbers = [(latex, color) for _letters, latex, color in terms]
     return aligned([*colored_sum(start, letters), *colored_sum("&= ", numbers), f"&= {result}"])
 
 
 def _width(latex: str) -> int:
-    """The approximate width of a formula."""
+    """The approximate width of a formula in LaTeX, in tenths of an em."""
     text = re.sub(r"\\[a-z]+|[{}^ ]", "", latex.replace(r"\cdot", "·"))
     return sum(_LETTER if sign.isalpha() else _WIDTHS.get(sign, _DIGIT) for sign in text)
 

@@ -30,9 +30,11 @@ class Model(Module):
     """The root of a module tree, with the program that declared it, which it can run.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
-    ``add_pooling_layer`` an option of the body's class. ``changes`` are made to it in this order, such as an adapter.
-    Two models are equal if these are. Raises InputError if the family has no such class or a change is not possible,
-    and ConfigError if transformers does not build the class with this configuration.
+    ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models
+    are equal if these four are equal.
+
+    Raises InputError if the family has no such class or a change is not possible, and ConfigError if transformers does
+    not build the class with this configuration.
 
     >>> Model(PRESETS["bert-base-uncased"].config, "BertForMaskedLM").num_parameters()
     109514298
@@ -170,7 +172,7 @@ class Model(Module):
         return hash(self._value())
 
     def __reduce__(self) -> Any:
-        """Pickle and copy a model by its arguments, and one of a family that is not registered by its state."""
+        """Pickle and copy a model by its arguments, or by its state if its family is not registered."""
         if self.family is FAMILIES.get(self.family.name):
             return type(self), self._value()
         return super().__reduce__()
@@ -196,7 +198,7 @@ class Model(Module):
         )
 
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
-        """The changes for another configuration, with their numbers settled if it has letters."""
+        """The changes for another configuration; if it has letters, they first take their numbers from this one."""
         if isinstance(config.vocab_size, int):
             return self.changes
         before, changes = self.config, list[Change]()
@@ -222,7 +224,7 @@ class Model(Module):
 
     @checked
     def run(self, sizes: Sizes) -> list[Step]:
-        """Every step from the token ids to the outputs, in order; those of a repeated layer once."""
+        """Every step from the token ids to the outputs, in order; the steps of a repeated layer appear once."""
         steps = self.calls(sizes)
         return [part for step in steps for part in step.parts or (step,)] if self.changes else steps
 
@@ -267,7 +269,7 @@ class Model(Module):
 
 
 def _frozen(root: Module, steps: list[Step]) -> list[Step]:
-    """The steps, with the tensors that a change froze marked as the tree below ``root`` has them."""
+    """The steps, with ``frozen`` set on the tensors that a change froze in the tree below ``root``."""
     names = {tensor.name for tensor in root.tensors() if tensor.frozen}
 
     def marked(step: Step) -> Step:
@@ -278,7 +280,7 @@ def _frozen(root: Module, steps: list[Step]) -> list[Step]:
 
 
 def config_of_class(config: Config, architecture: str) -> Config:
-    """The configuration with the same sizes for a class of any family, or with the nearest sizes possible there."""
+    """Convert a configuration to that of a class of any family, with the same sizes or the nearest valid ones."""
     cls = class_of(architecture)
     kind = CLASSES[cls.name].config
     values = {name: value for name, value in config.shared().items() if kind.has(name)}
@@ -317,7 +319,7 @@ def output_names(architecture: str) -> tuple[str, ...]:
 
 @checked
 def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
-    """``bertcalc.build``, without the methods that only ``bertcalc.Model`` has.
+    """Like ``bertcalc.build``, but without the methods that only ``bertcalc.Model`` has.
 
     >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
     109514298

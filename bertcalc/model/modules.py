@@ -53,17 +53,17 @@ class Tensor(NamedTuple):
     shape: Shape
     copies: int
     place: Place = NOWHERE
-    frozen: bool = False  # whether the model itself leaves it as it is: see Module.frozen
+    frozen: bool = False  # whether the model never trains it: see Module.frozen
 
     def num_parameters(self) -> int:
         return self.copies * prod(self.shape)
 
 
 class Packed4Bits(NamedTuple):
-    """How a layer's weight is stored in 4 bits: it is unpacked for each product.
+    """A layer's weight stored in 4 bits, which is unpacked for each product.
 
-    ``num_bytes`` are those of the stored tensors, ``shape`` is (out_features, in_features), and ``item`` is the bytes
-    of an element in the products. ``scales`` is the number of scales that are quantized themselves; 0 if none are.
+    ``num_bytes`` has the bytes of each stored tensor, ``shape`` is (out_features, in_features), and ``item`` is the
+    bytes of an element in the products. ``scales`` is the number of scales that are quantized themselves, or 0.
     """
 
     num_bytes: tuple[int, ...]
@@ -73,10 +73,11 @@ class Packed4Bits(NamedTuple):
 
 
 class Packed8Bits(NamedTuple):
-    """How a layer's weight is stored in int8: it is multiplied by inputs in int8, which are quantized in float16.
+    """A layer's weight stored in int8, which is multiplied by inputs in int8, quantized from float16.
 
-    ``in_float16``: whether the tensors of 16 bits are float16 without autocast. ``finds_outliers``: whether inputs are
-    searched for large values, whose columns are not quantized.
+    ``num_bytes`` has the bytes of each stored tensor, and ``shape`` is (out_features, in_features). ``in_float16``:
+    whether 16-bit tensors are float16, not bfloat16, without autocast. ``finds_outliers``: whether inputs are searched
+    for large values, whose columns are not quantized.
     """
 
     num_bytes: tuple[int, ...]
@@ -105,11 +106,14 @@ class PrintedLine(NamedTuple):
 class Module:
     """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
 
-    ``parameters`` maps the last part of a tensor's name to its shape; ``places`` has the tensors whose place differs
-    from the module's. ``tied`` maps the last part of the name of a tensor that the module uses but does not own to the
-    owner's full name: it is not counted again. ``buffers`` are tensors that are not parameters: the shape of each,
-    and whether it holds integers. ``frozen`` are the last parts of the names of tensors that are not trained, such as
-    the weights below an adapter. ``packed`` is how the weight is stored, if it is quantized.
+    Tensors are named by the last part of their names.
+
+    - ``parameters``: the shapes of its own tensors.
+    - ``places``: the places of tensors whose place differs from the module's.
+    - ``tied``: the full names of tensors that the module uses but does not own; they are not counted again.
+    - ``buffers``: tensors that are not parameters: the shape of each, and whether it holds integers.
+    - ``frozen``: tensors that are not trained, such as the weights below an adapter.
+    - ``packed``: how the weight is stored, if it is quantized.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.

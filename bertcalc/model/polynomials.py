@@ -1,6 +1,6 @@
 """Polynomials in letters: the sizes of tensors when a program runs on letters.
 
-Exponents may be negative. SymPy can do more, but its import takes longer than all else that a count needs.
+Exponents may be negative. SymPy can do more, but importing it takes longer than everything else that a count needs.
 
 >>> hidden, heads = LetterPolynomial.letter("H"), LetterPolynomial.letter("A")
 >>> print(4 * hidden * hidden, (2 * hidden - 1) * hidden // heads)
@@ -22,7 +22,7 @@ Monomial = tuple[tuple[str, int], ...]  # letters and their exponents, in alphab
 class LetterPolynomial:
     """A sum of terms: monomials with coefficients other than 0.
 
-    ``free_symbols`` and ``is_integer`` are named as in SymPy: arguments may be symbols of either kind.
+    ``free_symbols`` and ``is_integer`` are named as in SymPy, so that functions accept symbols of either kind.
     """
 
     is_integer = True  # the heads in H/A divide the hidden size in every valid configuration
@@ -102,7 +102,7 @@ class LetterPolynomial:
         )
 
     def __gt__(self, other: object) -> bool:
-        """True for a sum of sizes, which are positive, and 0; nothing else can be told."""
+        """Compare with 0: a sum of terms that are all added is greater, because sizes are positive."""
         return True if other == 0 and all(number > 0 for number in self.terms.values()) else NotImplemented
 
     def __hash__(self) -> int:

@@ -16,7 +16,7 @@ _NUMBERS = re.compile(r"(?<=\.)(\*|[0-9]+-[0-9]+)(?=\.|$)")  # the layers that a
 
 
 class NoLayerError(InputError, IndexError):
-    """The exception for a layer that a model does not have."""
+    """Raised for a layer that the model does not have."""
 
 
 class Layers(NamedTuple):

@@ -93,14 +93,19 @@ class Step(NamedTuple):
     ``name`` is the module's name without the body's prefix ("bert."). An operation that is not a module has the name of
     the module whose forward method performs it, and a word that names it: ``encoder.layer.*.attention.self.scores``.
 
-    ``runs``: how often it runs. ``place``: its meaning. ``core``: whether it is part of the attention from query, key
-    and value to their context. ``output``: the name under which the model returns its result. ``variable``: the module
-    whose forward method holds the result in a variable, and the variable's name. ``in_place``: the result reuses the
-    memory of the first input. ``turns``: if the last input differs between layers, its values; layer n takes the one at
-    n modulo their number. ``wide``: computed in float32 whatever the model's dtype. ``again``: a further call of a
-    module, which adds no parameters. ``asides``: operations of the body's forward method in front of it that are not
-    steps (see ``Trace.aside``). ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
-    ``parts``: what runs instead since a change of the model, such as an adapter; ``Model.run`` gives these steps.
+    - ``takes``, ``gives``: the inputs and the result.
+    - ``runs``: how often it runs.
+    - ``place``: its component, block and role.
+    - ``core``: whether it belongs to the attention proper, from query, key and value to their context.
+    - ``output``: the name under which the model returns its result.
+    - ``variable``: the module whose forward method holds the result in a variable, and the variable's name.
+    - ``in_place``: the result reuses the memory of the first input.
+    - ``turns``: if the last input differs between layers, its values; layer n takes the one at n modulo their number.
+    - ``wide``: computed in float32, whatever the model's dtype.
+    - ``again``: a further call of a module, which adds no parameters.
+    - ``asides``: operations of the body's forward method before it that are not steps (see ``Trace.aside``).
+    - ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
+    - ``parts``: the steps that replace it since a change of the model, such as an adapter; ``Model.run`` gives these.
     """
 
     name: str
@@ -312,7 +317,7 @@ class Trace:
 
     @contextmanager
     def not_run(self) -> Iterator[None]:
-        """Declare modules that are never called; those with parameters get a step "unused" each."""
+        """Declare modules that are never called; each module with parameters gets a step "unused"."""
         steps, self.steps = self.steps, None
         before = set(self._module.children)
         yield
@@ -342,7 +347,11 @@ class Trace:
         tied: Mapping[str, str] = NOT_TIED,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """y = x W^T + b. ``tied``: full names of tied tensors, by the last part; ``using``: further tensors in use."""
+        """Declare and call torch.nn.Linear: y = x W^T + b.
+
+        ``tied`` maps the last part of a tied tensor's name to the full name of its owner; ``using`` are tensors that
+        the step uses and another module owns.
+        """
         shape = x.shape
         out_features = self._units(role, out_features)
         module = Linear(shape[-1], out_features, tied, bias)
@@ -351,7 +360,7 @@ class Trace:
         return self._call(name, module, "linear", x, shape, role, using)
 
     def conv1d(self, name: str, x: Value, out_features: int, *, role: str) -> Value:
-        """y = x W + b with a weight of (in, out), as in GPT-2 (transformers.pytorch_utils.Conv1D)."""
+        """Declare and call GPT-2's Conv1D (transformers.pytorch_utils): y = x W + b with a weight of (in, out)."""
         shape = x.shape
         out_features = self._units(role, out_features)
         return self._call(name, Conv1D(shape[-1], out_features), "linear", x, (*shape[:-1], out_features), role)
@@ -399,7 +408,7 @@ class Trace:
         return x
 
     def activation(self, name: str, x: Value, kind: str, *, role: str = "activation") -> Value:
-        """The module of an activation, by its name in ACT2FN."""
+        """Declare and call the module of an activation; ``kind`` is its name in transformers' ACT2FN."""
         facts = ACTIVATIONS[kind]
         learned = dict(facts.parameters) if facts.parameters else NO_TENSORS
         module = Activation(facts.kind, facts.kept, facts.extra, learned)
@@ -555,13 +564,18 @@ class Trace:
     ) -> Value:
         """softmax(Q K^T / sqrt(d)) V in the heads of the current Attention module, with the heads merged again.
 
-        ``dropout``: the probability for the weights, None for no dropout; with ``dropout_name`` "" it is not a module.
-        ``distances``: adds position-dependent scores, given scores, query and key. ``bias``: added after the division.
-        ``angles``: query and key are rotated. ``wide`` and ``wide_angles``: softmax and rotation are in float32,
-        whatever the model's dtype. ``cached``: keys and values are copied into the cache and read from it; BERT's
-        programs leave this out because their keys and values are held once, with or without a cache. ``written_out``:
-        scores and weights are variables of the module's forward method itself. ``shared_by``: the number of key/value
-        heads, each for several query heads (Ainslie et al. 2023, arXiv:2305.13245); None for as many as query heads.
+        - ``dropout``: the probability for the weights; None for no dropout.
+        - ``dropout_name``: the name of the dropout module; "" if it is not a module.
+        - ``distances``: a function of scores, query and key that adds position-dependent scores.
+        - ``bias``: added to the scores after the division.
+        - ``angles``: rotate query and key by these.
+        - ``wide``, ``wide_angles``: compute the softmax and the rotation in float32, whatever the model's dtype.
+        - ``cached``: keys and values are copied into the cache and read from it. BERT's programs leave this out because
+          their keys and values are held once, with or without a cache.
+        - ``mask``: the name of the attention mask.
+        - ``written_out``: scores and weights are variables of the module's own forward method.
+        - ``shared_by``: the number of key/value heads, each for several query heads (Ainslie et al. 2023,
+          arXiv:2305.13245); None for as many as query heads.
         """
         if self.steps is None:  # only declare modules
             if distances:
@@ -633,9 +647,10 @@ class Trace:
     def aside(self, value: Value, *done: str) -> Value:
         """Record what the body's forward method does before the step that gives the value, for the memory simulation.
 
-        It checks for "padding" to warn about, creates position ids ("positions", or "positions for layers" if it hands
-        them to all layers) or the attention "masks", or does what only the family's overrides know. By default,
-        position ids are in a buffer of the embeddings, and masks are created in front of the encoder.
+        ``done`` are words: "padding" (it checks for padding, to warn), "positions" (it creates position ids),
+        "positions for layers" (and passes them to all layers), "masks" (it creates attention masks), or a word that
+        only the family's overrides use. By default, position ids are in a buffer of the embeddings, and masks are
+        created before the encoder.
         """
         self._set_fields(value, asides=done)
         return value
@@ -664,7 +679,7 @@ class Trace:
         role: str,
         using: tuple[Tensor, ...] = (),
     ) -> Value:
-        """Declare a module without children, unless that was done before, and call it."""
+        """Declare a module without children, if it is new, and call it."""
         module.place = place = self._roles[role]
         children = self._module.children
         again = name in children

@@ -2,7 +2,7 @@
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
 Read as: a JSON file, which describes no model.
-This is the config.json of a pooling of sentence-transformers, which has no parameters.
+This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
 """
 
 from collections.abc import Mapping

@@ -32,8 +32,8 @@ _ENCODER = "prompt_encoder."
 def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
     """The size of the file in bytes; 0 if the model has no adapter of peft.
 
-    ``dtype`` is that of the model; what an adapter adds is float32. The model is one that was loaded from its own
-    folder: of one that was resized after loading, peft also saves the embeddings.
+    ``dtype`` is that of the model; what an adapter adds is float32. The size is that for a model loaded from its own
+    folder: if the vocabulary was resized after loading, peft also saves the embeddings.
     """
     adapter = next((change for change in model.changes if isinstance(change, PeftChange)), None)
     return safetensors_bytes(_tensors(model, adapter, CODES[dtype])) if adapter else 0
@@ -85,12 +85,12 @@ def _is_table(entry: StateEntry) -> bool:
 
 
 def _copied(name: str) -> str:
-    """The name of a tensor that is trained as a copy, under that of the module that it replaces."""
+    """The name of a tensor in the file, where a trained copy has the name of the original."""
     return name.replace(COPY, "")
 
 
 def _without_adapter(name: str) -> str:
-    """A name without the adapter's, where it ends the name of a module or of a tensor."""
+    """Remove the adapter's name where it ends the name of a module or tensor."""
     magnitude = name.removesuffix(".weight")  # DoRA's was once a parameter, and keeps its name
     if magnitude.endswith(f"lora_magnitude_vector{ADAPTER_NAME}"):
         name = magnitude
@@ -98,7 +98,7 @@ def _without_adapter(name: str) -> str:
 
 
 def _vectors(model: Model, prompts: Prompts) -> tuple[int, int]:
-    """The shape of what peft saves of an encoder: the vectors that it gives, not its network."""
+    """The shape that peft saves for an encoder of virtual tokens: its output vectors, not its network."""
     table = model.get_submodule(f"{_ENCODER}default.embedding").parameters["weight"]
     rows, width = table
     if isinstance(prompts, PrefixTuning) and prompts.prefix_projection:

@@ -15,13 +15,13 @@ from bertcalc.text.records import dataclass
 
 _INT32 = 32
 _NOT_PACKED = N_(
-    "AutoAWQ cannot pack {name}: groups of {group} have to divide its {columns} columns, and 8 its {rows} rows."
+    "AutoAWQ cannot pack {name}: groups of {group} must divide its {columns} columns, and 8 its {rows} rows."
 )
-_DOCUMENTED = N_("By the documentation of the format: there is nothing to measure it with.")
+_DOCUMENTED = N_("Counted from the documentation of the format, not compared with real files.")
 
 
 class _Packed(QuantizationFormat):
-    """The base of both. ``group_size`` -1 is all of a row."""
+    """The base of GPTQ and AWQ. With ``group_size`` -1, each row is one group."""
 
     bits: int
     group_size: int
@@ -44,7 +44,7 @@ class _Packed(QuantizationFormat):
         return -(-columns // self._columns(columns))
 
     def _packed(self, count: int) -> int:
-        """How many int32 hold that many weights."""
+        """The number of int32 that hold ``count`` weights."""
         return -(-count * self.bits // _INT32)
 
 

@@ -1,4 +1,4 @@
-"""The tensors of the GGUF file that llama.cpp makes of a model of transformers."""
+"""The tensors of the GGUF file to which llama.cpp converts a model of transformers."""
 
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -29,12 +29,12 @@ class GgufTensor(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The part of a layer that it is, in which rules are written: attn_v."""
+        """The part of a layer, by the name that the rules use: attn_v."""
         return self.name.rpartition(".")[0].rpartition(".")[2]
 
     @property
     def layer(self) -> int:
-        """The number of its layer, which it has in its name."""
+        """The number of its layer, from its name."""
         return int(self.name.split(".")[1])
 
 

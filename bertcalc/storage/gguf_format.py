@@ -66,7 +66,7 @@ def block_type_of(name: str) -> BlockType:
 
 @dataclass(frozen=True)
 class Gguf(QuantizationFormat):
-    """A GGUF file as llama.cpp makes it of a model: convert_hf_to_gguf.py, and llama-quantize with a type.
+    """A GGUF file as llama.cpp writes it: convert_hf_to_gguf.py, then llama-quantize with a type.
 
     Most types are mixes: Q4_K_M has Q6_K for the word table, and for attn_v and ffn_down in half of the layers. Vectors
     and tables of positions and segments stay in float32, and a head with a single row in float16. If a block does not
@@ -75,8 +75,8 @@ class Gguf(QuantizationFormat):
     files of early 2024, such as those of nomic-embed-text-v1.5, the word table has the type of the other matrices.
 
     With ``pure``, all matrices have one type, as with llama-quantize's --pure, and models that llama.cpp does not
-    convert are counted as well: with all tensors, under their names in transformers. ``metadata_bytes`` are those of
-    further keys, above all of the vocabulary, which is in the file as well.
+    convert are counted as well: with all tensors, under their names in transformers. ``metadata_bytes`` are the bytes
+    of further keys in the file, mainly of the vocabulary.
 
     >>> from bertcalc.model.model import build
     >>> pieces = Gguf("Q4_K_M").pieces(build("bert-base-uncased"), "F32")
@@ -151,7 +151,7 @@ def _mixed(tensor: GgufTensor, mix: Mapping[str, Any], config: Config) -> str:
 
 
 def _holds(where: str, layer: int, config: Config) -> bool:
-    """Whether a part of a rule is about a layer."""
+    """Whether a rule for the layers named ``where`` applies to a layer."""
     layers: int = config.num_hidden_layers
     match where:
         case "first_2":
@@ -180,14 +180,14 @@ def _all_tensors(model: Module) -> Iterator[tuple[GgufTensor, bool]]:
 
 
 def _kept(tensor: GgufTensor, is_kept: bool) -> str:
-    """The type of a tensor that is not quantized: a matrix with a single row is as in the file in float16 before it."""
+    """The type of a tensor that is not quantized, else "". A matrix with a single row stays float16."""
     if len(tensor.shape) < 2 or is_kept:
         return "F32"
     return "F16" if tensor.shape[0] == 1 else ""
 
 
 def _fitting(tensor: GgufTensor, block_type: BlockType) -> BlockType:
-    """The type, or what llama-quantize takes instead. Raises InputError where it stops."""
+    """The type that fits the rows: ``block_type`` or llama-quantize's fallback. Raises InputError if neither does."""
     columns = tensor.shape[-1] if tensor.shape else 1
     if columns % block_type.block == 0:
         return block_type

@@ -14,7 +14,7 @@ def linear_layers(model: Module, *, conv1d: bool = False) -> list[tuple[str, Mod
 
 
 def not_converted(model: Module, skip: Collection[str] | None = None) -> set[str]:
-    """The patterns of modules that transformers leaves as they are, by default those of get_keys_to_not_convert.
+    """The patterns of modules that transformers does not quantize, by default those of get_keys_to_not_convert.
 
     These are both names of tied tensors, the last parameter, and the output embeddings, without ".weight": a last
     layer with a bias is quantized, because the last parameter is its bias (quantizers/base.py, transformers 5.23).

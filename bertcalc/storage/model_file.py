@@ -77,7 +77,7 @@ def _states(name: str, dtype: str, shape: Shape, optimizer: SavedOptimizer) -> I
         yield "momentum_buffer", SavedTensor(dtype, shape, f"{name}.momentum_buffer")
 
 
-_ADAPTED = N_("peft adds adapters to a quantized model: put the quantization in front of the adapter.")
+_ADAPTED = N_("peft adds adapters to a quantized model: quantize the model before you add the adapter.")
 SavedFormat = Literal["safetensors", "bin", "checkpoint", "adapter", "onnx"]
 
 
@@ -134,10 +134,10 @@ def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32
     if isinstance(model, Model) and any(isinstance(change, PeftChange) for change in model.changes):
         raise wrong(_ADAPTED, "changes")
     if dtype not in format.dtypes:
-        message = N_("{format} is made of a model in {dtypes}, not in {dtype}.")
+        message = N_("{format} needs a model in {dtypes}, not in {dtype}.")
         raise wrong(message, "dtype", dtype, format=format.title, dtypes=", ".join(format.dtypes), dtype=dtype)
     made = QuantizedModel(model, format, dtype)
     if not made.quantized_weights:
-        message = N_("{format} quantizes no weight of {kind}: there is no linear layer that it takes.")
+        message = N_("{format} quantizes no weight of {kind}: it has no linear layer that the format accepts.")
         raise wrong(message, "format", None, format=format.title, kind=model.kind)
     return made

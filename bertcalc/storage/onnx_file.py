@@ -1,9 +1,9 @@
-"""The size of ONNX files: the initialisers as the exporters of PyTorch write them, and a graph of measured size.
+"""The size of ONNX files: the initializers as the exporters of PyTorch write them, and a graph of measured size.
 
 A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. "dynamo", the
 default of torch.onnx.export since PyTorch 2.9, writes one for each use, so that ALBERT's matrices are written once for
 each layer, and a decoder tied to the embeddings has its own. Vectors keep their names and are written once.
-"torchscript" (``dynamo=False``) merges equal initialisers, so that ALBERT's matrices are written once; that of
+"torchscript" (``dynamo=False``) merges equal initializers, so that ALBERT's matrices are written once; that of
 PyTorch 1 did not.
 
 >>> from bertcalc.model.model import build
@@ -37,10 +37,10 @@ class Initializer(NamedTuple):
 
 
 def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
-    """The size of the file that torch.onnx.export writes, with axes of any batch size and sequence length.
+    """The size in bytes of the file that torch.onnx.export writes, with dynamic batch and sequence axes.
 
-    With ``external_data``, which is the default of "dynamo", it is the size of both files together. The graph is
-    measured: see onnx_graphs.toml.
+    With ``external_data``, which is the default of "dynamo", it is the size of both files together. The size of the
+    graph was measured for each family: see onnx_graphs.toml.
     """
     data = sum(initializer.num_bytes() for initializer in initializers(model, dtype, exporter))
     return data + graph_bytes(model, exporter)
@@ -132,7 +132,7 @@ def _graphs() -> dict[str, dict[str, Any]]:
 
 
 def _layers(model: Module) -> int:
-    """How many layers run, by their attentions."""
+    """The number of layers that run, counted by their attentions."""
     if isinstance(model, Model):
         return sum(step.runs for step in model.run(Sizes(2, 2)) if step.operation == "softmax")
     return sum(copies for _path, module, copies in model.modules() if isinstance(module, Attention))

@@ -15,9 +15,10 @@ _SHAPE_OF_ONE = ()
 class OnnxQuantizeDynamic(QuantizationFormat):
     """onnxruntime's ``quantize_dynamic``: int8 with one scale and zero point for each matrix, or for each column.
 
-    Matrices of MatMul and Gemm are quantized, and tables of Gather: the embeddings as well. Biases, LayerNorms and
-    tables that are read as a whole stay. ``exporter`` wrote the model: see ``onnx_bytes``. With "torchscript", a matrix
-    that several layers share stays in the file beside its int8 version. ``weight_type`` changes no size.
+    The matrices of MatMul and Gemm and the tables of Gather (embeddings) are quantized; biases, LayerNorms and tables
+    that are read as a whole are not. ``exporter`` is the exporter that wrote the model: see ``onnx_bytes``. With
+    "torchscript", a matrix that several layers share stays in the file beside its int8 version. ``weight_type`` changes
+    no size.
 
     >>> from bertcalc.model.model import build
     >>> model = build("bert-base-uncased", "BertForSequenceClassification")

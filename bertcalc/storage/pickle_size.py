@@ -46,7 +46,7 @@ ORDERED_DICT = PickledCall(Global("collections", "OrderedDict"))
 
 
 class PickleSize:
-    """Counts the bytes of a pickle; ``replace`` turns the values of a caller into ones that are known here."""
+    """Counts the bytes of a pickle; ``replace`` turns other values into numbers, texts, collections and calls."""
 
     def __init__(self, replace: Callable[[object], object] = lambda value: value) -> None:
         self.num_bytes = 3  # PROTO 2, STOP
@@ -125,7 +125,7 @@ class PickleSize:
             self._remember(key)
 
     def _repeated(self, key: Hashable) -> bool:
-        """Whether a value was written before; then its number is written."""
+        """Whether a value was written before; if so, add the bytes of its number."""
         if (number := self._numbers.get(key)) is None:
             return False
         self.num_bytes += 2 if number < 256 else 5

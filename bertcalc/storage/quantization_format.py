@@ -94,7 +94,7 @@ class QuantizationFormat(CheckedRecord):
 
     @property
     def alike_layers(self) -> bool:
-        """Whether all layers but the first take as many bytes."""
+        """Whether all layers take the same number of bytes, except perhaps the first."""
         return True
 
     @property
@@ -107,11 +107,11 @@ class QuantizationFormat(CheckedRecord):
         return linear_layers(model)
 
     def of_layer(self, path: str, rows: int, columns: int, dtype: str) -> list[StoredPiece]:
-        """What is stored instead of a layer's weight."""
+        """The tensors that are stored in place of a layer's weight of (rows, columns)."""
         raise NotImplementedError
 
     def pieces(self, model: Module, dtype: str) -> list[StoredPiece]:
-        """Everything that is stored of a model whose other tensors have a dtype (safetensors' code), in its order.
+        """All stored tensors of a model, in its order; ``dtype`` is safetensors' code for tensors not quantized.
 
         A tied tensor is stored once, unless only its second name is quantized: then each name has its own data.
         """
@@ -128,14 +128,14 @@ class QuantizationFormat(CheckedRecord):
         return pieces
 
     def packed(self, model: Module, dtype: str) -> dict[str, PackedWeight]:
-        """How the weights of a model of a dtype are stored, by the names of their layers.
+        """The packed weights of a model whose other tensors have a dtype, by the names of their layers.
 
         Raises InputError if training on such weights is not simulated.
         """
         raise wrong(_NOT_SIMULATED, "changes", None, format=self.title)
 
     def file_bytes(self, model: Module, dtype: str) -> int:
-        """The size of the file."""
+        """The size of the file in bytes; ``dtype`` is safetensors' code for the tensors that are not quantized."""
         tensors = [piece.tensor for piece in self.pieces(model, dtype) if piece.in_file]
         return safetensors_bytes(renamed(model, tensors))
 

@@ -40,7 +40,7 @@ _SHARED = N_("{module} shares a tensor with another module, so it cannot be quan
 
 @dataclass(frozen=True)
 class PackWeights(Change):
-    """The weights of a model's layers in a quantization format: frozen and packed; all else is in ``dtype``.
+    """Quantize the weights of a model's layers: they are packed and frozen; all other tensors are in ``dtype``.
 
     >>> from bertcalc.model.model import build
     >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
@@ -81,7 +81,7 @@ _NEARLY = N_("{size} is {ratio} times smaller than {full} in float32, nearly {id
 _LARGER = N_("{size} is {ratio} times as large as {full} in float32, not {ideal} times smaller")
 _WHY = N_(
     "{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables, and {kept} parameters "
-    "({share} %) stay as they are, the largest in {largest}."
+    "({share} %) are not quantized, the largest in {largest}."
 )
 _WHY_ALL = N_("{result}: {weights} weights take {bits}, with {scales} of scales, zero points and tables.")
 _MORE_BITS, _BITS = N_("{bits} bits each instead of {nominal}"), N_("{nominal} bits each")
@@ -92,8 +92,8 @@ _NO_GRADIENT = N_(
     "The layers of a model in {format} pass no gradient: choose another quantization, or leave {change} out."
 )
 _TRAINED = N_(
-    "{change} trains {module}, which is quantized: leave it out of the quantization. bitsandbytes takes "
-    "llm_int8_skip_modules for this."
+    "{change} trains {module}, which is quantized: exclude it from the quantization, in bitsandbytes with "
+    "llm_int8_skip_modules."
 )
 _COPIES = N_("{why} {copies} parameters are stored more than once, because they are tied or shared.")
 
@@ -120,7 +120,7 @@ class QuantizedModel:
 
     @property
     def memory_bytes(self) -> int:
-        """The bytes in memory."""
+        """The bytes of all tensors in memory."""
         return sum(self.bytes_by_kind.values())
 
     @cached_property
@@ -134,17 +134,17 @@ class QuantizedModel:
 
     @cached_property
     def quantized_weights(self) -> int:
-        """The number of quantized weights, as often as they are stored."""
+        """The number of quantized weights; a weight that is stored twice counts twice."""
         return sum(piece.parameters for piece in self.pieces if piece.kind == "weights")
 
     @cached_property
     def kept_parameters(self) -> int:
-        """The number of parameters that are stored as they were."""
+        """The number of parameters that are not quantized; one that is stored twice counts twice."""
         return sum(piece.parameters for piece in self.pieces if piece.kind == "unchanged")
 
     @property
     def repeated_parameters(self) -> int:
-        """The number of parameters that are stored a second time or more, because they are tied or shared."""
+        """The number of parameters stored in addition to the model's, because tied or shared ones are stored again."""
         return max(0, self.quantized_weights + self.kept_parameters - self.model.num_parameters())
 
     @property
@@ -155,7 +155,7 @@ class QuantizedModel:
 
     @property
     def kept_tensors(self) -> list[str]:
-        """The names of the tensors that stay as they are, the largest first."""
+        """The names of the tensors that are not quantized, the largest first."""
         kept = [piece for piece in self.pieces if piece.kind == "unchanged"]
         return list(dict.fromkeys(piece.source for piece in sorted(kept, key=lambda piece: -piece.parameters)))
 
@@ -170,10 +170,10 @@ class QuantizedModel:
         return AdaptedModel(self, self.model.changed(changes=(*self.model.changes, adapter)))
 
     def why_not_smaller(self) -> Problem:
-        """A sentence with numbers that says why the model is not smaller by the ratio of the bits.
+        """Explain in a sentence with numbers why the model is not smaller by the ratio of the bits.
 
-        In float32 it has the same tensors: GGUF leaves out the pooler and the head of a language model.
-        ``str`` gives it in English; ``message`` and ``values`` are for translation.
+        It is compared with the same tensors in float32: for GGUF, without the pooler and the head of a language model.
+        ``str`` gives the sentence in English; ``message`` and ``values`` are for translation.
         """
         nominal, kept = self.format.nominal_bits, self.kept_parameters
         total, stored = self.memory_bytes, kept + self.quantized_weights - self.repeated_parameters
@@ -206,8 +206,8 @@ class AdaptedModel:
     """An adapter in float32 on a quantized model, whose own weights are frozen.
 
     ``model`` is the model with its adapter, before the quantization. Modules that are trained as a whole are copies in
-    the dtype of the quantized model. Raises InputError if something would be trained that is quantized, or on layers
-    that pass no gradient.
+    the dtype of the quantized model. Raises InputError if a change would train quantized weights, or if the format's
+    layers pass no gradient.
     """
 
     base: QuantizedModel

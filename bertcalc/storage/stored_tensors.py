@@ -71,13 +71,13 @@ def state_dict(model: Module) -> list[StateEntry]:
 
 
 def dtype_of(name: str, dtype: str) -> str:
-    """The dtype of a tensor in a model of another: what an adapter adds is float32, and copies are as the model."""
+    """The dtype of a tensor in a model of ``dtype``: float32 if peft added it, unless it is a copy of a module."""
     copy = COPY in name or f".ln_tuning_layers{ADAPTER_NAME}" in name
     return "F32" if ADAPTER_NAME in name and not copy else dtype
 
 
 def stored(model: Module, dtype: str) -> list[StoredTensor]:
-    """Every tensor of a model once; of a tied tensor, the name that save_pretrained keeps."""
+    """Every tensor of a model once; a tied tensor has the name that save_pretrained keeps."""
     return [StoredTensor(entry.name, dtype, entry.shape) for entry in state_dict(model) if not entry.is_alias]
 
 

@@ -38,7 +38,7 @@ class TorchQuantizeDynamic(QuantizationFormat):
             StoredPiece.of(f"{path}.scale", "F32", (), name, "tables")._replace(in_memory=False),
             StoredPiece.of(f"{path}.zero_point", "I64", (), name, "tables")._replace(in_memory=False),
             StoredPiece.of(name, "I8", (rows, columns), name, "weights"),
-            # Those of the weights are numbers in the pickle.
+            # The scale and zero point of the weights are numbers in the pickle.
             StoredPiece.of(f"{name}.scale", "F64", (), name, "scales")._replace(in_file=False),
             StoredPiece.of(f"{name}.zero_point", "I64", (), name, "zero points")._replace(in_file=False),
         ]

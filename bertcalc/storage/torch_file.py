@@ -57,7 +57,7 @@ def module_versions(model: Module) -> dict[str, int]:
 
 
 def with_versions(entries: Mapping[str, object], versions: Mapping[str, int]) -> PickledCall:
-    """A state_dict with its ``_metadata``."""
+    """A state_dict of ``entries``, with the versions of the modules in its ``_metadata``."""
     metadata = ORDERED_DICT._replace(items={path: {"version": version} for path, version in versions.items()})
     return ORDERED_DICT._replace(items=entries, state={"_metadata": metadata})
 

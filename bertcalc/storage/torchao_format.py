@@ -31,7 +31,7 @@ class PerGroup(CheckedRecord):
 
 @dataclass(frozen=True)
 class _WeightOnly(QuantizationFormat):
-    """One byte a weight, with a scale and a one-byte zero point for each group of a row.
+    """The base of weight-only formats: a byte per weight, and a scale and a one-byte zero point per group of a row.
 
     The file is that of ``torch.save(model.state_dict(), "pytorch_model.bin")``.
     """

@@ -106,15 +106,15 @@ def test_a_model_is_quantized_after_bitfit_and_then_not_trained() -> None:
 @pytest.mark.parametrize(
     ("first", "second", "sentence"),
     [
-        (Lora(), Gguf(), "put the quantization in front of the adapter"),
-        (NF4, Gguf(), "exclude each other: leave one of them out"),
-        (NF4, ResizeVocabulary(20_000), "Another vocabulary has to come before bitsandbytes"),
+        (Lora(), Gguf(), "quantize the model before you add the adapter"),
+        (NF4, Gguf(), "exclude each other: remove one of them"),
+        (NF4, ResizeVocabulary(20_000), "Another vocabulary must come before bitsandbytes"),
         (Gguf(), Lora(), "The layers of a model in GGUF Q8_0 pass no gradient"),
         (Gguf(), BitFit(), "leave BitFit out"),
         (TorchQuantizeDynamic(), PromptTuning(task_type="FEATURE_EXTRACTION"), "leave Prompt tuning out"),
-        (Lora(), IA3(), "LoRA and IA3 exclude each other: leave one of them out."),
-        (Lora(), Lora(), "LoRA is there twice: leave one of them out."),
-        (PruneHeads(1), PruneHeads(1), "Prune heads is there twice: leave one of them out."),
+        (Lora(), IA3(), "LoRA and IA3 exclude each other: remove one of them."),
+        (Lora(), Lora(), "The change LoRA appears twice: remove one of the two."),
+        (PruneHeads(1), PruneHeads(1), "The change Prune heads appears twice: remove one of the two."),
     ],
 )
 def test_an_impossible_step_is_refused_and_those_before_it_stay(

@@ -80,6 +80,6 @@ def test_lora_follows_the_first_quantization_of_a_classifier() -> None:
 def test_a_model_that_cannot_be_halved() -> None:
     tiny = small("BertModel", num_hidden_layers=1, num_attention_heads=1).model
     _models, problem = changed_models(tiny, [first_step("layers", tiny)])
-    assert str(problem) == "All 1 layers would be dropped: at least one has to stay."
+    assert str(problem) == "All 1 layers would be dropped: keep at least one."
     _models, problem = changed_models(tiny, [first_step("heads", tiny)])
     assert "must be" in str(problem)

@@ -54,11 +54,11 @@ def test_a_recipe_is_written_as_links_are(recipe: object) -> None:
     [
         ("lorra", "There is no step 'lorra': did you mean lora?"),
         ("lora,R=3", "lora has no argument 'R': did you mean r?"),
-        ("lora,r", "r is no argument of a step: write it as r=8."),
+        ("lora,r", "r is not an argument of a step: write a name and a value, such as r=8."),
         ("lora,,r=3", "The step lora has a comma too many: write it as lora,r=8."),
         ("lora,r=x", "r 'x' is not possible: it must be a whole number from 1 to 65,536."),
         ("layers", "The step layers needs a value: write it as layers,layers=..."),
-        ("layers,layers=", "layers= is no argument of a step: write it as r=8."),
+        ("layers,layers=", "layers= is not an argument of a step: write a name and a value, such as r=8."),
         ("layers,layers=0:1", "layers '0:1' is not possible: it must be a whole number from 0."),
         ("lora,r=8,r=16", "lora has r twice: leave one of them out."),
         ("lora,rank_pattern=query:x", "rank_pattern 'x' is not possible: it must be a whole number from 1 to 65,536."),

@@ -200,20 +200,20 @@ def test_bitfit_trains_biases_alone() -> None:
     [
         (lambda: Lora(r=0), "r 0 is not possible: it must be a whole number from 1 to 65,536."),
         (lambda: Lora(r=np.array([4, 8])), "r must be a single whole number"),  # type: ignore[arg-type]
-        (lambda: Lora(target_modules=["qurey"]), "No module of BertModel is one of the target_modules qurey"),
+        (lambda: Lora(target_modules=["qurey"]), "No module of BertModel matches target_modules qurey"),
         (lambda: Lora(target_modules=["LayerNorm"]), "to which peft adds no LoRA"),
         (lambda: Lora(use_dora=True, lora_bias=True), "peft does not combine lora_bias with use_dora"),
         (lambda: Lora(target_modules="all-linear", layers_to_transform=[0]), "give target_modules as a list"),
         (lambda: Lora(layers_pattern="layer"), "layers_pattern names the list of layers for layers_to_transform"),
         (
             lambda: Lora(target_modules="all-linear", layers_pattern="layer"),
-            "layers_pattern only beside a list of names",
+            "layers_pattern only with a list of names",
         ),
         (lambda: Lora(layers_to_transform=[12, 99]), "the layers of BertModel are encoder.layer.0 to encoder.layer.11"),
         (lambda: Lora(layers_to_transform=0, layers_pattern="layers"), "0 of the layers_pattern layers have none"),
         (
             lambda: Lora(target_modules="query"),
-            "a pattern for the whole name of a module, and none in BertModel matches query",
+            "a regular expression for a module's full name, and none in BertModel matches query",
         ),
         (lambda: Lora(target_modules=[]), "target_modules is an empty list"),
         (
@@ -221,7 +221,7 @@ def test_bitfit_trains_biases_alone() -> None:
             "value are in the modules_to_save encoder, which",
         ),
         (lambda: Lora(task_type="CAUSAL_LM"), "only for a class that generates text"),
-        (lambda: LNTuning(["layernorm"]), "one of the target_modules layernorm: there is, for instance, LayerNorm"),
+        (lambda: LNTuning(["layernorm"]), "matches target_modules layernorm: use, for instance, LayerNorm"),
         (
             lambda: IA3(["query"], ["key"]),
             "feedforward_modules must be among the target_modules: key is not one of query",

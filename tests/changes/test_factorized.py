@@ -33,7 +33,7 @@ def test_embeddings_must_become_narrower_and_only_once() -> None:
     for width in (0, 768, 800):
         with pytest.raises(InputError):
             bert.adapted(FactorizeEmbeddings(width))
-    with pytest.raises(InputError, match="there twice"):
+    with pytest.raises(InputError, match="appears twice"):
         bert.adapted(FactorizeEmbeddings(9)).adapted(FactorizeEmbeddings(8))
     with pytest.raises(InputError):
         bert.adapted(NarrowFeedForward(3073))

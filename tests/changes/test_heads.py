@@ -97,7 +97,7 @@ def test_heads_that_are_not_there_are_refused() -> None:
     for heads in (12, -1, {12: [0]}, {0: [12]}, {0: range(12)}):
         with pytest.raises(InputError):
             bert.adapted(PruneHeads(heads))
-    with pytest.raises(InputError, match="there twice"):
+    with pytest.raises(InputError, match="appears twice"):
         bert.adapted(PruneHeads(1)).adapted(PruneHeads({1: [0]}))
 
 

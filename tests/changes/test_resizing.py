@@ -280,7 +280,7 @@ def test_a_change_has_to_be_possible_in_each_row_of_columns(many: BertConfig, ch
 def test_layers_named_by_number_need_a_single_number_of_layers(change: Change) -> None:
     model = load(LAYERS).adapted(change)
     for read in (model.num_parameters, model.formula, partial(forward_flops, model, 1, 8)):
-        with pytest.raises(MixedError, match="a single number of layers"):
+        with pytest.raises(MixedError, match="a fixed number of layers"):
             read()
     narrow, wide = load(columns(BertConfig(), intermediate_size=[64, 3072])).adapted(change).all_parameters.tolist()  # type: ignore[attr-defined]
     assert wide == load(BertConfig()).adapted(change).all_parameters
@@ -290,7 +290,7 @@ def test_layers_named_by_number_need_a_single_number_of_layers(change: Change) -
 def test_an_adapter_comes_last() -> None:
     bert = load("bert-base-uncased").adapted(Lora())
     for change in (DropLayers([0]), ResizeVocabulary(100), PruneHeads(1), FactorizeEmbeddings(9), NarrowFeedForward(9)):
-        with pytest.raises(InputError, match=f"{change.title} has to come before LoRA"):
+        with pytest.raises(InputError, match=f"{change.title} must come before LoRA"):
             bert.adapted(change)
 
 

@@ -121,7 +121,7 @@ def test_rows_of_different_structure_are_refused_in_a_sentence() -> None:
     assert repr(model) == "<ElectraModel>"
     asks: list[Callable[[Model], object]] = [Model.num_parameters, str, lambda model: list(model.named_parameters())]
     for ask in asks:
-        with pytest.raises(InputError, match="Some rows of these columns"):
+        with pytest.raises(InputError, match="The rows of these columns"):
             ask(model)
 
 

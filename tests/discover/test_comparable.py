@@ -46,7 +46,7 @@ def test_figures_are_those_of_the_real_class() -> None:
     for name in QUANTITIES.keys() & KNOWN:
         figure(name, case)
     for name in QUANTITIES.keys() - KNOWN:
-        with pytest.raises(InputError, match="not known for LlamaForCausalLM"):
+        with pytest.raises(InputError, match="not available for LlamaForCausalLM"):
             figure(name, case)
 
 

@@ -117,7 +117,7 @@ def test_what_a_mixture_of_experts_of_transformers_is_made_of_is_no_other_progra
 def test_a_repository_with_its_own_program_is_a_guess() -> None:
     given = {"model_type": "llama", "auto_map": {"AutoModel": "modeling.OurLlama"}}
     [remark] = read_config(json.dumps(given)).remarks
-    assert "has a program of its own ('modeling.OurLlama'), which is not run here" in str(remark)
+    assert "has its own code ('modeling.OurLlama'), which bertcalc does not run" in str(remark)
 
 
 def test_a_printed_configuration_is_read() -> None:

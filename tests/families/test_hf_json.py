@@ -156,7 +156,7 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"model_type": "t5"}', "'t5' is a different kind of model"),
         ('{"model_type": ' + json.dumps("x" * 10_000) + "}", "a different kind of model"),
         ('{"model_type": ["bert"]}', "a different kind of model"),
-        (REMOTE, "a program from its own repository, which is not run here. transformers has the same model as gte"),
+        (REMOTE, "code from its own repository, which bertcalc does not run. transformers has the same model as gte"),
         ('{"hidden_size": "768"}', "hidden_size '768' is not possible"),
         ('{"hidden_size": 768.0}', "hidden_size 768.0 is not possible"),
         ('{"hidden_size": true}', "hidden_size True is not possible"),

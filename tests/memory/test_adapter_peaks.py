@@ -207,10 +207,10 @@ def test_a_forward_pass_with_virtual_tokens(run: tuple[Case, Call], data: st.Dat
 @pytest.mark.parametrize(
     ("change", "architecture", "length", "message"),
     [
-        (PromptTuning(20, "SEQ_CLS"), "BertForSequenceClassification", 493, "at most 512 together"),
+        (PromptTuning(20, "SEQ_CLS"), "BertForSequenceClassification", 493, "the 512 positions of this model"),
         (PromptTuning(20, "TOKEN_CLS"), "BertForTokenClassification", 8, "only for CAUSAL_LM"),
-        (PromptTuning(20, "SEQ_CLS"), "BertForMultipleChoice", 8, "not for each choice of it"),
-        (PromptTuning(20, "SEQ_CLS", token_dim=8), "BertForSequenceClassification", 8, "token_dim 768 would work"),
+        (PromptTuning(20, "SEQ_CLS"), "BertForMultipleChoice", 8, "not for each choice"),
+        (PromptTuning(20, "SEQ_CLS", token_dim=8), "BertForSequenceClassification", 8, "set token_dim to 768"),
         (PromptEncoder(20, "SEQ_CLS", encoder_reparameterization_type="LSTM"), "BertModel", 8, "with an LSTM"),
     ],
 )
@@ -223,10 +223,10 @@ def test_why_virtual_tokens_cannot_run(change: Any, architecture: str, length: i
 @pytest.mark.parametrize(
     ("change", "length", "message"),
     [
-        (PromptTuning(20, "SEQ_CLS", token_dim=8), 8, "token_dim 768 would work"),
-        (PrefixTuning(20, "SEQ_CLS", token_dim=8), 8, "token_dim 768 would work"),
-        (PromptTuning(20, "SEQ_CLS"), 493, "at most 512 together"),
-        (PrefixTuning(20, "SEQ_CLS"), 493, "at most 512 together"),
+        (PromptTuning(20, "SEQ_CLS", token_dim=8), 8, "set token_dim to 768"),
+        (PrefixTuning(20, "SEQ_CLS", token_dim=8), 8, "set token_dim to 768"),
+        (PromptTuning(20, "SEQ_CLS"), 493, "the 512 positions of this model"),
+        (PrefixTuning(20, "SEQ_CLS"), 493, "the 512 positions of this model"),
     ],
 )
 def test_a_formula_refuses_the_virtual_tokens_that_the_simulation_refuses(

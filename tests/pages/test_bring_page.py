@@ -186,7 +186,7 @@ def test_a_program_of_its_own_makes_the_count_a_guess() -> None:
     config = {"model_type": "bert", "auto_map": {"AutoModel": "modeling.OurBert"}}
     app = paste(json.dumps(config))
     assert metrics(app) == {"Parameters in BertModel, a guess": real("BertModel", BertConfig())}
-    assert "has a program of its own ('modeling.OurBert'), which is not run here" in read(app.warning[0].value).seen
+    assert "has its own code ('modeling.OurBert'), which bertcalc does not run" in read(app.warning[0].value).seen
 
 
 @pytest.mark.parametrize(

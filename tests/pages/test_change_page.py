@@ -111,7 +111,7 @@ def test_a_wrong_argument_is_told_beside_its_step_and_the_last_value_stays() -> 
     showing(app.text_input, "argument 0 lora target_modules").set_value("qurey+").run()
     assert len(app.error) == 2  # at the top, and at the step
     for error in app.error:
-        assert "No module of BertModel is one of the target_modules qurey" in error.value
+        assert "No module of BertModel matches target_modules qurey" in error.value
     assert app.metric[0].value == "109,482,240"
 
 

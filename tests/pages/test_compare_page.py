@@ -256,7 +256,7 @@ def test_a_pinned_model_keeps_its_steps() -> None:
     ("changes", "why"),
     [
         ("lorra", "There is no step 'lorra': did you mean lora?"),
-        ("lora,target_modules=no+", "No module of BertModel is one of the target_modules no"),
+        ("lora,target_modules=no+", "No module of BertModel matches target_modules no"),
         ("layers,layers=40", "layers 40 is not possible"),
     ],
 )
@@ -552,7 +552,7 @@ def test_a_discovered_model_stands_beside_ours_in_every_view(view: str, measure:
     app = open_app("compare.py", compare=view, compare_by=measure, models=models)
     assert not app.text
     assert [one.value for one in app.error] == (
-        ["This is not known for LlamaForCausalLM: its formula was discovered."]
+        ["This is not available for LlamaForCausalLM: its formula was inferred."]
         if (view, measure) == ("differences", "training_memory")
         else []
     )

@@ -94,7 +94,7 @@ def test_documented_layouts() -> None:
     for form, more in ((bertcalc.AwqConfig(), 0), (bertcalc.GPTQConfig(), 4 * 3072)):
         pieces = [piece for piece in form.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
         assert sum(piece.tensor.num_bytes() for piece in pieces) == 768 * 3072 // 2 + scales + zeros + more
-        assert "By the documentation" in form.caveat
+        assert "Counted from the documentation" in form.caveat
         assert all("layer" in piece.source for piece in form.pieces(BERT, "F16") if piece.kind != "unchanged")
     three = bertcalc.GPTQConfig(bits=3, group_size=-1)  # one group in a column
     pieces = [piece for piece in three.pieces(BERT, "F16") if piece.source.endswith(".0.output.dense.weight")]
@@ -160,7 +160,7 @@ def test_why_it_is_not_smaller() -> None:
     assert str(why) == (
         "181.8 MB (173.4 MiB) is 2.41 times smaller than 438.1 MB (417.8 MiB) in float32, not 4 times: 85,524,480 "
         "weights take 8.03 bits each instead of 8, with 334.8 kB (327.0 KiB) of scales, zero points and tables, and "
-        "23,989,818 parameters (21.9 %) stay as they are, the largest in bert.embeddings.word_embeddings.weight."
+        "23,989,818 parameters (21.9 %) are not quantized, the largest in bert.embeddings.word_embeddings.weight."
     )
     exact = str(BERT.quantized(bertcalc.OnnxQuantizeDynamic()).why_not_smaller())
     assert "is 3.99 times smaller than 437.9 MB (417.6 MiB) in float32, nearly 4 times" in exact
@@ -190,15 +190,15 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: bertcalc.AwqConfig(bits=8), "it must be 4"),  # type: ignore[arg-type]
         (lambda: bertcalc.GPTQConfig(bits=5), "bits"),  # type: ignore[arg-type]
         (lambda: bertcalc.GPTQConfig(group_size=0), "group_size"),
-        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "groups of 100 have to divide"),
+        (lambda: BERT.quantized(bertcalc.AwqConfig(group_size=100)).pieces, "groups of 100 must divide"),
         (lambda: ALBERT.quantized(bertcalc.Gguf("Q4_K_M")).pieces, "does not convert AlbertForSequenceClassification"),
         (lambda: MASKED_LM.adapted(bertcalc.FactorizeEmbeddings(64)).quantized(bertcalc.Gguf()), "word_embeddings.0"),
         (lambda: small("BertModel").replace(hidden_size=48).quantized(bertcalc.Gguf("Q4_K_M")), "48 weights"),
         (lambda: BERT.quantized(DYNAMIC, "bfloat16"), "not in bfloat16"),
-        (lambda: BERT.adapted(bertcalc.Lora()).quantized(DYNAMIC), "put the quantization in front of the adapter"),
+        (lambda: BERT.adapted(bertcalc.Lora()).quantized(DYNAMIC), "quantize the model before you add the adapter"),
         (lambda: BERT.quantized(DYNAMIC).adapted(bertcalc.Lora()), "pass no gradient"),
         (lambda: INT8.adapted(bertcalc.BitFit()), "BitFit trains classifier, which is quantized"),
-        (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers has to come before bitsandbytes"),
+        (lambda: INT8.adapted(bertcalc.DropLayers([1])), "Drop layers must come before bitsandbytes"),
         (lambda: INT8.adapted("lora"), "adapter must be"),  # type: ignore[arg-type]
         (lambda: bertcalc.quantized(BERT.get_submodule("bert"), DYNAMIC).adapted(bertcalc.Lora()), "a whole model"),
         (lambda: BERT.quantized("int8"), "a format, such as"),  # type: ignore[arg-type]

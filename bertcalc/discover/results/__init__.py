@@ -1,1 +1,1 @@
-"""What a discovery hands out: formulas, their conditions, and how they are written."""
+"""The results of a discovery: formulas, their conditions, and how they are written."""

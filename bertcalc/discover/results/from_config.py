@@ -81,7 +81,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
         message = N_("bertcalc does not know what these keys change in {cls}: {keys}.")
         raise wrong(message, unknown[0], named[unknown[0]], cls=cls, keys=_listed(unknown))
     if lacking := [name for name in _needed(model_type, cls) if named.get(name) is None]:
-        message = N_("{cls} has no default for these keys, which the file does not have: {keys}.")
+        message = N_("The file lacks these keys, for which {cls} has no default: {keys}.")
         raise wrong(message, lacking[0], None, cls=cls, keys=_listed(lacking))
     changes = {name: value for name, value in named.items() if name in discovery.fields and value is not None}
     changes |= _derived(keys, discovery, changes)
@@ -116,7 +116,7 @@ def _explicit(name: str) -> Discovered | None:
 
 
 def _under_own_names(keys: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under the type's names: n_layer for num_hidden_layers. The common name wins, as in transformers."""
+    """The fields under the type's names: n_layer for num_hidden_layers. Common names win, as in transformers."""
     names = keys["names"]
     own = {name: value for name, value in fields.items() if name not in names}
     return own | {names[name]: value for name, value in fields.items() if name in names}
@@ -206,7 +206,7 @@ def _is_usual(keys: Mapping[str, Any], name: str, value: Any) -> bool:
 
 
 def _is_doubtful(discovery: Discovered, name: str, value: Any) -> bool:
-    """Whether a key that the class does not read is a size all the same: of experts, or misspelled."""
+    """Whether a key that the class does not read may still be a size: a number of experts, or a misspelled field."""
     if type(value) is not int:
         return False
     return "expert" in name or bool(get_close_matches(name[:_LONGEST], discovery.fields, n=1, cutoff=0.85))

@@ -23,14 +23,14 @@ def by_class(text: str) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def shipped_classes() -> tuple[tuple[str, str], ...]:
-    """Return the model types and classes that have an entry."""
+    """Return the model type and class of each shipped discovery."""
     return tuple(_data())
 
 
 @checked
 @cache
 def shipped(model_type: str, cls: str) -> Discovered | None:
-    """Return the discovery of a class at its default configuration, or None if there is no entry."""
+    """Return the shipped discovery of a class at its default configuration, or None if there is none."""
     entry = _data().get((model_type, cls))
     return None if entry is None else of_json(entry)
 

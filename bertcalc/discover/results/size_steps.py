@@ -163,7 +163,7 @@ class SizeHistory(History[dict[str, int]]):
             self.take(self._plain(sizes))
 
     def _attempt(self, field: str, value: int | str) -> Mapping[str, int] | None:
-        """The sizes with another value of a field; None if there is no such model, which is the attempt then."""
+        """The sizes with a new value of a field; if there is no such model, record the value as attempt: None."""
         self.attempt.pop(field, None)
         sizes = move_field(self.discovery, field, value, self.present) if isinstance(value, int) else {}
         if not isinstance(value, int) or refused(self.discovery, sizes):

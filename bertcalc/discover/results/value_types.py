@@ -24,7 +24,7 @@ _NAMES = {int: "int", float: "float", bool: "bool", str: "string", list: "list",
 
 
 def refused(model_type: str, fields: Mapping[str, Any]) -> Iterator[Problem]:
-    """The values of a config.json that have a type which the configuration class does not accept."""
+    """The problems with values of a config.json whose type the configuration class does not accept."""
     accepted = _accepted(model_type)
     for name, value in fields.items():
         types = accepted.get(name)

@@ -47,9 +47,12 @@ class Failure(NamedTuple):
 class Lab:
     """Builds a class at many sizes, each configuration once.
 
-    ``free`` are the fields that can be changed and matter, ``idle`` those that change no tensor, ``fixed`` those that
-    keep their given value because no other gives the same tensor names, and ``links`` those that have to change
-    together with another field.
+    It sorts the fields of a configuration:
+
+    - ``free``: can be changed, and change a tensor.
+    - ``idle``: change no tensor.
+    - ``fixed``: keep their given values, because no other value gives the same tensor names.
+    - ``links``: have to change together with another field.
     """
 
     def __init__(self, recipe: Recipe, measure: Measure, *, until: float, progress: Progress) -> None:

@@ -16,9 +16,11 @@ from bertcalc.discover.search.experiments import Lab
 class Filled(NamedTuple):
     """Fields of nested configurations that change if others beside them are given.
 
-    ``sizes`` have the values filled in for them. If the model still changes when all of these are given, ``fixed`` has
-    a condition for each size of that nested configuration, and ``reset`` its other fields that change, as text with
-    their new values; none if transformers does not build the model.
+    - ``sizes``: the values that transformers fills in.
+    - ``fixed``: if a model changes even when all of these are given, a condition for each size of that nested
+      configuration.
+    - ``reset``: in this case, its other fields that change, as text with their new values; none if transformers does
+      not build the model.
     """
 
     sizes: dict[str, int]

@@ -370,7 +370,7 @@ class _Inspector:
         self.learn()
 
     def try_tiny(self) -> None:
-        """Try the smallest sizes with one head, or whatever else has to divide them: alone, they are no multiples.
+        """Try the smallest sizes with their divisor reduced as well, such as one head: alone, they are not multiples.
 
         TIPSv2 divides by hidden_size // 2 - 1: it refuses 2 and 3, with any number of heads.
         """

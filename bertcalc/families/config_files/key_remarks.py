@@ -26,7 +26,7 @@ WITHOUT_EFFECT = N_("Ignored keys, which do not affect any count: {keys}.")
 def remarks(
     config: Config, content: Mapping[str, Any], unread: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Remarks on the keys of a file; ``unread`` are keys that are no fields, ``values`` the values of the fields."""
+    """Remarks on the keys of a file; ``unread`` are keys that are not fields, ``values`` the values of the fields."""
     kind = type(config)
     yield from _missing(config, content)
     yield from _of_chunks(kind, content)
@@ -83,7 +83,7 @@ def _of_chunks(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Probl
 
 
 def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """A remark on a number of labels that is not the number of their names."""
+    """A remark if num_labels differs from the number of names in id2label."""
     labels, count = content.get("id2label"), values["num_labels"]
     if labels is not None and count != len(labels):
         message = N_("num_labels {count} takes precedence over id2label, which has {named}, as in transformers.")
@@ -130,7 +130,7 @@ def _of_quantization(key: str, settings: Any) -> Problem:
 
 
 def _is_checked(kind: type[Config], key: str) -> bool:
-    """Whether the family refuses a key with any other value than the one that it counts with."""
+    """Whether the family accepts a single value of a key and refuses all others."""
     return any(problem.field == key for problem in kind.refused({key: "another"}))
 
 

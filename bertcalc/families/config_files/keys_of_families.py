@@ -27,7 +27,7 @@ from bertcalc.text.problem import InputError, Problem
 COMMON = ("model_type", "architectures", "id2label", "label2id", "num_labels", "auto_map", "dtype")
 OLD_VOCABULARY = "vocab_size_or_config_json_file"
 _HARMLESS = (*COMMON, *NEUTRAL, *EMPTY, *OF_MEMORY, OLD_VOCABULARY)
-# The keys of which each set is in one family's configurations only, among all types of transformers.
+# Sets of keys that, among all types of transformers, only one family's configurations have.
 _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("albert", ("num_hidden_groups",)),
     ("albert", ("inner_group_num",)),
@@ -42,7 +42,7 @@ _SIGNATURES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("modernbert", ("deterministic_flash_attn",)),
     ("mpnet", ("relative_attention_num_buckets", "hidden_size", "num_hidden_layers")),
 )
-# Keys of several types, by which a file without its type cannot be told.
+# Keys of several types, which do not identify the type of a file.
 _SHARED: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (("embedding_size",), ("albert", "electra", "convbert", "mobilebert", "roformer", "squeezebert")),
     (("n_embd", "n_layer"), ("gpt2", "openai-gpt", "gptj", "codegen", "gpt_bigcode")),
@@ -86,8 +86,8 @@ LIKE_BERT = N_(
     "xlm-roberta and camembert have the same keys, and the same parameters without a head."
 )
 GUESSED = N_(
-    "This file names no model_type, and too few sizes to tell: it is read as bert, so the count is a guess. Add the "
-    "model_type."
+    "This file names no model_type and too few sizes to recognize it: it is read as bert, so the count is a guess. Add "
+    "the model_type."
 )
 
 
@@ -99,7 +99,7 @@ class Recognized(NamedTuple):
 
 
 def recognized(content: Mapping[str, Any]) -> Recognized:
-    """The family of a config.json. Raises InputError if it is none of those counted here, or one of several."""
+    """The family of a config.json. Raises InputError if no family fits, or several do."""
     if content.get("model_type") not in (None, ""):
         return Recognized(_of_type(content["model_type"]))
     names = content.get("architectures")
@@ -126,11 +126,11 @@ def _of_type(model_type: Any) -> Family:
 
 
 def of_remote_type(model_type: Any) -> Problem | None:
-    """The problem with a type that only a repository's own program has, for a model that transformers has, too."""
+    """The problem with the type of a repository's own code, if transformers has the same model under another type."""
     for family in FAMILIES.values():
         if model_type in family.remote:
             message = N_(
-                "model_type {value} needs a program from its own repository, which is not run here. transformers "
+                "model_type {value} needs code from its own repository, which bertcalc does not run. transformers "
                 "has the same model as {name}: with model_type {name}, this file can be read."
             )
             words = {"value": quoted(model_type), "name": family.name}
@@ -173,7 +173,7 @@ def _of_keys(content: Mapping[str, Any]) -> Recognized:
 
 
 def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
-    """Whether a file has all the sizes of a family, as every file that a program wrote."""
+    """Whether a file has all sizes of a family, like every file that transformers wrote."""
     sizes = (name for name in family.config.default().letters_of_sizes() if name not in ("vocab_size", "num_labels"))
     return content.keys() >= {*map(family.config.own_name, sizes)} and bool(
         content.keys() & {"vocab_size", OLD_VOCABULARY}
@@ -181,19 +181,19 @@ def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:
 
 
 def _check_unknown(content: Mapping[str, Any], family: Family) -> None:
-    """Raise InputError if a file without its type has keys of others; those of no type are only unknown."""
+    """Raise InputError if a file without a model_type has keys that suggest another type than ``family``."""
     kind = family.config
     read, sure = names_read(kind), _has_every_size(content, family)
     unknown = [key for key in content if key in _ELSEWHERE and key not in read and family.name in _OLDEST]
     if not sure:
         unknown += [key for key in content if key not in (*read, *_HARMLESS, *unknown) and _is_foreign(kind, key)]
     if unknown:
-        message = N_("This file names no model_type, and these are no keys of {family}: {keys}. Add the model_type.")
+        message = N_("This file names no model_type, and {family} lacks some of its keys: {keys}. Add the model_type.")
         raise InputError(Problem.of(message, "model_type", None, family=family.name, keys=named(unknown, _NAMED)))
 
 
 def _is_foreign(kind: type[Config], key: str) -> bool:
-    """Whether a key is no misspelled field of a family; a size under another program's name is foreign."""
+    """Whether a key is not a misspelled field of a family; a size under another program's name is foreign."""
     return key in OTHER_NAMES or not (key.startswith("_") or near_field(kind, key))
 
 

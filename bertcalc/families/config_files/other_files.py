@@ -1,7 +1,7 @@
 """JSON files beside a config.json that describe no model: recognized by their keys, and explained.
 
 >>> print(explained({"word_embedding_dimension": 384}))
-This is the config.json of a pooling of sentence-transformers, which has no parameters.
+This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
 >>> explained({"model_type": "bert", "hidden_size": 768}) is None
 True
 """
@@ -26,7 +26,7 @@ class _FileKind(NamedTuple):
 
 
 def explained(content: Any) -> Problem | None:
-    """A sentence on a file that is not a model's config.json; None if it may be one."""
+    """The problem with a file that is not a model's config.json; None if it may be one."""
     if isinstance(content, list):
         return Problem.of(_MODULES) if content and all(map(_is_module, content)) else None
     if not isinstance(content, Mapping):
@@ -110,7 +110,7 @@ _FILES = (
         _parameters,
     ),
     _FileKind(
-        N_("This is the config.json of a pooling of sentence-transformers, which has no parameters."),
+        N_("This is the config.json of a Pooling layer of sentence-transformers, which has no parameters."),
         _any("word_embedding_dimension", "pooling_mode_mean_tokens", "pooling_mode_cls_token"),
     ),
     _FileKind(
@@ -154,20 +154,20 @@ _FILES = (
         lambda content: {"count": len(content)},
     ),
     _FileKind(
-        N_("This is a log of training: the model is described by its config.json."),
+        N_("This is a training log: the model is described by its config.json."),
         _any("log_history", "train_runtime", "eval_loss", "per_device_train_batch_size"),
     ),
     _FileKind(
-        N_("This is a configuration of DeepSpeed: the model is described by its config.json."),
+        N_("This is a DeepSpeed configuration: the model is described by its config.json."),
         _any("zero_optimization", "train_micro_batch_size_per_gpu"),
     ),
     _FileKind(
-        N_("This is a configuration of quantization, which changes bytes only: the model is described by config.json."),
+        N_("This is a quantization configuration, which changes only bytes: the model is described by config.json."),
         lambda content: content.keys() >= {"bits", "group_size"} or content.keys() >= {"quant_method"},
     ),
     _FileKind(N_("This is a notebook, not a config.json."), _all("cells", "nbformat")),
     _FileKind(
-        N_("This is a generation_config.json, for the generation of text: the model is described by its config.json."),
+        N_("This is a generation_config.json, for text generation: the model is described by its config.json."),
         lambda content: "model_type" not in content and _any(*_SAMPLING)(content),
     ),
 )

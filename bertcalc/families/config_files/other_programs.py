@@ -107,13 +107,13 @@ def _heads_of(pruned: Any) -> int:
 
 
 GUESS = N_(
-    "auto_map: the repository has a program of its own ({program}), which is not run here. What is counted is "
-    "transformers' class of this model type, so the count is a guess."
+    "auto_map: the repository has its own code ({program}), which bertcalc does not run. It counts transformers' class "
+    "of this model type, so the count is a guess."
 )
 
 
 def guess(content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The remark on a configuration whose repository has a program for the model."""
+    """The remark on a configuration whose repository has its own code for the model."""
     programs = content.get("auto_map")
     if isinstance(programs, Mapping):
         named = [name for key, name in programs.items() if str(key).startswith(("AutoModel", "AutoConfig"))]

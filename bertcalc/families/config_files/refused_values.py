@@ -34,7 +34,7 @@ _NO_SECOND = N_("{field} {value} is not possible, although {other} is given as w
 
 
 def refused_values(kind: type[Config], content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problems with a file of a family whose fields have ``values``."""
+    """The problems with values that transformers does not load; ``values`` are those of the family's fields."""
     yield from _of_rope(kind, content)
     yield from _of_layers(kind, content, values)
     yield from _second_names(kind, content)
@@ -72,7 +72,7 @@ def _is_layer_type(name: Any) -> bool:
 
 
 def _second_names(kind: type[Config], content: Mapping[str, Any]) -> Iterator[Problem]:
-    """The problem with the name of a size that loses against the shared name, which is given as well."""
+    """The problem with a size under the family's own name if the shared name, which takes precedence, is there, too."""
     for shared in MAPPED:
         name = kind.own_name(shared)
         if name != shared and content.keys() >= {name, shared} and type(content[name]) is not int:

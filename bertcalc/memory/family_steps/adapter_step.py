@@ -56,7 +56,7 @@ def _beside(
 
 @frame
 def _lora_weight(run: Pass, v: Frame, parts: Steps) -> SimulatedTensor:
-    """The product of both matrices, as their output for a unit matrix."""
+    """The product of LoRA's two matrices, computed as their output for an identity matrix."""
     weight = run.tensor(parts["lora_A.default"], "weight")
     v.x_eye = run.tape.new((weight.shape[1], weight.shape[1]), weight.item)
     return run.tape.transpose(run.call(parts["lora_B.default"], run.call(parts["lora_A.default"], v.x_eye)), 0, 1)
@@ -180,7 +180,7 @@ def _ia3(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTens
     return tape.to(tape.multiply(v.result, v.scaling), v.result.item)
 
 
-# By the first part that tells them apart.
+# By the part that identifies the method, tried in this order.
 CALLS: Mapping[str, Callable[[Pass, Steps, SimulatedTensor], SimulatedTensor]] = {
     "lora_A.default": _lora,
     "lora_embedding_A": _lora_of_table,

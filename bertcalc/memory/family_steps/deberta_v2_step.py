@@ -91,7 +91,7 @@ def _bias(
 
 
 def add_distances(run: Pass, v: Frame, steps: Steps, rel_embeddings: SimulatedTensor, bias: Callable[..., Any]) -> None:
-    """Add the scores of the distances, which are different functions of both versions, to those of the tokens."""
+    """Add the scores of the distances to those of the tokens; ``bias`` is the version's function for them."""
     v.rel_embeddings = run.call(steps["distances_dropout"], rel_embeddings)
     v.rel_att = bias(run, steps, v.query_layer, v.key_layer, v.rel_embeddings)
     for_step(run, steps["add_distances"])
@@ -99,7 +99,7 @@ def add_distances(run: Pass, v: Frame, steps: Steps, rel_embeddings: SimulatedTe
 
 
 def mask_and_softmax(run: Pass, v: Frame, steps: Steps) -> None:
-    """From the scores to the probabilities."""
+    """Turn the attention scores into probabilities: mask, softmax and dropout."""
     tape = run.tape
     for_step(run, steps["mask"])
     v.attention_mask = tape.new(run.values["attention_mask"].shape, BOOL)
@@ -129,7 +129,7 @@ def _heads(tape: Tape, v: Frame, x: SimulatedTensor, heads: int, size: int) -> S
 
 
 def scaled_size_sqrt(tape: Tape) -> SimulatedTensor:
-    """scaled_size_sqrt: the square root of a product of two scalars."""
+    """The square root of a product of two scalars, by which scores are divided."""
     return tape.like(tape.like(tape.new(())))
 
 

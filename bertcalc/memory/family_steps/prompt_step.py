@@ -14,7 +14,7 @@ from bertcalc.model.steps import Step
 
 
 def _virtual_tokens(run: Pass, step: Step) -> SimulatedTensor:
-    """Labels for the virtual tokens of a language model, and their rows, looked up once for all sequences."""
+    """Look up the virtual tokens, once for all sequences, after creating their labels in a language model."""
     tape, batch, count = run.tape, run.batch_size, step.takes[0].shape[1]
     if run.training and run.model.cls.task == "causal-lm":
         run.values["prefix_labels"] = tape.new((batch, count), INT64)
@@ -44,7 +44,7 @@ def _prefix_tokens(run: Pass, step: Step) -> SimulatedTensor:
 
 @frame
 def _past_key_values(run: Pass, v: Frame, step: Step) -> None:
-    """A DynamicCache with the keys and values of the virtual tokens: each layer's are copied."""
+    """Create a DynamicCache with a copy of the virtual tokens' keys and values in each layer."""
     tape, config = run.tape, run.model.final_config
     layers, heads, size = config.num_hidden_layers, config.num_attention_heads, config.attention_head_size
     past = tape.to(run.values.pop(step.takes[0].name), run.width)

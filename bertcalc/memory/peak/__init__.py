@@ -36,7 +36,7 @@ DISTANCES = N_(
 IN_16_BITS = N_(
     "With {change}, the memory of {architecture} is not simulated in this precision: choose another precision."
 )
-MASTERS = N_("Beside an adapter, master weights are not simulated: choose a precision without them.")
+MASTERS = N_("With an adapter, master weights are not simulated: choose a precision without them.")
 TWO_TYPES = N_(
     "Products in {dtype} are not simulated in this precision: choose the same 16-bit type for both, or float32."
 )
@@ -44,7 +44,7 @@ UNKNOWN = N_("The memory of {architecture} is not simulated yet.")
 
 
 class NotSimulatedError(InputError, NotImplementedError):
-    """The exception for a model whose memory is not simulated."""
+    """Raised for a model whose memory is not simulated."""
 
 
 class Moment(NamedTuple):

@@ -1,7 +1,7 @@
 """The peak of a step as live numbers: in a browser, the largest of the moments' formulas at the sizes of the sliders.
 
-The formulas hold for models of one structure: as many layers if they are few, and the same sizes of 1. At other sizes
-a live number has no value.
+The formulas hold for models of one structure: the same sizes are 1 and, if there are few layers, the number of layers
+is the same. At other sizes a live number has no value.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.live_numbers import evaluated
@@ -49,7 +49,7 @@ _FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_SIZES)
 
 
 class LivePeak(NamedTuple):
-    """The bytes at the peak, in total and by area; ``bounds`` say while memory peaks at the same moment as now."""
+    """The bytes at the peak, in total and by area; within ``bounds``, memory peaks at the same moment as now."""
 
     num_bytes: int
     areas: dict[Area, int]
@@ -58,7 +58,7 @@ class LivePeak(NamedTuple):
 
 @lru_cache(maxsize=32)
 def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
-    """The live peak of a step; batch and plan do not change."""
+    """The peak of a step as live numbers; the batch and the plan are fixed."""
     present = peak(model, how, batch_size, sequence_length)
     bounds = regime(model, how, sequence_length)
     states = _states_in_8_bits(model, how)
@@ -88,7 +88,7 @@ def live_growths(
 ) -> list[Polynomial]:
     """The polynomials of ``peak_formulas.growths`` with live coefficients.
 
-    There can be more of them: at other sizes, others are the largest.
+    There can be more than in ``growths``, because at other sizes other polynomials are the largest.
     """
     call = {"batch_size": batch_size, "sequence_length": sequence_length}
     first = live_peak(model, how, **{**call, field: 1}).num_bytes
@@ -114,7 +114,7 @@ def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
 
 
 def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
-    """The states of an 8-bit optimizer, which are no polynomial of the sizes."""
+    """The bytes of an 8-bit optimizer's states, which are not a polynomial of the sizes."""
     states = bytes_in_8_bits(model, how)
     if not states:
         return 0
@@ -200,7 +200,7 @@ def _head_size() -> LiveNode:
 
 
 def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
-    """While these figures are within their bounds, the peak has the formulas that it has now."""
+    """The figures that must stay within their bounds for the peak to have the same formulas as now."""
     config = model.config
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
     sizes = [live_size(field, getattr(config, field)) for field in ones if config.has(field)]
@@ -215,7 +215,7 @@ def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[F
 
 
 def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
-    """Few layers are simulated one by one; of more than these the formulas have a letter for their number."""
+    """The bounds of the number of layers: few are simulated one by one; for more, formulas have a letter."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)
     size = live_size("num_hidden_layers", layers)

@@ -50,11 +50,11 @@ from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem
 
 _NAMED_LAYERS = N_(
-    "A change of {architecture} names layers by number: models with other numbers of layers do not have it."
+    "A change of {architecture} names layers by number, so it is not possible with other numbers of layers."
 )
 _BEFORE_LAYERS = N_(
-    "A change of {architecture} has keys and values of all layers before the first one: the peak is counted for one "
-    "number of layers at a time."
+    "A change of {architecture} computes keys and values for all layers before the first one runs: the peak is counted "
+    "for one number of layers at a time."
 )
 _HEAD_SIZE = sympy.Symbol("d", integer=True, positive=True)
 _LAYERS = SYMBOLS["num_hidden_layers"]
@@ -130,7 +130,7 @@ class SymbolicMoment(NamedTuple):
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
     """The moments that can be the peak: the bytes of their areas, as polynomials of a few sizes.
 
-    They are the same only if they are this object: what follows from them can be cached.
+    They are compared by identity, so that results derived from them can be cached.
     """
 
     __slots__ = ()
@@ -236,8 +236,8 @@ def peak_expression(
 ) -> Any:
     """The bytes of the moment with the most live memory, as an expression that holds for the structure of ``like``.
 
-    ``like`` is a model with its batch_size and sequence_length. It differs from this one in sizes that have no letter
-    here, because they are 1, or too few layers.
+    ``like`` is a model with a batch_size and a sequence_length for which all sizes have letters; in the structure of
+    ``model``, sizes of 1 and a small number of layers have none.
     """
     check_runs(model, how, sequence_length)
     symbolic = _symbolic(like[0], how, *like[1:])
@@ -247,7 +247,7 @@ def peak_expression(
 
 
 def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
-    """The numbers of layers from the model's to the first whose formulas have a letter for it, by whole periods."""
+    """The numbers of layers, by whole periods, from the model's to the first for which formulas have a letter."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
     return range(layers, layers + missing + period, period)
@@ -434,12 +434,12 @@ def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
 
 
 def frozen_layers(how: Plan | Inference) -> int:
-    """The number of frozen layers."""
+    """The number of frozen layers; 0 in inference."""
     return how.freezing.layers if isinstance(how, Plan) else 0
 
 
 def _by_layer(model: Model) -> bool:
-    """Whether a change names some of the layers: a model with few of them may not have these."""
+    """Whether a change names layers by number, which a model with fewer layers may lack."""
     return any(change.by_layer or change.dropped for change in model.changes)
 
 

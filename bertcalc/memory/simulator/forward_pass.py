@@ -42,11 +42,13 @@ _NONE: Mapping[Any, Any] = {}
 class Overrides(NamedTuple):
     """Functions on simulated tensors that replace the defaults of ``Pass``.
 
-    ``steps`` run a step, by its role. ``modules`` run a whole module whose steps share variables, by the role of one of
-    these steps. ``ids`` return the ids that a table looks up, by its role. ``asides`` run operations that are not steps
-    (see ``Trace.aside``), by name. ``losses`` compute the losses that a class returns, by its task. ``handed`` names
-    the variables that every layer gets as an argument, so that a checkpoint holds them. ``adapters`` call a module with
-    an adapter, by the name of one of its parts.
+    - ``steps``: run a step, by its role.
+    - ``modules``: run a whole module whose steps share variables, by the role of one of these steps.
+    - ``ids``: return the ids that a table looks up, by the role of the table.
+    - ``asides``: run operations that are not steps (see ``Trace.aside``), by name.
+    - ``losses``: compute the losses that a class returns, by its task.
+    - ``handed``: the names of variables that every layer gets as an argument, so that a checkpoint holds them.
+    - ``adapters``: call a module with an adapter, by the name of one of the adapter's parts.
     """
 
     steps: Mapping[str, Callable[["Pass", Step], SimulatedTensor | None]] = _NONE
@@ -269,7 +271,7 @@ class Pass:
             self._fill_cache(step)
 
     def taken(self, step: Step) -> list[SimulatedTensor]:
-        """The inputs of a step that are in variables: masks and ids can be missing."""
+        """The inputs of a step that are in variables; masks and ids may not be."""
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
@@ -399,7 +401,7 @@ class Pass:
         return unpacked_weight(self.tape, packed, self.width) if packed else self.tensor(step, "weight")
 
     def packed(self, step: Step) -> PackedWeight | None:
-        """How the weight of a step is stored, if it is quantized."""
+        """The packed weight of a step; None if it is not quantized."""
         return next((self._packed[tensor.name] for tensor in step.tensors if tensor.name in self._packed), None)
 
     def learned(self, step: Step, last: str) -> SimulatedTensor | None:
@@ -444,7 +446,7 @@ class Pass:
 
     @frame
     def _rotated(self, v: Frame, step: Step, role: str, x: SimulatedTensor, cosine: SimulatedTensor) -> SimulatedTensor:
-        """The rotated query or key; if they are computed in float32, both are cast back once the key is there."""
+        """The rotated query or key; after a rotation in float32, both are cast back once the key is rotated."""
         result = layers.rotated(self.tape, x, cosine, self.values[sine_of(step.takes[1].name)], wide=step.wide)
         if role == "key_rotated" and step.wide:
             query_name = step.gives.name.replace("key_rotated", "query_rotated")
@@ -552,7 +554,7 @@ class Pass:
         tape.made((), BOOL, first, differences, counted, tape.new((batch,), BOOL)).drop()
 
     def _find_no_padding(self) -> None:
-        """Check a given mask, which is dropped because it has no zeros."""
+        """Check a given mask for zeros, as transformers does; it has none, so the mask is dropped."""
         self.tape.made((), BOOL, self.tape.new(self.sides, BOOL)).drop()
 
     def _mask_of(self, step: Step) -> str:
@@ -646,7 +648,7 @@ class Pass:
 
 
 def _called(step: Step) -> Step:
-    """The step of a module; one that a wrapper only calls is the module's own, with the names of its tensors there."""
+    """The step as it runs: a wrapper that only calls its module adds nothing but longer names of tensors."""
     return step._replace(tensors=step.parts[0].tensors, parts=()) if len(step.parts) == 1 else step
 
 

@@ -112,7 +112,7 @@ def operation(function: Callable[Concatenate[First, P], Result]) -> Callable[Con
 
 
 def _owning(args: tuple[object, ...], variables: Frame | None, call: Callable[[], Result]) -> Result:
-    """The result of a call that owns its arguments and variables."""
+    """Run a function that owns its arguments and variables until it returns; return its result."""
     arguments = [value.own() for value in args if isinstance(value, SimulatedTensor)]
     results: list[SimulatedTensor] = []
     try:
@@ -129,7 +129,7 @@ def _owning(args: tuple[object, ...], variables: Frame | None, call: Callable[[]
 
 
 def _owned(values: object) -> list[SimulatedTensor]:
-    """The tensors among some values, with one more owner each."""
+    """Add an owner to each tensor among some values, and return these tensors."""
     if isinstance(values, SimulatedTensor):
         return [values.own()]
     if isinstance(values, (tuple, list)):

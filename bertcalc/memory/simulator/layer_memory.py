@@ -26,7 +26,7 @@ def simulate_activation(
 
 
 def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:
-    """Also gelu_accurate and gelu_python_tanh."""
+    """gelu_new, gelu_accurate or gelu_python_tanh: all allocate the same."""
     return t.multiply(t.scale(x), t.shift(t.function("tanh", t.scale(t.add(x, t.scale(t.function("pow", x)))))))
 
 

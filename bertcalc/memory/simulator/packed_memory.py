@@ -46,7 +46,7 @@ def _linear_4bit(
 
 
 def _cast_bias(tape: Tape, bias: SimulatedTensor | None, x: SimulatedTensor) -> None:
-    """The bias of a layer gets the type of its input, and keeps it."""
+    """Cast the bias of a layer to the dtype of the input, in place."""
     if bias and bias.item != x.item:
         tape.cast_in_place(bias, x.item)
 
@@ -142,7 +142,7 @@ def _product_8bit(tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits)
 def _quantized(
     tape: Tape, v: Frame, x: SimulatedTensor, weight: Packed8Bits
 ) -> tuple[SimulatedTensor, SimulatedTensor]:
-    """int8_vectorwise_quant: the rows in int8, and a scale for each."""
+    """int8_vectorwise_quant: the rows in int8, and a scale for each row."""
     if not (x.item == HALF and _is_float16(tape, weight)):
         v.x = tape.new(x.shape, HALF)
     scales, packed = tape.new(x.shape[:1], FLOAT32), tape.new(x.shape, _INT8)

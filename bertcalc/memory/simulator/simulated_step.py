@@ -1,4 +1,4 @@
-"""The way into the simulator: a model, a plan and a batch in, the timeline of a step out.
+"""The entry point of the simulator: from a model, a plan and a batch to the timeline of a step.
 
 The loops of the optimizers have the variables of PyTorch's functions for ``foreach=False`` (torch/optim).
 """

@@ -13,7 +13,7 @@ from bertcalc.model.modules import Shape
 
 
 class ReleasedError(RuntimeError):
-    """The exception for a tensor that is used after its release."""
+    """Raised when a tensor is used after its release."""
 
 
 class Memory:
@@ -37,7 +37,7 @@ class Memory:
             next(iter(self.temporaries)).drop()
 
     def check(self) -> None:
-        """Raise if a temporary was neither used nor dropped."""
+        """Raise RuntimeError if a temporary was neither used nor dropped."""
         for tensor in self.temporaries:
             raise RuntimeError(f"{self.where}: nothing took a tensor of shape {tensor.shape}. Bind or drop it.")
 
@@ -75,8 +75,8 @@ class SimulatedTensor:
     """A view of a storage.
 
     ``node`` is its grad_fn, if it has one; ``output`` is the number of this tensor among the node's outputs.
-    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base. ``owners`` counts those who
-    need it; without any it is a temporary.
+    ``is_view``: whether PyTorch treats it as a view, which holds a reference to its base. ``owners`` is the number of
+    owners; a tensor without owners is a temporary.
     """
 
     __slots__ = ("is_view", "item", "node", "output", "owners", "shape", "storage", "strides")
@@ -126,7 +126,7 @@ class SimulatedTensor:
             self._release()
 
     def released(self) -> ReleasedError:
-        """The error for the use of a tensor that is released."""
+        """The error to raise if this released tensor is used."""
         return ReleasedError(
             f"{self.storage.memory.where}: a tensor of shape {self.shape} was released by the operation that took it. "
             "To use it again, bind it to a variable of a frame."
@@ -150,7 +150,7 @@ class SimulatedTensor:
         self.output = output
 
     def set_storage(self, storage: Storage) -> None:
-        """x.data = ..."""
+        """Replace the storage, as ``x.data = ...`` does."""
         storage.holders += 1
         before, self.storage = self.storage, storage
         before.holders -= 1

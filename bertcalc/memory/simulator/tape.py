@@ -137,7 +137,7 @@ class Tape:
         return self.made(tensor.shape, tensor.item, tensor, *of)
 
     def _new_like(self, tensor: SimulatedTensor) -> SimulatedTensor:
-        """A new tensor of the shape of another one, which it leaves alone."""
+        """A new tensor of the same shape; unlike ``like``, it does not release ``tensor``."""
         return self.new(tensor.shape, tensor.item)
 
     def record(
@@ -251,7 +251,7 @@ class Tape:
         return self._view(x, shape, strides, lambda grad: (self.reshape(grad, before),), is_view=is_view)
 
     def unsafe_view(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
-        """A view that PyTorch does not treat as one."""
+        """A view that PyTorch does not track as one (_unsafe_view)."""
         return self.view(x, shape, is_view=x.is_view)
 
     def transpose(self, x: SimulatedTensor, first: int, second: int) -> SimulatedTensor:
@@ -342,14 +342,14 @@ class Tape:
         return x if x.item == item else self.record((x,), self._in_bytes(x, item), (), _passed)
 
     def cast_in_place(self, x: SimulatedTensor, item: int) -> None:
-        """x.data = x.data.to(...)"""
+        """Cast a tensor in place, as ``x.data = x.data.to(dtype)`` does."""
         cast = self.new(x.shape, item, x.storage.area)
         x.set_storage(cast.storage)
         x.item = item
         cast.drop()
 
     def lower(self, *tensors: SimulatedTensor) -> Iterator[SimulatedTensor]:
-        """The arguments of a product, with autocast in its 16 bits; C++ casts the last argument first."""
+        """The arguments of a product, which autocast casts to 16 bits; C++ casts the last argument first."""
         return reversed([self._lowered(tensor) for tensor in reversed(tensors)])
 
     @property
@@ -369,7 +369,7 @@ class Tape:
         return copies[x.node]
 
     def raised(self, x: SimulatedTensor) -> SimulatedTensor:
-        """The argument of an operation that autocast runs in float32."""
+        """The argument of an operation that autocast runs in float32, cast while autocast is on."""
         return self.to(x, FLOAT32) if self._casting else x
 
     def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
@@ -408,7 +408,7 @@ class Tape:
     def linear(
         self, x: SimulatedTensor, weight: SimulatedTensor, bias: SimulatedTensor | None, *, transposed: bool = True
     ) -> SimulatedTensor:
-        """x W^T + b; if not ``transposed``, x W + b in one function, whose arguments are bias, x and W."""
+        """A linear layer, x W^T + b. If not ``transposed``, x W + b in one call, torch.addmm(b, x, W)."""
         shape = x.shape
         flat = (prod(shape[:-1]), shape[-1])
         if transposed:
@@ -439,10 +439,10 @@ class Tape:
 
         def rule(grad: SimulatedTensor, *kept: SimulatedTensor) -> Gradients:
             grad_x = self.new(shape, grad.item) if of_x else None
-            if grad_x and in_columns:  # its gradient is laid out as it is
+            if grad_x and in_columns:  # the gradient of x has the layout of x
                 grad_x = self.transpose(grad_x, 0, 1)
             grad_weight = None
-            if of_weight and transposed:  # likewise
+            if of_weight and transposed:  # the same for the weight
                 product = self.new((grad.shape[1], kept[-1].shape[1]), grad.item)
                 grad_weight = self.transpose(product, 0, 1)
             elif of_weight:
@@ -480,7 +480,7 @@ class Tape:
 
     @operation
     def einsum(self, equation: str, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """torch.einsum of two tensors, summed over the one letter that is not in the output: PyTorch makes it a bmm."""
+        """torch.einsum of two tensors, summed over the one letter that is not in the output; PyTorch runs it as bmm."""
         (of_x, of_y), out = equation.partition("->")[0].split(","), equation.partition("->")[2]
         (summed,) = set(of_x) & set(of_y) - set(out)
         letters = out + summed
@@ -640,7 +640,7 @@ class Tape:
 
     @frame
     def _of_divisor(self, v: Frame, grad: SimulatedTensor, x: SimulatedTensor, y: SimulatedTensor) -> SimulatedTensor:
-        """div_tensor_other_grad"""
+        """The gradient of the divisor (PyTorch's div_tensor_other_grad)."""
         v.once = self._each(x, y)
         v.twice = self._each(v.once, y)
         v.negative = self._in_bytes(grad, grad.item)
@@ -797,8 +797,11 @@ class Tape:
         return gradients
 
     def _keep_gradient(self, leaf: Node, gradient: SimulatedTensor) -> None:
-        """AccumulateGrad copies what is not laid out as the leaf is; and for an input, what others hold, too, unless
-        they hold another part of a joined gradient. The leaf becomes the owner."""
+        """Give a leaf its first gradient, as AccumulateGrad does; the leaf becomes the owner.
+
+        A gradient that is not contiguous is copied; for an input, also one that others hold, unless they hold another
+        part of a joined gradient.
+        """
         is_whole = gradient.storage.num_bytes == prod(gradient.shape) * gradient.item
         if not is_contiguous(gradient) or (leaf.kept and is_whole and gradient.storage.holders > 1):
             copy = self._new_like(gradient).own()
@@ -816,8 +819,8 @@ class Tape:
         self.grad, self._again = False, None
 
     def _fitted(self, gradient: SimulatedTensor, shape: Shape, item: int) -> SimulatedTensor:
-        """The gradient summed over the axes along which the operation broadcast its input, and cast back; the caller
-        owns that instead."""
+        """Sum a gradient over the axes along which the operation broadcast its input, and cast it back; the caller owns
+        the result in its place."""
         if gradient.shape != shape:
             total = self.new(shape, gradient.item).own()
             total.is_view = len(shape) < len(gradient.shape)
