@@ -106,7 +106,7 @@ def _layer(name: str) -> int:
 
 
 def _take_shapes(steps: list[Step] | None, pruned: list[Step] | None, path: str, group: str) -> None:
-    """Give the steps of a group of layers the shapes of those of a program with fewer heads."""
+    """Copy the shapes of ``pruned`` steps, which have fewer heads, to the steps of a group of layers."""
     if steps is None or pruned is None:
         return
     inside = [step for step in pruned if split_layer(step.name)[0].rpartition(".")[0] == path]

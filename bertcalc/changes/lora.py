@@ -137,7 +137,7 @@ class Lora(PeftChange):
         )
 
     def _steps(self, wrapper: Module, step: Step, path: str) -> list[Step]:
-        """The steps after that of the module itself: result + lora_B(lora_A(dropout(x))) * scaling."""
+        """The steps that follow the module's own step: result + lora_B(lora_A(dropout(x))) * scaling."""
         recording = Recording(step, path)
         x, children, shape = step.takes[0], wrapper.children, step.gives.shape
         if children["lora_A"].children:

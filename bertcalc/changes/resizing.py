@@ -28,7 +28,7 @@ class Resizing(Change):
 
 
 def smallest(size: Any) -> Any:
-    """The smallest number of a column; a number or symbol as it is."""
+    """The smallest number of a column; a number or symbol is returned unchanged."""
     return int(size.min()) if hasattr(size, "min") else size
 
 

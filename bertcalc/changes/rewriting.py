@@ -191,7 +191,7 @@ def _wrapped(
     *,
     in_front: bool,
 ) -> Steps:
-    """A step of the module in its wrapper, with the steps that the wrapper adds; any other step as it is."""
+    """A step of the module in its wrapper, with the steps that the wrapper adds; other steps are unchanged."""
     if not _is_in(step, bare):
         return [step]
     name = f"{bare}.{within}{step.name.removeprefix(bare)}"

@@ -154,7 +154,7 @@ class Config(metaclass=_WithSharedNames):
             raise ConfigError(problem)
 
     def __eq__(self, other: object) -> bool:
-        """Whether all values are the same; those of columns row by row."""
+        """Whether all values are the same; columns are compared row by row."""
         if type(other) is not type(self):
             return NotImplemented
         mine, others = vars(self), vars(other)

@@ -142,7 +142,7 @@ def read(link: Mapping[str, str], meant: str = DEFAULT_PRESET) -> tuple[ChosenMo
 
 
 def _of_other_families(link: Mapping[str, str], kind: type[Config]) -> Iterator[Problem]:
-    """The problems with the fields of a link that a family lacks, in the words for a config.json if there are any."""
+    """The problems with fields of a link that a family lacks, worded as for a config.json where possible."""
     lacking = {field: ABSENT.get(field, 1) for field in FIELDS if not kind.has(field)}
     for field, value in _read(link, lacking):
         if problem := check_field(kind, field, value):

@@ -28,7 +28,7 @@ class History(Generic[State]):
 
     @property
     def present(self) -> State:
-        """The present step."""
+        """The state at the present step."""
         return self.steps[self.at]
 
     @property

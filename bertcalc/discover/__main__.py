@@ -64,7 +64,7 @@ class ClassOutcome(NamedTuple):
 
 
 class ClassSearch(NamedTuple):
-    """A search for the formulas of a class; with ``data`` of an earlier one, only of the parts that ``again`` names."""
+    """A search for the formulas of a class. With ``data`` of an earlier search, only ``again`` is searched again."""
 
     model_type: str
     cls: str

@@ -57,7 +57,7 @@ class DiscoveredRef(NamedTuple):
         return f"{self.model_type}.{self.cls}"
 
     def fields(self) -> dict[str, Any]:
-        """The given fields of its configuration."""
+        """The fields of its configuration that the link gives, by name."""
         fields: dict[str, Any] = json.loads(self.config) if self.config else {}
         return fields
 

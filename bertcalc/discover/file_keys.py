@@ -272,7 +272,7 @@ def value_types(model_type: str) -> dict[str, list[str]]:
 
 
 def _accepts(config: Any, validators: Mapping[str, Any], name: str, kind: str) -> bool:
-    """Whether a class accepts a type of values; what its validator refuses may be converted before it is checked."""
+    """Whether a class accepts a type of values; it may convert a value before its validator checks it."""
     return any(
         (name in validators and _is_valid(validators[name], value)) or _is_converted(config, name, value)
         for value in _VALUES[kind]

@@ -295,7 +295,7 @@ def question_answering(t: Trace, c: Config, hidden: Hidden) -> None:
 
 
 def answers(t: Trace, x: Value, labels: int) -> None:
-    """The scores of question answering from any vectors of tokens."""
+    """Output the question-answering scores of ``x``, which has a vector for each token."""
     split_answers(t, t.linear("qa_outputs", x, labels, role="answer span"))
 
 

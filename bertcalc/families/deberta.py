@@ -84,7 +84,7 @@ def _body(t: Trace, c: DebertaConfig, pooler: bool) -> Hidden:
 
 
 def _attention(t: Trace, c: DebertaConfig, x: Value, distances: Value | None) -> Value:
-    """Scores of content against content and, with ``distances``, of content against position both ways."""
+    """Attention by content and, with ``distances``, also content-to-position and position-to-content."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query_bias = t.parameter("q_bias", (c.hidden_size,), role="query")

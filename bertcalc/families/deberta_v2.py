@@ -261,7 +261,7 @@ def _distances(t: Trace, c: DebertaV2Config) -> Value:
 
 
 def _attention(t: Trace, c: DebertaV2Config, x: Value, distances: Value | None) -> Value:
-    """Scores of content against content and, with ``distances``, of content against position both ways."""
+    """Attention by content and, with ``distances``, also content-to-position and position-to-content."""
     heads, size = c.num_attention_heads, c.attention_head_size
     with t.attention("self", "DisentangledSelfAttention", heads, size, order=_SELF):
         query, key, value = bert.projected(t, x, "query_proj", "key_proj", "value_proj")

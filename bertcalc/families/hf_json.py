@@ -60,7 +60,7 @@ class Described(NamedTuple):
 
     @property
     def doubts(self) -> list[Problem]:
-        """The remarks on keys that may change the model, without those on defaults and on keys without effect."""
+        """The remarks on keys that may change the model: without remarks on defaults and on keys without effect."""
         calm = (key_remarks.DEFAULTS, key_remarks.WITHOUT_EFFECT, RECOGNIZED, LIKE_BERT)
         return [remark for remark in self.remarks if remark.message not in calm]
 

@@ -37,7 +37,7 @@ def _fails(model: Model, call: Call) -> bool:
 
 
 def differences(model: Model, call: Call) -> Iterator[Problem]:
-    """Notes on what transformers 4 and 5 return differently for this call."""
+    """Notes on how the outputs of transformers 4 and 5 differ for this call."""
     config, cls, crossed = model.config, model.cls, attends(model, call)
     if version_of(config) is FOUR:
         yield Problem.of(N_("This is transformers 4, because 5 has no relative positions."), "position_embedding_type")

@@ -56,7 +56,7 @@ class Most(NamedTuple):
 
     @property
     def limit(self) -> Limit:
-        """Which limit applies."""
+        """The limit that decides: "memory", the model's "positions", or "nothing"."""
         if self.positions is not None and (self.memory is None or self.memory >= self.positions):
             return "positions"
         return "nothing" if self.memory is None else "memory"

@@ -26,7 +26,11 @@ Checkpoint = Literal["weights", "every name", "with states"]
 
 @checked
 def weight_bytes(parameters: int, bits: int) -> int:
-    """The bytes of ``parameters`` weights of ``bits`` bits each, rounded up."""
+    """The bytes of ``parameters`` weights of ``bits`` bits each, rounded up.
+
+    >>> weight_bytes(109_482_240, 4)
+    54741120
+    """
     return -(-parameters * bits // 8)
 
 
@@ -42,6 +46,10 @@ def checkpoint_bytes(model: Model) -> dict[Checkpoint, int]:
 
     save_pretrained and torch.save write a tensor with two names only once. A checkpoint that includes the states of
     AdamW is three times as large.
+
+    >>> from bertcalc import build
+    >>> checkpoint_bytes(build("bert-base-uncased"))
+    {'weights': 437928960, 'with states': 1313786880}
     """
     untied = model.changed(config=unchecked(model.config, tie_word_embeddings=False))
     once, twice = (variant.num_parameters() for variant in (model, untied))

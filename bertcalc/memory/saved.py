@@ -72,7 +72,8 @@ def saved_activation_bytes(
     parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element,
     as PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves what PyTorch's
     flash attention saves: query, key, value, the output and one float32 for each row of scores. A layer with local
-    attention also saves its mask if the sequence is at least half as long as ``local_attention``.
+    attention also saves its mask if the sequence is at least half as long as ``local_attention``. Raises InputError
+    like ``saved_activations``.
 
     >>> from bertcalc import build
     >>> saved_activation_bytes(build("bert-base-uncased"), 1, 128)
@@ -256,10 +257,10 @@ def cache_bytes(steps: Iterable[Step]) -> int:
 
 @checked
 def fuse_attention(steps: Sequence[Step]) -> list[Step]:
-    """The steps with each attention core replaced by one fused kernel, which never makes the scores.
+    """The steps with each attention core replaced by one fused kernel, which never stores the scores.
 
-    It takes query, key and value, and lays out its output so that merging the heads is a view. If there is no such
-    kernel, the steps stay as they are.
+    The kernel takes query, key and value, and lays out its output so that merging the heads is a view. If no such
+    kernel exists, the steps are unchanged.
     """
     if not can_fuse(steps):
         return list(steps)
@@ -332,7 +333,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step saves a copy of a piece of a wider value: a product copies the heads of several sequences."""
+    """Whether a step saves a copy of a piece of a wider value, as the product of several sequences' heads does."""
     return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 

@@ -146,8 +146,8 @@ def in_letters(config: Config) -> Config:
 def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
     """The ``local_attention`` to use with a symbolic sequence length; empty without local attention.
 
-    Symbols have no order: a window that the sequence reaches is 0, and one that it does not reach is longer than the
-    sequences that stay numbers, which have at most one token and one virtual token.
+    Symbols have no order, so the window is a number: 0 if the sequence reaches it, else 8, which is longer than every
+    sequence whose length stays a number (at most one token and one virtual token).
     """
     return {} if config.window is None else {"local_attention": 0 if config.masks_window(sequence_length) else 8}
 

@@ -461,7 +461,7 @@ class Norm(Module):
 
 
 class Dropout(Module):
-    """Dropout: no parameters."""
+    """Dropout with probability ``p``, which has no parameters."""
 
     kind = "Dropout"
 

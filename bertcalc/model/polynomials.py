@@ -42,7 +42,7 @@ class LetterPolynomial:
 
     @property
     def free_symbols(self) -> set[str]:
-        """The letters."""
+        """The letters in the polynomial."""
         return {letter for monomial in self.terms for letter, _exponent in monomial}
 
     @property

@@ -81,7 +81,7 @@ def preset_named(name: str) -> str | None:
 
 
 def _hub_names(name: str, preset: Preset) -> Iterator[str]:
-    """The names of a preset's repository on the Hub; most presets have that of their source."""
+    """The names of a preset's repository on the Hub, with and without its owner; most are in the URL of the source."""
     _before, hub, repository = preset.source.url.partition("https://huggingface.co/")
     if not hub:
         repository = f"{'google' if name.startswith('bert_uncased_') else 'google-bert'}/{name}"

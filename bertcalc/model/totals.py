@@ -71,7 +71,12 @@ def part_of(place: Place) -> str:
 
 @checked
 def totals_by_component(model: Module) -> dict[Component, int]:
-    """The parameters of each component of the model, in running order."""
+    """The parameters of each component of the model, in running order.
+
+    >>> from bertcalc import BertConfig, build
+    >>> totals_by_component(build(BertConfig()))
+    {'embeddings': 23837184, 'encoder': 85054464, 'pooler': 590592}
+    """
     sums = summed((tensor.place.component, tensor.num_parameters()) for tensor in model.tensors())
     return {component: sums[component] for component in COMPONENTS if component in sums}
 
@@ -121,6 +126,10 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     """The bars of the module at ``path``: parts for the whole model, otherwise modules and single tensors.
 
     A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
+
+    >>> from bertcalc import BertConfig, build
+    >>> [(bar.name, bar.parameters) for bar in breakdown(build(BertConfig()), "pooler.dense")]
+    [('weight', 589824), ('bias', 768)]
     """
     if not path:
         # ``*`` comes last, so that a part of many layers opens one of the equal layers, not a first one that differs.

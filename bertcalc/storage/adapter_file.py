@@ -64,7 +64,7 @@ def _tensors(model: Model, adapter: PeftChange, dtype: str) -> list[StoredTensor
 
 
 def _is_trained_bias(adapter: PeftChange, name: str) -> bool:
-    """Whether a tensor is one of the biases that peft saves: with "all" those of the originals, too."""
+    """Whether peft saves a tensor as a trained bias: with "all", also the biases of frozen originals."""
     ends = {"all": (".bias",), "lora_only": (".base_layer.bias",)}
     return isinstance(adapter, Lora) and name.endswith(ends.get(adapter.bias, ()))
 

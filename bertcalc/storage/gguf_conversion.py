@@ -29,7 +29,7 @@ class GgufTensor(NamedTuple):
 
     @property
     def part(self) -> str:
-        """The part of a layer, by the name that the rules use: attn_v."""
+        """The part of its GGUF name to which the rules refer, such as attn_v."""
         return self.name.rpartition(".")[0].rpartition(".")[2]
 
     @property

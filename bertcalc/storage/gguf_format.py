@@ -53,7 +53,7 @@ class BlockType(NamedTuple):
 
 
 def _mix(name: str) -> dict[str, Any]:
-    """The type of most matrices, and the rules for the others."""
+    """A mix of types from gguf_types.toml: the type of most matrices, and rules for the other matrices."""
     mix: dict[str, Any] = table_beside(__file__, _TABLE)["mixes"][name]
     return mix
 

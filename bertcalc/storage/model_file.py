@@ -129,6 +129,11 @@ def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32
 
     Raises InputError if the library does not quantize a model of that dtype, or none of its weights, and for one with
     an adapter of peft, which comes after the quantization: see ``QuantizedModel.adapted``.
+
+    >>> from bertcalc.model.model import build
+    >>> from bertcalc.storage.usual_formats import USUAL_FORMATS
+    >>> quantized(build("bert-base-uncased"), USUAL_FORMATS["nf4"]).memory_bytes
+    143943232
     """
     single_model("quantized()", model)
     if isinstance(model, Model) and any(isinstance(change, PeftChange) for change in model.changes):

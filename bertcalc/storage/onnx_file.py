@@ -47,7 +47,7 @@ def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
 
 
 def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initializer]:
-    """The weights in the graph, in the order of the forward pass; those that it does not use are left out."""
+    """The weights in the graph, in the order of the forward pass; unused weights are left out."""
     steps = model.run(Sizes(2, 2)) if isinstance(model, Model) else None
     every = [*(_of_steps(steps) if steps is not None else _of_modules(model))]
     merged: dict[tuple[str, str], Initializer] = {}

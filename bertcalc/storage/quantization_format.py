@@ -1,4 +1,4 @@
-"""A quantization format: what it stores of a model, and the size of the file."""
+"""A quantization format: the tensors that it stores for a model, and the size of the file."""
 
 from collections.abc import Iterable
 from math import prod

@@ -31,7 +31,7 @@ _STORAGES = {
 
 
 class SavedTensor(NamedTuple):
-    """A tensor for torch.save; those with the same ``storage`` share their data. ``quantized`` is for qint8."""
+    """A tensor for torch.save; tensors with the same ``storage`` share their data. ``quantized`` means qint8."""
 
     dtype: str
     shape: Shape

@@ -154,7 +154,7 @@ class SizeHistory(History[dict[str, int]]):
                         self._attempt(field, value)
 
     def values(self) -> dict[str, int]:
-        """Return all sizes on display."""
+        """Return all sizes at the present step, given ones included."""
         return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str) -> None:
@@ -163,7 +163,7 @@ class SizeHistory(History[dict[str, int]]):
             self.take(self._plain(sizes))
 
     def _attempt(self, field: str, value: int | str) -> Mapping[str, int] | None:
-        """The sizes with a new value of a field; if there is no such model, record the value as attempt: None."""
+        """The sizes with a new value of a field; None if there is no such model: the value becomes the attempt."""
         self.attempt.pop(field, None)
         sizes = move_field(self.discovery, field, value, self.present) if isinstance(value, int) else {}
         if not isinstance(value, int) or refused(self.discovery, sizes):

@@ -56,7 +56,7 @@ def _alike(argument: Any, func: Any) -> Any:
 
 
 def _recreator(func: Any, result: Any, args: Any, kwargs: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """A function that creates such a result again; None for views and for results with data."""
+    """A function that creates an equal result for equal arguments; None for views and for results with data."""
     import torch
     from torch.utils._pytree import tree_leaves
 

@@ -110,7 +110,7 @@ def _lora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTen
 
 
 def _scaled_product(run: Pass, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """lora_B(lora_A(dropout(x))) * scaling"""
+    """The output of the adapter's two matrices: lora_B(lora_A(dropout(x))) * scaling."""
     dropout = parts.get("lora_dropout.default")
     narrow = run.call(parts["lora_A.default"], run.call(dropout, x) if dropout else x)
     return run.tape.scale(run.call(parts["lora_B.default"], narrow))
@@ -158,7 +158,7 @@ def _lora_of_table(run: Pass, v: Frame, parts: Steps, ids: SimulatedTensor) -> S
 
 @frame
 def _ia3(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor) -> SimulatedTensor:
-    """ia3.Linear.forward, and that of ia3.bnb.Linear4bit and Linear8bitLt."""
+    """ia3.Linear.forward, and the forward methods of ia3.bnb.Linear4bit and Linear8bitLt."""
     tape, base = run.tape, parts["base_layer"]
     (scaled,) = (part for part in parts.values() if part.operation == "multiply")
     tape.memory.where = scaled.name

@@ -58,7 +58,7 @@ def _bias(
     key_layer: SimulatedTensor,
     rel_embeddings: SimulatedTensor,
 ) -> SimulatedTensor:
-    """disentangled_att_bias."""
+    """disentangled_att_bias: the scores of content against position."""
     tape = run.tape
     heads = query_layer.shape[1]
     v.relative_pos = tape.unsqueeze(run.values["relative_pos"], 1)
@@ -90,7 +90,7 @@ def _bias(
 
 
 def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """transpose_for_scores."""
+    """transpose_for_scores: give the heads an axis of their own."""
     batch, length, width = x.shape
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 

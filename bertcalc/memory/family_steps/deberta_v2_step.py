@@ -248,7 +248,7 @@ def _log_buckets(tape: Tape, v: Frame, relative_pos: SimulatedTensor) -> Simulat
 def overrides(
     positions: Callable[[Pass, int], SimulatedTensor], **modules: Callable[[Pass, Steps], SimulatedTensor]
 ) -> Overrides:
-    """The overrides shared by both versions, with the distances and modules of one of them."""
+    """The overrides shared by both versions, with the ``positions`` and ``modules`` of one version."""
     return Overrides(
         steps={"mask_padding": _mask_padding},
         modules=modules,

@@ -106,7 +106,7 @@ def live_growths(
 
 
 def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
-    """The polynomials of ``peak_formulas.growths``, from those of ``live_growths``: fewer, and without nodes."""
+    """Reduce the polynomials of ``live_growths`` to those of ``peak_formulas.growths``: fewer, with plain integers."""
     return can_be_largest(
         [Polynomial(*plain_value(tuple(polynomial))) for polynomial in live_polynomials],
         lambda polynomial: {(power, polynomial.start): count for power, count in enumerate(polynomial[1:4])},

@@ -67,7 +67,7 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
 
 
 class Held(NamedTuple):
-    """When values are released.
+    """The steps after which values are released and modules return.
 
     ``after``: for each step, the values that no variable holds after it. ``returns``: the last step of each module;
     the module "" is the body.

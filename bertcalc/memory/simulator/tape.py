@@ -354,7 +354,7 @@ class Tape:
 
     @property
     def _casting(self) -> Autocast | None:
-        """Autocast while it is on."""
+        """``autocast`` if it is on, else None."""
         return self.autocast if self.autocast and self.autocast.on else None
 
     def _lowered(self, x: SimulatedTensor) -> SimulatedTensor:
@@ -369,7 +369,7 @@ class Tape:
         return copies[x.node]
 
     def raised(self, x: SimulatedTensor) -> SimulatedTensor:
-        """The argument of an operation that autocast runs in float32, cast while autocast is on."""
+        """Cast the argument of an operation to float32 if autocast is on."""
         return self.to(x, FLOAT32) if self._casting else x
 
     def cat_with_nothing(self, x: SimulatedTensor) -> SimulatedTensor:
@@ -516,7 +516,7 @@ class Tape:
     def flash_attention(
         self, query: SimulatedTensor, key: SimulatedTensor, value: SimulatedTensor, mask: SimulatedTensor | None
     ) -> SimulatedTensor:
-        """The attention core in one kernel, which never makes the scores; its output is laid out for merging the heads.
+        """The attention core in one kernel, which never stores the scores; its output is laid out to merge the heads.
 
         For the backward pass it saves its inputs, its output and one float32 for each row of scores.
         """
@@ -650,7 +650,7 @@ class Tape:
     def changed_in_view(self, base: SimulatedTensor, x: SimulatedTensor, by: SimulatedTensor) -> SimulatedTensor:
         """Fill or divide ``x``, a view of all of ``base``, in place; the other tensor has no gradient.
 
-        The backward pass copies the gradient of the base and sets the part of the view, which is all of it.
+        The backward pass copies the gradient of the base, and sets the view's part of the copy (all of it).
         """
 
         def rule(grad: SimulatedTensor, _by: SimulatedTensor) -> Gradients:
@@ -764,8 +764,10 @@ class Tape:
         self.grad = grad
 
     def _run(self, node: Node, grads: Sequence[SimulatedTensor | None]) -> list[SimulatedTensor | None]:
-        """Return the gradients of an operation's inputs, which the caller owns; release those of its outputs, which the
-        caller owned, and the tensors that it saved."""
+        """Run the backward rule of a node, and return the gradients of its inputs, which the caller then owns.
+
+        This releases the gradients of its outputs, which the caller owned, and the tensors that the node saved.
+        """
         if node.rule is None:
             (gradient,) = grads
             assert gradient
