@@ -85,8 +85,8 @@ _NO_ARGUMENT = (
 )
 _NO_VALUE = N_("{text} is not an argument of a step: write a name and a value, such as r=8.")
 _NEEDED = N_("The step {kind} needs a value: write it as {kind},{name}=...")
-_EMPTY = N_("The step {kind} has a comma too many: write it as lora,r=8.")
-_TWICE = N_("{kind} has {name} twice: leave one of them out.")
+_EMPTY = N_("The step {kind} has an extra comma: write it as lora,r=8.")
+_TWICE = N_("{kind} has {name} twice: remove one of them.")
 _WHOLE, _DECIMAL = re.compile(r"-?[0-9]{1,15}"), re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e-?[0-9]{1,2})?")
 _NAMES = re.compile(r"[A-Za-z0-9_.]+(?:[,+ ]+[A-Za-z0-9_.]+)*[,+ ]*")
 _CONSTANTS: Mapping[str, object] = {"true": True, "false": False}

@@ -16,7 +16,7 @@ from bertcalc.text.arguments import Single
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 
-_NO_METHOD = N_("transformers has no prune_heads for {family}: its heads stay as they are.")
+_NO_METHOD = N_("transformers has no prune_heads for {family}: its heads cannot be pruned.")
 _DISTANCES = N_(
     "transformers prunes the heads of {family}, but the pruned model cannot run: its table of distances keeps a column "
     "for each head."

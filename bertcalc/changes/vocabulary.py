@@ -18,7 +18,7 @@ from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.records import dataclass
 
 _BROKEN = N_(
-    "transformers takes a wrong matrix of {architecture} for its decoder if legacy is False, and cannot resize its "
+    "If legacy is False, transformers mistakes another matrix of {architecture} for its decoder and cannot resize the "
     "vocabulary: set legacy to True."
 )
 _FACTORIZED = N_("transformers cannot resize factorized embeddings: change the vocabulary first.")

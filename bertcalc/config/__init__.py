@@ -702,5 +702,5 @@ def other_heads(kind: type[Config], content: Mapping[str, Any], key: str = "head
 
 def uncounted(key: str, value: Any, like: str) -> Problem:
     """The problem with a key of a config.json that changes the model unless its value is ``like``."""
-    message = N_("{field} {value} is not counted here: only models with {like} are.")
+    message = N_("bertcalc does not count models with {field} {value}, only models with {like}.")
     return Problem.of(message, key, value, field=key, value=f"{value!r:.20}", like=like)

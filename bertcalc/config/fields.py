@@ -96,7 +96,7 @@ _TOKEN_ID = (
 )
 _ONE = (N_("1, as in every published model"), lambda value: is_int(value) and value == 1)
 _TRUE = (N_("True, as in every published model"), lambda value: value is True)
-_FALSE = (N_("False: True is not counted here"), lambda value: value is False)
+_FALSE = (N_("False: bertcalc does not count True"), lambda value: value is False)
 _BOOL = (N_("True or False"), lambda value: isinstance(value, bool))
 # Each size has one letter in every formula: V, H, L, A as in the papers; I, P and T as in the tensor names. The limit
 # of num_labels is low because Hugging Face's configurations have a dictionary entry for every label.
@@ -158,7 +158,9 @@ FIELDS: dict[str, Field] = {
     "bos_token_id": Field(N_("The token that starts a generated text."), *_TOKEN_ID),
     "eos_token_id": Field(N_("The token that ends a generated text."), *_TOKEN_ID),
     "tie_word_embeddings": Field(N_("Whether the masked-LM head's decoder shares the word embedding table."), *_BOOL),
-    "num_labels": _size(N_("Classes of a classifier; scores for each token in question answering."), "C", 100_000),
+    "num_labels": _size(
+        N_("Number of classes of a classifier, or of scores for each token in question answering."), "C", 100_000
+    ),
 }
 # Fields that only some families have. Their letters differ from those of all other sizes.
 OWN_FIELDS: dict[str, Field] = {
@@ -236,7 +238,7 @@ OWN_FIELDS: dict[str, Field] = {
     ),
     "embd_pdrop": Field(N_("Dropout probability after the embeddings."), *_PROBABILITY),
     "choice_token": _one_of(
-        N_("The token that represents a choice: a given one (cls_index), the first, the last, or the mean of all."),
+        N_("What represents a choice: the token with a given index (cls_index), the first, the last, or the mean."),
         N_("cls_index, first, last or mean"),
         CHOICE_TOKENS,
     ),

@@ -70,7 +70,7 @@ class Described(NamedTuple):
         return [remark for remark in self.remarks if remark.message in (other_programs.GUESS, GUESSED, _NO_CLASS)]
 
 
-_NO_CLASS = N_("architectures {value} is not one of the classes counted here.")
+_NO_CLASS = N_("architectures {value} is not one of the classes that bertcalc counts.")
 
 
 @checked

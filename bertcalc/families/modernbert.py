@@ -98,7 +98,7 @@ class ModernBertConfig(Config):
             yield Problem.of(message, "layer_types", kinds, count=len(kinds), layers=quoted(layers))
         elif kinds is not None and _interval(kinds, None) is None:
             message = N_(
-                "layer_types {value} is not counted here: the first layer and every n-th after it must have "
+                "bertcalc does not count layer_types {value}: the first layer and every n-th after it must have "
                 "full_attention, all others sliding_attention. Without layer_types, the parameters are the same."
             )
             yield Problem.of(message, "layer_types", kinds, value=quoted(kinds))

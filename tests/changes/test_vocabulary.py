@@ -25,7 +25,7 @@ def test_biases_of_untied_decoders(architecture: str, tokens: int) -> None:
 def test_what_transformers_breaks_is_refused(architecture: str) -> None:
     """It resizes the dense layer in front of the product with the table, not the product."""
     model = Changed.of(small(architecture, legacy=False), ResizeVocabulary(50))
-    with pytest.raises(InputError, match="takes a wrong matrix of"):
+    with pytest.raises(InputError, match="mistakes another matrix of"):
         model.ours()
     real = model.real()
     assert tuple(real.lm_predictions.lm_head.dense.weight.shape) == (50, 24)

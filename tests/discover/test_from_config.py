@@ -326,5 +326,5 @@ def test_formulas_with_derived_heads_are_as_discovered() -> None:
 def test_only_configurations_of_parts_are_nested() -> None:
     with pytest.raises(InputError, match=r"nested configurations \(vision_config\)"):
         counted_config("none", "NoneModel", {"vision_config": {"depth": 2}, "quantization_config": {"bits": 4}})
-    with pytest.raises(InputError, match="No formula for the files"):
+    with pytest.raises(InputError, match=r"bertcalc has no formula for the config\.json"):
         counted_config("none", "NoneModel", {"quantization_config": {"bits": 4}})

@@ -45,7 +45,10 @@ def test_sizes_that_a_file_lacks_are_named() -> None:
     ("more", "reason"),
     [
         ({"num_local_experts": 8}, "bertcalc does not know what these keys change in MistralForCausalLM: num_local_ex"),
-        ({"architectures": ["MistralForTokenClassification"]}, "No formula for the files of MistralForTokenClassific"),
+        (
+            {"architectures": ["MistralForTokenClassification"]},
+            "has no formula for the config.json of Mistral",
+        ),
         ({"hidden_size": 4095}, "multiple of"),
         (
             {"model_type": "clip", "architectures": ["CLIPModel"], "text_config": {}, "vision_config": {}},

@@ -171,19 +171,25 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ('{"num_labels": null}', "num_labels None is not possible"),
         ('{"num_labels": null, "id2label": {"0": "a"}}', "num_labels None is not possible"),
         ('{"initializer_range": -0.5}', "initializer_range -0.5 is not possible"),
-        ('{"model_type": "deberta", "talking_head": true}', "talking_head True is not counted here"),
-        ('{"model_type": "deberta", "embedding_size": 9}', "embedding_size 9 is not counted here"),
-        ('{"model_type": "deberta", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
+        ('{"model_type": "deberta", "talking_head": true}', "bertcalc does not count models with talking_head True"),
+        ('{"model_type": "deberta", "embedding_size": 9}', "bertcalc does not count models with embedding_size 9"),
+        ('{"model_type": "deberta", "type_vocab_size": 2}', "bertcalc does not count models with type_vocab_size 2"),
         (
             '{"model_type": "deberta", "relative_attention": true, "pos_att_type": "p2c|c2p", '
             '"max_relative_positions": 9}',
-            "max_relative_positions 9 is not counted here: only models with -1 are",
+            "bertcalc does not count models with max_relative_positions 9, only models with -1",
         ),
-        ('{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}', "conv_groups 2 is not counted here"),
-        ('{"model_type": "deberta-v2", "attention_head_size": 32}', "attention_head_size 32 is not counted here"),
-        ('{"model_type": "modernbert", "head_dim": 32}', "head_dim 32 is not counted here"),
-        ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "type_vocab_size 2 is not counted here"),
-        ('{"model_type": "deberta-v2", "embedding_size": 9}', "embedding_size 9 is not counted here"),
+        (
+            '{"model_type": "deberta-v2", "conv_kernel_size": 3, "conv_groups": 2}',
+            "not count models with conv_groups 2",
+        ),
+        (
+            '{"model_type": "deberta-v2", "attention_head_size": 32}',
+            "not count models with attention_head_size 32",
+        ),
+        ('{"model_type": "modernbert", "head_dim": 32}', "bertcalc does not count models with head_dim 32"),
+        ('{"model_type": "deberta-v2", "type_vocab_size": 2}', "bertcalc does not count models with type_vocab_size 2"),
+        ('{"model_type": "deberta-v2", "embedding_size": 9}', "bertcalc does not count models with embedding_size 9"),
         ('{"model_type": "deberta-v2", "pos_att_type": ["c2p"]}', "it must be p2c|c2p or None"),
         (
             '{"model_type": "deberta-v2", "relative_attention": true}',
@@ -191,9 +197,9 @@ def test_where_both_are_said_the_other_is_remarked() -> None:
         ),
         (
             '{"model_type": "bert", "embedding_size": 128}',
-            "embedding_size 128 is not counted here: only models with hid",
+            "bertcalc does not count models with embedding_size 128, only models with hid",
         ),
-        ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "True is not counted here"),
+        ('{"model_type": "gpt2", "reorder_and_upcast_attn": true}', "bertcalc does not count True"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(text: str, why: str) -> None:

@@ -294,7 +294,7 @@ def test_a_config_of_any_type_is_discovered_and_the_link_has_it() -> None:
         ("{", "This is not JSON"),
         ('{"model_type": "evil"}', "has no model type evil"),
         ('{"model_type": "gpt2", "n_layer": 1000000000}', "is too large"),
-        ('{"n_layer": 3}', "It has no model_type"),
+        ('{"n_layer": 3}', "The file has no model_type"),
     ],
 )
 def test_a_config_that_is_none_is_refused_where_it_was_pasted(text: str, why: str) -> None:

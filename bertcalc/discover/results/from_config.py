@@ -74,7 +74,7 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
             if name.endswith("_config") and isinstance(value, Mapping) and name not in _OF_NO_SIZES
         ]:
             raise wrong(_NESTED, cls=cls, keys=_listed(nested))
-        raise wrong(N_("No formula for the files of {cls} comes with bertcalc."), cls=cls)
+        raise wrong(N_("bertcalc has no formula for the config.json of {cls}."), cls=cls)
     named = _under_own_names(keys, fields)
     discovery = _with_ties(_discovery(model_type, cls, keys, named), keys, named.get(_TIED))
     if unknown := list(_unknown(keys, discovery, named)):
@@ -90,8 +90,8 @@ def counted_config(model_type: str, cls: str | None, fields: Mapping[str, Any]) 
 
 _OF_NO_SIZES = ("quantization_config", "generation_config")
 _NESTED = N_(
-    "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. The page "
-    "Any model and bertcalc.infer build the real class and count it."
+    "The sizes of {cls} are in nested configurations ({keys}), which bertcalc cannot count from the file. Use the "
+    "page Any model or bertcalc.infer, which build the real class."
 )
 
 
@@ -127,7 +127,7 @@ def _discovery(model_type: str, cls: str, keys: Mapping[str, Any], fields: Mappi
     given = any(fields.get(name) is not None for name in keys["derived"])
     discovery = explicit if given and explicit else shipped(model_type, cls)
     if discovery is None:
-        raise wrong(N_("No formula for the files of {cls} comes with bertcalc."), cls=cls)
+        raise wrong(N_("bertcalc has no formula for the config.json of {cls}."), cls=cls)
     return discovery
 
 

@@ -57,7 +57,7 @@ def read_config(text: str) -> ParsedConfig:
     if not isinstance(kind, str):
         of_class = [model_type for model_type, classes in types().items() if set(named) & {*classes}]
         if kind is not None or not of_class:
-            raise wrong(N_("It has no model_type, so the kind of model is not known."))
+            raise wrong(N_("The file has no model_type, so the kind of model is unknown."))
         kind = next(
             (model_type for model_type in of_class if _plain(named[0]).startswith(_plain(model_type))), of_class[0]
         )

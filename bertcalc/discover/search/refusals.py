@@ -77,8 +77,8 @@ def _at_fault(config: Any, cls: Any, fields: Mapping[str, Any], leaves: Mapping[
                 )
                 return Problem.of(message, size=path, value=_written(value))
             message = N_(
-                "transformers does not build this model with {size} = {value}; with the default, {usual}, it "
-                "would. It says: {reason}"
+                "transformers does not build this model with {size} = {value}, but would with the default, "
+                "{usual}. It says: {reason}"
             )
             return Problem.of(message, size=path, value=_written(value), usual=_written(usual))
     return Problem.of(N_("transformers does not build this model, and no single field is the cause. It says: {reason}"))

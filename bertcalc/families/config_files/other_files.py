@@ -85,16 +85,16 @@ _SAMPLING = ("_from_model_config", "max_new_tokens", "do_sample", "temperature",
 _ADAPTERS = (
     _FileKind(
         N_(
-            "This is an adapter_config.json of PEFT ({kind}): it changes {base}, whose own config.json can be counted "
-            "here, without the adapter."
+            "This is an adapter_config.json of PEFT ({kind}): it changes {base}. To count the model without the "
+            "adapter, use its own config.json."
         ),
         _any("peft_type"),
         _adapter,
     ),
     _FileKind(
         N_(
-            "This is the configuration of an adapter or of its head (AdapterHub): it changes {base}, whose own "
-            "config.json can be counted here, without the adapter."
+            "This is the configuration of an adapter or of its head (AdapterHub): it changes {base}. To count the "
+            "model without the adapter, use its own config.json."
         ),
         _all("config", "model_name", "name"),
         lambda content: {"base": quoted(content["model_name"])},

@@ -1,12 +1,12 @@
 """Configurations of programs that transformers lacks, although their model type is often one of its types.
 
 A repository with its own program describes it with auto_map. Its model type is often bert, although positions,
-feed-forwards or embeddings differ from BERT's. Such a program is not run here, and its models are refused by name.
+feed-forwards or embeddings differ from BERT's. bertcalc does not run such programs and refuses their models by name.
 
 >>> [problem] = refused({"model_type": "bert", "alibi_starting_size": 512})
 >>> print(problem)
 alibi_starting_size 512: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated \
-feed-forwards. It needs a program of its own and is not counted here.
+feed-forwards. bertcalc does not count it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -36,34 +36,34 @@ def _several(value: Any) -> bool:
 
 _JINA = N_(
     "{key} {value}: this is jina-v2's BERT or one like it, with ALiBi instead of a position table or with gated "
-    "feed-forwards. It needs a program of its own and is not counted here."
+    "feed-forwards. bertcalc does not count it."
 )
 _MOSAIC = N_(
     "{key} {value}: this is MosaicBERT (or DNABERT-2), with ALiBi instead of a position table and with gated "
-    "feed-forwards. It needs a program of its own and is not counted here."
+    "feed-forwards. bertcalc does not count it."
 )
 _NEZHA = N_(
     "{key} {value}: this is NEZHA, which has relative positions that are computed, and no position table. transformers "
-    "5 no longer has it, and it is not counted here."
+    "5 no longer has it, and bertcalc does not count it."
 )
 _EXPERTS = N_(
-    "{key} {value}: this is a mixture of experts: some layers have several feed-forwards and a router. It is not "
-    "counted here."
+    "{key} {value}: this is a mixture of experts: some layers have several feed-forwards and a router. bertcalc "
+    "does not count it."
 )
 _GLYPHS = N_(
-    "{key} {value}: this is ChineseBERT, whose embeddings also contain the glyph and the pinyin of each character. It "
-    "needs a program of its own and is not counted here."
+    "{key} {value}: this is ChineseBERT, whose embeddings also contain the glyph and the pinyin of each character. "
+    "bertcalc does not count it."
 )
 _LORA = N_(
-    "{key} {value}: this is jina-embeddings-v3, with LoRA matrices for each task and rotary positions. It is not "
-    "counted here."
+    "{key} {value}: this is jina-embeddings-v3, with LoRA matrices for each task and rotary positions. bertcalc does "
+    "not count it."
 )
 _LONGFORMER = N_(
-    "{key} {value}: this is a Longformer, whose layers have more matrices for global attention. It is not counted here."
+    "{key} {value}: this is a Longformer, whose layers have more matrices for global attention. bertcalc does not "
+    "count it."
 )
 _MULTIQUERY = N_(
-    "{key} {value}: all query heads share one head of keys and values, which needs a program of its own. It is not "
-    "counted here."
+    "{key} {value}: all query heads share one head of keys and values. bertcalc does not count such models."
 )
 _EXPERT_KEYS = ("num_experts", "num_local_experts", "n_routed_experts", "moe_every_n_layers", "num_experts_per_tok")
 _PROGRAMS = (
@@ -96,7 +96,7 @@ def _pruned(content: Mapping[str, Any]) -> Iterator[Problem]:
     if count := _heads_of(pruned):
         message = N_(
             "pruned_heads {value}: transformers 4 removes {count} heads from the layers, transformers 5 ignores the "
-            "key. Layers with different numbers of heads are not counted here."
+            "key. bertcalc does not count layers with different numbers of heads."
         )
         yield Problem.of(message, "pruned_heads", pruned, value=quoted(pruned), count=count)
 
