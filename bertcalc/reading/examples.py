@@ -38,7 +38,7 @@ def torchinfo_table(model: Module) -> str:
 
 
 def _torchinfo_rows(module: Module, depth: int, numbers: Counter[int]) -> Iterator[str]:
-    """A row for each module inside; one whose modules have no rows has the parameters of all of them."""
+    """A row for each module inside; at the last depth, a row counts all parameters below it."""
     for _name, child, copies in module.named_children(folded=False):
         for _copy in range(copies):
             numbers[depth] += 1

@@ -24,7 +24,7 @@ from bertcalc.text.strict_json import read_json
 
 
 def json_kind(text: str) -> Kind | None:
-    """The kind of a JSON file; None if the text is no JSON object or list."""
+    """The kind of a JSON file; None if the text is not a JSON object or list."""
     content = _content(text)
     if content is None:
         return None
@@ -81,7 +81,7 @@ def read_config(text: str) -> TextReading:
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:
-    """An index has names without shapes; newer ones have the number of parameters, all have the bytes."""
+    """Read an index, which has names without shapes, the bytes and, if it is recent, the number of parameters."""
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
     sentence = Problem.of(
@@ -104,7 +104,7 @@ def _header(_content: Mapping[str, Any], text: str) -> TextReading:
 
 
 def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
-    """LoRA's matrices: for each target, rank times its inputs and outputs."""
+    """Read an adapter_config.json; LoRA has rank × (inputs + outputs) parameters for each target module."""
     kind, base = content["peft_type"], content.get("base_model_name_or_path")
     sentence = Problem.of(N_("Read as: an adapter_config.json ({kind})."), kind=shorten(f"{kind}"))
     name = preset_named(base) if isinstance(base, str) else None
@@ -126,7 +126,7 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
 
 
 def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:
-    """The note on an adapter with which PEFT saves whole modules, such as a classifier whose labels are not told."""
+    """The note on an adapter that also saves whole modules, such as a classifier with an unknown number of labels."""
     tensors, problem = _lora(content, model)
     message = N_(
         "Its LoRA matrices have {count} parameters. modules_to_save adds trained copies of {names}, whose sizes this "
@@ -136,7 +136,7 @@ def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> P
     return problem or Problem.of(message, count=sum(tensor.num_parameters() for tensor in tensors), names=names)
 
 
-# Keys that change the adapter's parameters, with the values at which they do not.
+# Keys that can change the adapter's parameters, with the values at which they have no effect.
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "bias": ("none",),
     "use_dora": (False,),
@@ -171,7 +171,7 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
 
 
 def _other_file(content: Any, _text: str) -> TextReading:
-    """A file beside a config.json. A Dense layer of sentence-transformers has tensors, which count with its model."""
+    """Read a JSON file that accompanies a model; only the Dense layer of sentence-transformers has parameters."""
     sentence = Problem.of(N_("Read as: a JSON file, which describes no model."))
     notes = tuple(filter(None, (other_files.explained(content),)))
     layer = other_files.dense_layer(content) if isinstance(content, dict) else None

@@ -37,7 +37,7 @@ _DEEPEST = 100
 
 
 class PrintedModule(ReadModule):
-    """A module of a printed model; ``known`` says whether its tensors are, ``unsure`` which of them may not exist."""
+    """A module of a printed model; ``known`` is whether its tensors are known, ``unsure`` those that may not exist."""
 
     known = True
     unsure: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class PrintedTree:
         return {path: module.kind for path, module in modules if isinstance(module, PrintedModule) and not module.known}
 
     def unsure(self) -> list[str]:
-        """The names of the tensors that an old print leaves open."""
+        """The names of the tensors of which an old release of PyTorch does not print whether they exist."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()
@@ -106,7 +106,7 @@ def printed_models(text: str) -> list[PrintedTree]:
 
 
 def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
-    """The module of a text that is nothing but one line: Linear(in_features=768, out_features=2, bias=True)."""
+    """The module of a text of one line: Linear(in_features=768, out_features=2, bias=True)."""
     written = [line.strip() for line in lines if line.strip()]
     match = _MODULE.fullmatch(written[0]) if len(written) == 1 else None
     arguments, closed = _arguments(match["rest"]) if match else ("", False)
@@ -117,7 +117,7 @@ def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
 
 
 class _Reader:
-    """Reads the lines in one pass; parentheses and, where there is any, indentation show what is inside of what."""
+    """Reads the lines in one pass; parentheses and any indentation show the nesting."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -252,7 +252,7 @@ class _Reader:
         return module
 
     def _without_gaps(self, layers: Sequence[LayerRun], path: str) -> Iterator[LayerRun]:
-        """The layers with those that were left out between two equal ones, as their numbers show."""
+        """The layers, filled in where their numbers have a gap between two equal layers."""
         end = 0
         before: Module | None = None
         for start, copies, layer in layers:
@@ -331,7 +331,7 @@ def _joined(lines: Sequence[str], at: int) -> _Line:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a text that begins with a parenthesis is no module's."""
+    """Whether a text begins with a parenthesis but is not a module."""
     return text.startswith("(") and ")" in text and not _NAMED.match(text)
 
 
@@ -340,7 +340,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def _is_whole(text: str, following: str) -> bool:
-    """Whether a text is all of a module's line, with the line after it."""
+    """Whether a text is a module's whole line, given the line that follows."""
     if _is_balanced(text):
         return True
     match = _MODULE.match(text)
