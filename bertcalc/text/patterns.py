@@ -1,4 +1,4 @@
-"""Regular expressions that a person wrote: whether they are valid, and whether a server may match them."""
+"""Check regular expressions from users: whether they are valid, and quick enough for a server."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ def check_patterns(name: str, value: object) -> None:
 
 
 def check_quick_patterns(name: str, value: object) -> None:
-    """Raise InputError for a regular expression of a stranger that could keep the server busy.
+    """Raise InputError for a user's regular expression that could keep the server busy.
 
     A repeated group that can match the same text in several ways takes exponential time.
 
