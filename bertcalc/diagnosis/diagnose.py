@@ -230,7 +230,7 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosis:
-    """Add the counts of changed models to an exact number that is no count of parameters without a change.
+    """Add the counts of changed models to the diagnosis of an exact number that no unchanged model has.
 
     An adapter is likelier than a count of bytes. The other classes with another vocabulary, fewer layers or an adapter
     have so many counts that they are looked up only if nothing else explains the number.

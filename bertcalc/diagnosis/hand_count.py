@@ -397,7 +397,7 @@ def _called(name: str) -> list[str]:
 
 
 def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
-    """The tensors and modules with the name of a line, and the parts that people call so; all parts if there are none.
+    """The tensors, modules and parts that a line's name may mean; all parts if there are none.
 
     If the name is a path, such as encoder.layer.0 or c_proj, its tensors come first.
     """

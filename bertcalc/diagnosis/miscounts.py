@@ -23,7 +23,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 from bertcalc.text.toml_tables import table_beside
 
-# Multiples to which libraries pad a vocabulary for speed, and to which people round it.
+# Multiples to which libraries pad a vocabulary for speed, and multiples to which people round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
 
 
