@@ -186,7 +186,7 @@ _WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tens
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that change the number: no extra layers if there is one, no bias that an embedding lacks."""
+    """The mistakes that give a number other than the right one and 0."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
