@@ -1,4 +1,4 @@
-"""The public functions and the public Model: load a model and ask for its counts and formulas.
+"""The public functions and the public Model: load a model, and get its counts and formulas.
 
 >>> bert = load("bert-base-uncased")
 >>> bert.num_parameters()
@@ -254,7 +254,7 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
 
 @checked
 def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None) -> TextReading:
-    """Read what people have: recognize it, count it, and compare it with the model that it describes.
+    """Read a pasted text: recognize its kind, count its parameters, and compare it with the model that it describes.
 
     A text is a number, a calculation, a hand count, an article, a config.json, the output of ``print(model)``, a
     listing of names and shapes, a summary of Keras, torchinfo or torchsummary, an index or a header of safetensors
@@ -265,7 +265,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
     ``additional``; ``str`` gives all of it as sentences. A config.json of another type, such as Llama's, is counted
     with the formula for its class that comes with bertcalc, if there is one (this needs SymPy). Raises InputError if
-    the text is nothing of this kind.
+    the text is not of this kind.
     """
     try:
         from bertcalc.discover.other_config import read_any as read_text
