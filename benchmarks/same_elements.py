@@ -1,4 +1,4 @@
-"""The floor of our pages: the elements of Parameters and of its sidebar in plain Streamlit, without any counting."""
+"""A floor: the elements of Parameters and of its sidebar in plain Streamlit, without any counting."""
 
 import streamlit as st
 
