@@ -1,4 +1,4 @@
-"""Discovery on the page: its progress, and its result, which is proven or incomplete."""
+"""Discovery on the page: its progress, and its result, complete or not."""
 
 from collections.abc import Callable
 from functools import partial

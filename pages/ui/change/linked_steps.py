@@ -1,4 +1,4 @@
-"""The steps of the link: in the exported files, and on another page than Change, with a line that names them."""
+"""The steps of the link, in exported files and on pages other than Change, where a line names them."""
 
 from collections.abc import Sequence
 
@@ -33,7 +33,7 @@ def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan)
 
 
 def after_steps(model: Model) -> ChangedModel:
-    """The model after the steps of the link; draw a line that names them, or why one is not possible."""
+    """The model after the steps of the link; draws a line that names them, or says why one is not possible."""
     steps, wrong = steps_of_link()
     models, impossible = changed_models(model, steps)
     made = steps[: len(models) - 1]

@@ -56,7 +56,7 @@ def _take(chosen: ChosenModel, recipe: ChangeRecipe) -> None:
 
 
 def _chosen(recipe: ChangeRecipe) -> ChosenModel:
-    """The present model with the steps of a recipe; another one, or another class of it, where the recipe needs it."""
+    """The present model with the steps of a recipe, or another model or class if the recipe needs it."""
     chosen = present_model.track().present
     if chosen.config.vocab_size < recipe.tokens:
         chosen = chosen.reset(recipe.preset)
@@ -66,7 +66,7 @@ def _chosen(recipe: ChangeRecipe) -> ChosenModel:
 
 
 def _replaced(chosen: ChosenModel) -> str:
-    """The parts of the present model that a recipe replaces; empty if it keeps all."""
+    """A text on the parts of the present model that a recipe replaces; empty if it keeps all."""
     present = present_model.track().present
     if chosen.preset != present.preset:
         return _("takes {preset}").format(preset=chosen.preset)

@@ -57,7 +57,7 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """The counts that were published with a convention, beside ours, each as a sentence."""
+    """Sentences with the counts that were published with a convention, each beside bertcalc's count."""
     message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
     sentences = []
     for count in PUBLISHED:

@@ -1,4 +1,4 @@
-"""What a number may be: known counts, parts of the model, counts of published models, and peaks of memory."""
+"""Meanings of a number: known counts, parts of the model, counts of published models, and memory peaks."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -130,7 +130,7 @@ _CONVENTIONS = {
 
 
 def show_claims(model: Model, claims: Sequence[Claim]) -> None:
-    """Show the models for which this number was published although it is not their count."""
+    """Show the models for which this number was published, although it is not their count."""
     for claim in claims:
         message = _(
             "This number was published for {preset}: {whose} ({source}). The exact count is {count:,} parameters."
@@ -144,7 +144,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
-    """Show the published models that have the number, or a part with it."""
+    """Show the published models that have this count, or a part with it."""
     if not origins:
         return
     first = origins[0]

@@ -1,4 +1,4 @@
-"""What can lead to a number: the mistakes of a published hand count, the likeliest miscounts, and rarer ones."""
+"""Mistakes that lead to a number: those of a published hand count, the likeliest miscounts, and rarer ones."""
 
 from collections.abc import Sequence
 
@@ -98,7 +98,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
 
 
 def show_ways(explanations: Sequence[Miscounted], number: Typed, caption: str = "") -> None:
-    """Show how each of the first few explanations leads to the number, below a caption if there is one."""
+    """Show how each of the first few explanations leads to the number, below an optional caption."""
     if caption:
         st.caption(caption)
     for miscounted in explanations[:_MOST_FOLDED]:

@@ -30,7 +30,7 @@ NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lect
 
 
 def where(page: str) -> tuple[str, str]:
-    """The lecture screen that this run will draw, and the preset that it is about; empty if none."""
+    """The lecture screen that this run will draw, and the preset that it is about; empty texts if there is none."""
     there = screen_files.names()
     if page != "lecture" or not there:
         return "", ""

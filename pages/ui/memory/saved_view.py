@@ -117,7 +117,7 @@ def _product(saved: Saved) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """Show the published formula for one layer, and each reason why our count differs."""
+    """Show the published formula for one layer, and each reason why bertcalc's count differs."""
     terms = footprint.korthikanti(run.model, plan, *run.batch)
     formulas = korthikanti_formulas(run.model, plan, *run.batch)
     rows: list[tuple[str, ...]] = []

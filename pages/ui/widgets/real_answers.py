@@ -1,4 +1,4 @@
-"""Questions to the real model, for all pages: whether it can run, and its cached answers."""
+"""Ask the real transformers model, for all pages: whether it can run, and functions of it with cached results."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ R = TypeVar("R")
 def wanted() -> object:
     """End this run if the reader has moved on.
 
-    Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
+    Streamlit 1.67 does so whenever a script reads the session's state (tests/pages/test_streamlit.py).
     """
     return outside_of_runs() or "track" in st.session_state
 

@@ -72,7 +72,7 @@ def show_weights(model: Model) -> None:
 
 
 def show_returned(model: Model) -> None:
-    """Compare what the real forward method returns, which takes longer than the rest of the page."""
+    """Compare the real forward method's outputs with bertcalc's, which takes longer than the rest of the page."""
     model = buildable(model)
     call = last_call(model)
     st.caption(_("With the arguments of the page In and out: {arguments}").format(arguments=written(call)))
