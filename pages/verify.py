@@ -17,8 +17,9 @@ model = current_choice().model
 if not real_model.installed():
     st.info(
         _(
-            "This page compares with the real model and needs torch and transformers, which are not installed here: "
-            "pip install -r requirements.txt brings both. All other pages work without them."
+            "This page compares with the real model and needs torch and transformers, which are not "
+            "installed here: pip install -r requirements.txt installs both. All other pages work without "
+            "them."
         )
     )
 else:

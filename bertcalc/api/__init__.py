@@ -258,7 +258,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
 
     A text is a number, a calculation, a hand count, an article, a config.json, the output of ``print(model)``, a
     listing of names and shapes, a summary of Keras, torchinfo or torchsummary, an index or a header of safetensors
-    files, or an adapter_config.json, of at most 1,000,000 characters. ``kind`` overrides what it is recognized as:
+    files, or an adapter_config.json, of at most 1,000,000 characters. ``kind`` overrides the recognized kind:
     "printed-model", "listing", and so on (``bertcalc.reading.text_reading.KINDS``). Numbers and hand counts are
     explained against ``model``, by default BERT-base. Nothing in the text is executed.
 

@@ -210,7 +210,8 @@ def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_Siz
         yield _SizedFile(False, *about, Problem("", None, message, values))
     elif pickled and any(abs(over - near) <= _NEAR * near for near in pickle_sizes(file)):
         message = N_(
-            "Near the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes and {over} of pickle."
+            "Close to the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes of weights and "
+            "{over} of pickle."
         )
         yield _SizedFile(True, *about, Problem("", None, message, values))
 

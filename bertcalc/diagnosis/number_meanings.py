@@ -55,7 +55,9 @@ class Meanings(NamedTuple):
 
     def all_sentences(self) -> tuple[Problem, ...]:
         """The sentences, or one that says that nothing simple gives the number."""
-        return self.sentences or (Problem.of(N_("Nothing simple gives {number}."), number=shorten(self.text)),)
+        return self.sentences or (
+            Problem.of(N_("There is no simple explanation for {number}."), number=shorten(self.text)),
+        )
 
 
 @checked

@@ -140,17 +140,18 @@ def read_hand_count(text: str, model: Model) -> TextReading:
 
 
 def read_peft_line(text: str, model: Model) -> TextReading:
-    """Read the line that peft prints about an adapter's parameters. Raises InputError for any other text."""
+    """Read a line printed by peft about an adapter's parameters. Raises InputError for any other text."""
     line = whole_line_of_peft(text)
     if line is None:
         raise wrong(_NO_PEFT_LINE)
-    message = N_("Read as: the line that peft prints: {trained} of {all} parameters are trained.")
+    message = N_("Read as: a line printed by peft. {trained} of {all} parameters are trained.")
     sentence = Problem.of(message, trained=line.trained, all=line.whole)
     return TextReading("peft-line", sentence, notes=tuple(line.meanings(model)), detail=line)
 
 
 _NO_PEFT_LINE = N_(
-    "This is not the line that peft prints: trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700."
+    "This is not a line printed by peft. An example: trainable params: 296,450 || all params: "
+    "109,780,228 || trainable%: 0.2700."
 )
 
 

@@ -1,7 +1,7 @@
 """Read the JSON files that come with models: configurations, headers and indices of safetensors, adapters, others.
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
-Read as: a JSON file, which describes no model.
+Read as: a JSON file that does not describe a model.
 This is the config.json of a pooling of sentence-transformers, which has no parameters.
 """
 
@@ -89,7 +89,7 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     )
     facts = metadata if isinstance(metadata, dict) else {}
     count, size = facts.get("total_parameters"), facts.get("total_size")
-    notes = [Problem.of(N_("An index has no shapes: the files' headers or config.json tell the model."))]
+    notes = [Problem.of(N_("An index has no shapes: to find the model, read the files' headers or the config.json."))]
     if type(size) is int and size >= 0:
         message = N_("The tensors take {size} bytes: {wide} numbers of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))
@@ -110,7 +110,7 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     name = preset_named(base) if isinstance(base, str) else None
     model = Model(PRESETS[name].config) if name else None
     if model is None:
-        message = N_("Its base model {name} is not a preset, so that its parameters cannot be counted.")
+        message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
         return TextReading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
     saved = content.get("modules_to_save")
     if saved and isinstance(saved, list):
@@ -120,7 +120,7 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     if problem:
         return TextReading("adapter-config", sentence, model, model, notes=(problem,))
     count = sum(tensor.num_parameters() for tensor in tensors)
-    note = Problem.of(N_("The adapter has {count} parameters beside those of {name}."), count=count, name=name)
+    note = Problem.of(N_("The adapter has {count} parameters in addition to those of {name}."), count=count, name=name)
     both = model.num_parameters() + count
     return TextReading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
 
@@ -129,8 +129,8 @@ def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> P
     """The note on an adapter that also saves whole modules, such as a classifier with an unknown number of labels."""
     tensors, problem = _lora(content, model)
     message = N_(
-        "Its LoRA matrices have {count} parameters. modules_to_save adds trained copies of {names}, whose sizes this "
-        "file does not tell: they are not counted."
+        "Its LoRA matrices have {count} parameters. The trained copies of {names} (modules_to_save) are "
+        "not counted, because this file does not give their sizes."
     )
     names = ", ".join(shorten(f"{name}") for name in saved[:8])
     return problem or Problem.of(message, count=sum(tensor.num_parameters() for tensor in tensors), names=names)
@@ -157,7 +157,7 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
         return (), Problem.of(N_("Only LoRA with a rank and a list of target_modules is counted."))
     for key, values in _PLAIN.items():
         if key in content and content[key] not in values:
-            return (), Problem.of(N_("{key} changes the adapter: it is not counted."), key=key)
+            return (), Problem.of(N_("An adapter with {key} is not counted."), key=key)
     wanted = tuple(f".{target}" for target in targets if isinstance(target, str))
     tensors: list[Tensor] = []
     for path, module, copies in model.modules():
@@ -172,7 +172,7 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
 
 def _other_file(content: Any, _text: str) -> TextReading:
     """Read a JSON file that accompanies a model; only the Dense layer of sentence-transformers has parameters."""
-    sentence = Problem.of(N_("Read as: a JSON file, which describes no model."))
+    sentence = Problem.of(N_("Read as: a JSON file that does not describe a model."))
     notes = tuple(filter(None, (other_files.explained(content),)))
     layer = other_files.dense_layer(content) if isinstance(content, dict) else None
     if layer is None:

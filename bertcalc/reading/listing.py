@@ -231,7 +231,7 @@ def _of_all_layers(recognition: Recognition) -> Iterator[PossibleCount]:
         if same and config.num_hidden_layers > 1:
             whole = model.changed(config=replace(model.config, num_hidden_layers=config.num_hidden_layers))
             yield PossibleCount(whole.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=name))
-            yield PossibleCount(model.num_parameters(), Problem.of(N_("if nothing but what is listed belongs to it")))
+            yield PossibleCount(model.num_parameters(), Problem.of(N_("if the model has only the listed tensors")))
             return
 
 

@@ -122,20 +122,23 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
         message = N_("The text has {count} printed models: this is {name}, with {lines} lines.")
         yield Problem.of(message, count=len(trees), name=shorten(tree.root.kind), lines=tree.lines)
     if tree.headless:
-        yield Problem.of(N_("The first lines of the print are missing."))
+        yield Problem.of(N_("The first lines of the printed model are missing."))
     for path in tree.left_out:
-        yield Problem.of(N_("Lines are left out inside of {path}."), path=shorten(path or tree.root.kind))
+        yield Problem.of(N_("Lines are left out inside {path}."), path=shorten(path or tree.root.kind))
     for path in tree.filled:
         yield Problem.of(
-            N_("Layers are left out in {path}: their numbers show how many, and they are read like the one before."),
+            N_(
+                "Layers are left out in {path}. Their numbers show how many; each is assumed to equal the layer "
+                "before it."
+            ),
             path=shorten(path or tree.root.kind),
         )
     for path in tree.cut:
-        yield Problem.of(N_("The print ends inside of {path}."), path=shorten(path or tree.root.kind))
+        yield Problem.of(N_("The printed model ends inside {path}."), path=shorten(path or tree.root.kind))
     kinds = dict.fromkeys(tree.unknown().values())
     if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
         names = ", ".join(map(shorten, strange[:8]))
-        yield Problem.of(N_("Modules whose parameters their print does not show: {names}."), names=names)
+        yield Problem.of(N_("Modules whose parameters print(model) does not show: {names}."), names=names)
 
 
 def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition | None:
@@ -217,7 +220,7 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         yield PossibleCount(
             model.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=recognition.preset)
         )
-        yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if nothing but what is printed belongs to it")))
+        yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if the model has only the printed modules")))
         return
     yield from of_ties(model, count)
     if _absent_biases(tree, model.architecture):
@@ -227,8 +230,8 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
 
 
 _NOT_SHOWN = N_(
-    "A print shows neither which modules share a tensor nor tensors that belong to a module with others inside: "
-    "bertcalc does not know this class, so its real count may differ."
+    "print(model) shows neither which modules share a tensor nor tensors of modules that have "
+    "children. bertcalc does not know this class, so its real count may differ."
 )
 
 
@@ -244,7 +247,7 @@ def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     vocabulary = max(tables, key=prod)  # smaller tables, such as those of positions, are hardly ever shared
     less = prod(vocabulary) * (len(weights[vocabulary]) - 1)
     names = ", ".join(shorten(user.partition(" ")[0]) for user in weights[vocabulary][:8])
-    apart, together = N_("if {names} are matrices of their own"), N_("if {names} of the same shape are shared")
+    apart, together = N_("if {names} are separate matrices"), N_("if {names} of the same shape are shared")
     return (
         PossibleCount(count, Problem.of(apart, names=names)),
         PossibleCount(count - less, Problem.of(together, names=names)),

@@ -44,8 +44,8 @@ _SHORT = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = N_(
-    "This is nothing that bertcalc reads: paste a number, a calculation, a config.json, the output of print(model), "
-    "a listing of tensors, a summary, or an article."
+    "bertcalc cannot recognize this: paste a number, a calculation, a config.json, the output of "
+    "print(model), a listing of tensors, a summary, or an article."
 )
 
 

@@ -164,11 +164,15 @@ def read_table(text: str) -> TextReading:
     sentence = Problem.of(_SENTENCES[table.kind], count=len(table.rows))
     notes = []
     if table.total is None:
-        notes.append(Problem.of(N_("The table has no total, so it may be cut off: its rows are added up.")))
+        notes.append(Problem.of(N_("The table has no total, so it may be cut off. The count is the sum of its rows.")))
     elif any(row.is_cut for row in counted):
         notes.append(Problem.of(N_("Some numbers of the table are cut off, so its rows do not sum to its total.")))
     elif added != table.total:
-        notes.append(Problem.of(N_("The rows sum to {rows}, the table says {total}."), rows=added, total=table.total))
+        notes.append(
+            Problem.of(
+                N_("The rows sum to {rows}, but the total of the table is {total}."), rows=added, total=table.total
+            )
+        )
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))

@@ -36,7 +36,7 @@ KIND_NAMES: dict[Kind, str] = {
     "calculation": N_("a calculation"),
     "hand-count": N_("a hand count"),
     "article": N_("an article"),
-    "peft-line": N_("the line that peft prints"),
+    "peft-line": N_("a line printed by peft"),
     "config": N_("a config.json"),
     "printed-model": N_("a printed PyTorch model"),
     "listing": N_("a listing of tensors"),
@@ -46,7 +46,7 @@ KIND_NAMES: dict[Kind, str] = {
     "safetensors-index": N_("an index of safetensors files"),
     "safetensors-header": N_("a safetensors header"),
     "adapter-config": N_("an adapter_config.json"),
-    "other-file": N_("a file that describes no model"),
+    "other-file": N_("a file that does not describe a model"),
 }
 _SHOWN = 12  # parts named in a sentence
 
@@ -155,7 +155,7 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
     """The counts of a text if the matrix ``name`` is tied, and if it is separate."""
     return (
         PossibleCount(tied, Problem.of(N_("if {name} is tied to the word embeddings"), name=name)),
-        PossibleCount(untied, Problem.of(N_("if {name} is a matrix of its own"), name=name)),
+        PossibleCount(untied, Problem.of(N_("if {name} is a separate matrix"), name=name)),
     )
 
 

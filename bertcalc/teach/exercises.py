@@ -272,7 +272,7 @@ _WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute
 def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
     sizes = memory.num_bytes()
     right = sum(sizes.values())
-    yield Mistake(Sentence(N_("the parameters are counted, not the bytes of each")), memory.parameters)
+    yield Mistake(Sentence(N_("the parameters are counted, not their bytes")), memory.parameters)
     yield Mistake(Sentence(N_("bits are counted, not bytes")), 8 * right)
     if len(sizes) > 1:
         yield Mistake(Sentence(N_("only the weights are counted")), sizes["weights"])

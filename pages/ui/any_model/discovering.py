@@ -159,7 +159,7 @@ def _show_how(discovery: Discovered) -> None:
         st.markdown(_("The formula is valid only under these conditions:"))
         st.markdown("\n".join(f"- {code(sentence(condition.sentence(), str))}" for condition in discovery.regime))
     else:
-        st.markdown(_("No sizes were found at which it fails."))
+        st.markdown(_("The search found no sizes at which the formula fails."))
 
 
 def show_tree(text: str) -> None:

@@ -31,7 +31,7 @@ from pages.ui.widgets.tables import show_rows
 from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
-_KINDS = {AUTOMATIC: N_("what it is recognized as")} | {str(kind): name for kind, name in KIND_NAMES.items()}
+_KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
 # Part of the link, but not drawn: the box takes far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=260)

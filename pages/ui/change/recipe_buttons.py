@@ -69,7 +69,7 @@ def _replaced(chosen: ChosenModel) -> str:
     """A text on the parts of the present model that a recipe replaces; empty if it keeps all."""
     present = present_model.track().present
     if chosen.preset != present.preset:
-        return _("takes {preset}").format(preset=chosen.preset)
+        return _("uses {preset}").format(preset=chosen.preset)
     if chosen.architecture != present.architecture:
         return _("as {architecture}").format(architecture=chosen.architecture)
     return ""

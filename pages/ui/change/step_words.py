@@ -59,7 +59,7 @@ HELP: Mapping[str, str] = {
     "prefix_projection": N_("Whether two dense layers make the prefixes."),
     "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),
     "encoder_reparameterization_type": N_("The network that makes the vectors."),
-    "head": N_("Whether the whole head is trained, beside the biases."),
+    "head": N_("Whether the whole head is trained, in addition to the biases."),
     "new_num_tokens": N_("The tokens of the new vocabulary."),
     "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
     "layers": N_("The layers that are dropped, by their numbers from 0: 1, 3, 5."),

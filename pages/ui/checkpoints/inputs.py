@@ -203,5 +203,5 @@ def show_lost(view: str, brought: Brought | None) -> None:
     if brought:
         kept.put(f"{view} read", brought.name)
     elif isinstance(name := kept.get(f"{view} read"), str):
-        message = _("The server has restarted and lost what it had read of {name}. Please read it again.")
+        message = _("The server has restarted and no longer has {name}. Please read it again.")
         st.warning(message.format(name=code(shorten(name))))

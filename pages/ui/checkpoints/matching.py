@@ -28,7 +28,7 @@ _WORDS: dict[Group, str] = {
     "head": N_("head of another class"),
     "tied": N_("tied copy"),
     "buffer": N_("buffer: not trained"),
-    "other": N_("in no class of these sizes"),
+    "other": N_("in no class with these sizes"),
 }
 
 

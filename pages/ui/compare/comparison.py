@@ -292,7 +292,7 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, pre
         on_change=_take_chosen,
         args=(picker.number, options),
     )
-    help_text = _("It stays in the comparison as it is now when the sidebar changes.")
+    help_text = _("Keeps this model in the comparison as it is now, even if the sidebar changes.")
     pin = item_of(choice.model, choice.preset).with_steps(present.steps)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = discovered_models.choose()
@@ -324,7 +324,7 @@ def paste(items: Sequence[ModelRef | DiscoveredRef]) -> None:
         if is_of_another_type(error.problems):
             with suppress(InputError):
                 other = discovered_models.read_config(text)
-                st.text(_("{architecture}: its formula will be discovered").format(architecture=other.cls))
+                st.text(_("{architecture}: its formula will be inferred").format(architecture=other.cls))
                 _add_button(_("Add to the comparison"), items, other)
                 return
         with st.container(border=True):

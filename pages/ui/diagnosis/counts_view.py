@@ -52,10 +52,10 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 def _meaning(reading: Reading) -> str:
     meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
-        return _("Exactly a known count, as {meaning}:").format(meaning=meaning)
+        return _("Exactly a known count, read as {meaning}:").format(meaning=meaning)
     bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
-        return _("If the trailing zeros are not significant, as {meaning}: {low} to {high}").format(**bounds)
+        return _("If the trailing zeros are not significant, read as {meaning}: {low} to {high}").format(**bounds)
     return _("Known counts that round to it, from {low} to {high}, read as {meaning}").format(**bounds)
 
 
@@ -77,10 +77,11 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
-        st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=meaning))
+        st.markdown(_("**Parts of this model whose count rounds to it, read as {meaning}:**").format(meaning=meaning))
     else:
         st.success(
-            _("Exactly a part of this model, as {meaning}:").format(meaning=meaning), icon=":material/check_circle:"
+            _("Exactly the count of a part of this model, read as {meaning}:").format(meaning=meaning),
+            icon=":material/check_circle:",
         )
     visible = parts[:_MOST_ROWS]
     rows = []
@@ -153,7 +154,7 @@ def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
     if first.reading.exact is None:
         message = _("This is the rounded count of published models: {models}.")
         if first.counted:
-            message = _("Parts of published models round to it: {models}.")
+            message = _("Parts of published models whose count rounds to it: {models}.")
         names = [f"{origin.preset} ({_part_of(origin)})" if origin.counted else origin.preset for origin in origins]
         st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known_count:

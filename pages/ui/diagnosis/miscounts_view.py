@@ -57,8 +57,10 @@ def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> 
 def _summary(equals: Sequence[Miscounted]) -> str:
     if equals[0].reading.exact is None:
         if len(equals) > 1:
-            return _("Each of these ways of counting rounds to your number; the likeliest comes first.")
-        return _("This way of counting rounds to your number.")
+            return _(
+                "Each of these ways of counting gives a total that rounds to your number; the likeliest comes first."
+            )
+        return _("Counted this way, the total rounds to your number.")
     if len(equals) > 1:
         return _("{count} explanations lead to exactly this number; the likeliest comes first.").format(
             count=len(equals)

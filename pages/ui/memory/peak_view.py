@@ -86,7 +86,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     ]
     titles = (_("Allocated at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
     with live.container_within(now.bounds):
-        show_rows(titles, rows, _("What is alive at the peak"))
+        show_rows(titles, rows, _("What is in memory at the peak"))
     if isinstance(how, Plan):
         with live.older("savings"):
             for sentence in _savings(run, how):

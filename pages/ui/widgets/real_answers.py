@@ -50,7 +50,7 @@ def sorry() -> Iterator[None]:
         message = _("The installed transformers has no {architecture}: there is nothing to compare with.")
         st.error(message.format(architecture=missing))
     except MemoryError:
-        st.error(_("This does not fit into the memory. Choose a smaller model, or run the app on a larger machine."))
+        st.error(_("The model does not fit into memory. Choose a smaller model, or run the app on a larger machine."))
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:

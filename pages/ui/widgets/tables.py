@@ -112,7 +112,7 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
         verdict = signed_count(count.surplus) if adds_up else _verdict(theirs == ours)
         figures = (f"{theirs:,}", verdict, f"{ours:,}")
         rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
-    show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
+    show_rows(titles, rows, _("Published counts, bertcalc's counts, and the verdicts"))
 
 
 @cache
@@ -238,7 +238,7 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
     """Show each output of a forward pass, in bertcalc and in the real model, and the verdict."""
     rows = [(_returned(output.ours), _returned(output.theirs), _verdict(output.agrees)) for output in comparisons]
-    alt = _("The outputs, ours and the real model's, and the verdicts")
+    alt = _("The outputs of bertcalc and of the real model, and the verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 

@@ -108,13 +108,15 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     elif adapters or quantized:
         message = session_text(
             N_(
-                "The config.json leaves out {steps}; the Python program has every step, those that it cannot run as "
-                "comments."
+                "The config.json leaves out {steps}. The Python program has every step; the steps that it cannot "
+                "run are comments."
             )
         )
         yield message.format(steps=listed([*quantized, *adapters]))
     if quantized:
-        message = session_text(N_("The interactive page leaves out {steps}, which changes no number of parameters."))
+        message = session_text(
+            N_("The interactive page leaves out {steps}, which does not change the number of parameters.")
+        )
         yield message.format(steps=listed(quantized))
 
 
