@@ -56,8 +56,8 @@ def model_of(number: int, page: str) -> Model:
 class Session:
     """One reader: an open WebSocket, with its own model and language.
 
-    ``ours``: whether the app is ours; the floor has one slider, and neither language nor link. ``suffix`` is appended
-    to the link; ``model`` defaults to that of the reader's number.
+    ``ours``: whether the app is bertcalc; the floor has one slider, and neither language nor link. ``suffix`` is
+    appended to the link; ``model`` defaults to that of the reader's number.
     """
 
     patience = LONGEST

@@ -98,9 +98,9 @@ def _percent(part: int, whole: int) -> str:
 
 
 def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
-    """The text and the HTML that a notebook shows for a tree, by media type.
+    """The text and the HTML that a notebook shows for a tree, below a remark, by media type.
 
-    The remark comes first.
+    A tree of columns or symbols has only a text, its repr.
     """
     if not isinstance(tree.num_parameters(), int):
         return {"text/plain": repr(tree)}

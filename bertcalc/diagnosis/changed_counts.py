@@ -117,7 +117,7 @@ class CountLine(NamedTuple):
 
 
 def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
-    """The model's count of trained parameters, if this is it and some are frozen."""
+    """The model, if it has frozen parameters and ``count`` is the number of its trained ones."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
@@ -167,7 +167,7 @@ def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
 
 @lru_cache(maxsize=64)
 def adapter_lines(base: Model) -> tuple[CountLine, ...]:
-    """The counts of the usual adapters: what each trains, and the whole model with it."""
+    """The counts of the usual adapters: the trained parameters, and those of the whole model with the adapter."""
     return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
 
 

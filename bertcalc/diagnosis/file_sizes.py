@@ -1,4 +1,4 @@
-"""What a number of bytes may mean: the file of a model's weights, or one buffer of its forward pass.
+"""Meanings of a number of bytes: the file of a model's weights, or a buffer of its forward pass.
 
 >>> from bertcalc import BertConfig
 >>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
@@ -64,7 +64,7 @@ def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTenso
 
 
 def contents(known: KnownCount) -> Iterator[Contents]:
-    """What a file of a class may contain: the class alone first, then with what older releases save as well."""
+    """The possible contents of a class's file: first its own tensors, then also those that older releases save."""
     model = known.model
     for pooler, bias, buffers in product(
         [(), *_pooler(model)], [(), *_second_bias(model)], [(), *_positions(model), *_masks(model)]
@@ -186,7 +186,7 @@ def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_
 
 
 def _most_over(known: KnownCount, width: int) -> int:
-    """The most bytes that a file of a class has beside the parameters."""
+    """The most bytes that a file of a class has in addition to the parameters."""
     config = known.model.config
     masks = 4 * config.num_hidden_layers * config.max_position_embeddings**2 if config.stores_masks else 0
     added = config.hidden_size * (config.hidden_size + 1) + config.vocab_size

@@ -219,7 +219,7 @@ def _is_shared(tensor: Tensor, layers: Any) -> bool:
 
 
 def _lacks_first(tensor: Tensor, layers: Any) -> bool:
-    """Whether a tensor is in all layers except the first, and not shared: such layers have a group and a number."""
+    """Whether a tensor is in all layers except the first, and not in ALBERT's, whose names have two numbers."""
     return tensor.copies == layers - 1 and tensor.name.count("*") == 1
 
 

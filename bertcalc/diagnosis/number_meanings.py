@@ -126,7 +126,7 @@ _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
-    """The line that peft prints, if it is the whole text or stands alone behind the call; otherwise None.
+    """The line that peft prints, if it is the whole text, perhaps after the call that prints it; otherwise None.
 
     >>> whole_line_of_peft("trainable params: 1 || all params: 4 || trainable%: 25.0")
     PeftLine(trained=1, whole=4, share='25.0')
@@ -150,7 +150,7 @@ def field_asked(text: str) -> str:
 
 
 def number_asked(text: str) -> str:
-    """The number in a question or behind its label, or the whole text.
+    """The number in a question or after its label, or the whole text.
 
     >>> number_asked("which vocabulary gives 102,267,648?"), number_asked("12 * 7087872")
     ('102,267,648', '12 * 7087872')

@@ -86,7 +86,7 @@ def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = Tr
 
 
 def _meant(model: Model, number: Typed) -> list[StoredSize]:
-    """The sizes that a number may mean: the exact ones or, if there are none and its unit is bytes, near files."""
+    """The sizes that a number may mean: equal ones or, for bytes without an equal size, files of nearly this size."""
     near = [size for size in _sizes_near(model, number) if size.is_meant(number)]
     files = [size for size in near if size.file and number.unit == "bytes"]
     return [size for size in near if size.bytes == number.value] or files

@@ -327,7 +327,7 @@ def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps,
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """The values after some changes; with a new class, also its family's own fields."""
+    """The values after the changes; with a new class, also the fields that only its family has."""
     after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after

@@ -96,7 +96,7 @@ class _State(NamedTuple):
 
 
 def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explanation:
-    """``explain`` with live numbers; sizes that can differ after a move of a slider are parts without a difference."""
+    """``explain`` with live numbers; a size that differs only after a move of a slider is a part with difference 0."""
     plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
         return plain
@@ -183,7 +183,7 @@ _PAIR = ("num_attention_heads", "hidden_size")
 
 
 def _needs_both(first: LiveCase, second: LiveCase) -> bool:
-    """Whether at some stops heads can change only together with hidden_size, whose divisor they are."""
+    """Whether at some stops heads can change only together with hidden_size, which they must divide."""
     heads, step = second.case.model.config.num_attention_heads, SLIDERS["hidden_size"][2]
     return "num_attention_heads" in second.follows or ("hidden_size" in first.follows and step % heads > 0)
 

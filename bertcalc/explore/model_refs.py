@@ -77,7 +77,7 @@ class ModelRef(NamedTuple):
         return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
 
     def changed(self, present: Model | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
-        """The model with its steps; ``present`` is the present model without steps, and ``steps`` are its own.
+        """The model with its steps; ``present`` is the present model without steps, ``steps`` are the present model's.
 
         Raises ConfigError if it cannot be built, InputError if a step is not possible, KeyError if its base is the
         present model but ``present`` is None.

@@ -104,8 +104,8 @@ def report(
 ) -> Report:
     """Make the report on a model and its batch.
 
-    ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any, and
-    ``changes`` tell how the model was made from the preset's.
+    ``name`` is the model's preset, perhaps with changes, and ``url`` the model's link; ``settings`` are the page's, if
+    any, and ``changes`` are the steps after the preset's model.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
     model = case.model

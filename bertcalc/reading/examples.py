@@ -30,7 +30,7 @@ def _listing() -> str:
 
 
 def torchinfo_table(model: Module) -> str:
-    """What ``torchinfo.summary(model)`` prints."""
+    """The output of ``torchinfo.summary(model)``."""
     total, line = model.num_parameters(), "=" * 75
     rows = [f"{model.kind:{_WIDTH}}--", *_torchinfo_rows(model, 1, Counter())]
     totals = (f"Total params: {total:,}", f"Trainable params: {total:,}", "Non-trainable params: 0")

@@ -1,4 +1,4 @@
-r"""Text as people paste it, without what terminals, notebooks and editors add to it.
+r"""Remove what terminals, notebooks and editors add to a pasted text.
 
 >>> plain_lines("\x1b[1m>>> model\x1b[0m\nOut[3]: BertModel(\n  12 |   (embeddings): BertEmbeddings(")
 ['model', 'BertModel(', '  (embeddings): BertEmbeddings(']

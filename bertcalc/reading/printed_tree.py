@@ -47,8 +47,8 @@ class PrintedModule(ReadModule):
 class PrintedTree:
     """A printed model: its root, and the paths of the modules in which lines are missing.
 
-    ``left_out`` are modules that stand around a line that is none of the print's, such as three dots; ``cut`` are those
-    that the text does not close; ``filled`` are lists whose numbers show how many equal layers were left out.
+    ``left_out`` are the modules around a line that print() does not write, such as three dots; ``cut`` are modules that
+    the text does not close; ``filled`` are lists whose numbers show how many equal layers were left out.
     """
 
     root: Module
@@ -177,9 +177,9 @@ class _Reader:
             self._stack[-1].parameters[name] = tuple(int(size[:18]) for size in shape.split("x") if size)
 
     def _has_own_tensors(self, arguments: str) -> bool:
-        """Whether a line has the arguments of the module that it begins, which has children as well.
+        """Whether a line has the arguments of the module that it begins, although the module also has children.
 
-        PyTorch prints them so, for instance for a Linear layer with LoRA matrices of older releases of PEFT.
+        PyTorch prints a Linear layer with LoRA matrices of older releases of PEFT this way.
         """
         module = self._stack[-1]
         tensors = tensors_of(module.kind, arguments) if not module.children else None
@@ -268,7 +268,8 @@ class _Reader:
 def _is_reindented(lines: Sequence[str]) -> bool:
     """Whether an editor moved modules to the indentation of those around them; then only parentheses show the nesting.
 
-    A print that is cut off may have equal indentations as well, but not as many closing parentheses as opening ones.
+    A printed model that is cut off can also have equal indentations, but it has fewer closing parentheses than opening
+    ones.
     """
     printed = [line for line in lines if _MODULE.match(line.lstrip()) or _ENDS.fullmatch(line.strip())]
     is_flat = any(

@@ -1,4 +1,4 @@
-"""Recognize the model whose tensors were read: its family, class and sizes, and what it lacks or has in addition.
+"""Recognize the model whose tensors were read: its family, class and sizes, and missing or additional tensors.
 
 >>> from bertcalc.families import build
 >>> tensors = [StoredTensor(name, "", shape) for name, shape in build("bert-base-uncased").named_parameters()]

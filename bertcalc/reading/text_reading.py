@@ -141,7 +141,7 @@ _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
 def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
-    """The counts of a text whose decoder may be tied or not; ``count`` is the text's count if it is ``model``."""
+    """The counts of a text whose decoder may be tied or not; ``count`` is its count when read as ``model``."""
     counts = {tied: with_ties(model, tied) for tied in (True, False)}
     tied, untied = counts[True], counts[False]
     if tied is None or untied is None:

@@ -50,7 +50,7 @@ class LiveNode:
 
 
 def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The types in tuples among arguments: 1, True and a Fraction of 1 are equal, but not for a browser."""
+    """The types of the elements of tuples: 1, True and Fraction(1) are equal in Python, but not in a browser."""
     return tuple([(type(value), *map(type, value), _types(value)) for value in arguments if isinstance(value, tuple)])
 
 

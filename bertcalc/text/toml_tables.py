@@ -1,4 +1,4 @@
-"""Tables in TOML files beside modules."""
+"""Read tables in TOML files beside modules."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the steps of the Change page do: before and after, step by step, and in peft's words."""
+"""The effects of the steps on the Change page: before and after, step by step, and in peft's words."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -151,7 +151,7 @@ def _exported(amount: int, difference: int) -> dict[str, object]:
 
 
 def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
-    """The figure with the largest relative change between the first effect and the last one, except what is trained."""
+    """The figure with the largest relative change from the first effect to the last, except trained parameters."""
 
     def change(name: str) -> Fraction:
         before, after = known[name].of(figures[0]) or 0, known[name].of(figures[-1]) or 0

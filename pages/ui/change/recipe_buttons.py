@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _
 
 
 def show() -> None:
-    """Draw a button for each recipe, and beside it what it replaces, or why it cannot work with the model."""
+    """Draw a button for each recipe, and beside it what the recipe replaces, or why it cannot work with the model."""
     for recipe in RECIPES:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _show(recipe)

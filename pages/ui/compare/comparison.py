@@ -155,7 +155,7 @@ class Comparison(NamedTuple):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The quantities of the table, beside parameters."""
+        """The quantities of the table, in addition to parameters."""
         return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
     def case(self, compared: Compared) -> Case | DiscoveredCase:

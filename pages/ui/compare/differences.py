@@ -82,7 +82,7 @@ def show_parts(comparison: Comparison, explanation: Explanation, *, changing: bo
 
 
 def _is_shown(part: Attribution, changing: bool) -> int:
-    """1 if a part is shown now; 0, perhaps live, if not."""
+    """1 if a part is shown now, otherwise 0; live if a slider can change it."""
     if not changing or part.moved:
         return _is_change(part)
     moves = any(change.field in SLIDERS for change in part.changes)

@@ -165,7 +165,7 @@ def _jump(order: Collection[str]) -> None:
 
 
 def color_figures(choice: Choice, paths: Sequence[str]) -> None:
-    """Give the figures of a screen the color of the first of these modules."""
+    """Give the figures of a screen the color of the module at the first of these paths."""
     color = colors()[component_at(choice.model, paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
 

@@ -118,7 +118,7 @@ class Number(Control[Whole]):
         return number
 
     def problem(self, value: int, low: int, high: int) -> Problem | None:
-        """The problem of a number outside of these limits, with the nearest as remedy; None for a possible number."""
+        """The problem with a number outside these limits, with the nearest valid number as remedy; otherwise None."""
         return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
 
     def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:

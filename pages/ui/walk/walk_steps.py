@@ -137,7 +137,7 @@ def show_question(question: Question, values: Mapping[str, str]) -> None:
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
-    """Show the whole walk as Keras summarizes a model, a row for each layer, beside Hugging Face's names."""
+    """Show the whole walk like a Keras summary, a row for each layer, with Hugging Face's names."""
     titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Parameters"), _("So far"))
     cells = []
     for row in rows:

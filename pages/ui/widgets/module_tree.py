@@ -72,7 +72,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 
 def count_text(line: PrintedLine) -> str:
-    """The parameters of all copies of a module, and of one; tied tensors are named."""
+    """The text with the parameters of all copies of a module and of one copy, and the names of tied tensors."""
     copies, one = line.copies, line.module.num_parameters()
     several = fill("{all:,} = {copies:,} × {one:,}", all=copies * one, copies=copies, one=one)
     text = either(copies, 1, grouped(one), several)

@@ -1,4 +1,4 @@
-"""Ask the real transformers model, for all pages: whether it can run, and functions of it with cached results."""
+"""Ask the real transformers model, for all pages: whether it can run, and what it returns, from a cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
