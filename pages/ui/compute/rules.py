@@ -79,4 +79,4 @@ def show_element_costs(steps: Iterable[Step]) -> None:
         )
     )
     rows = [(_(cost.meaning), f"{cost.flops}") for cost in costs]
-    show_rows((_("Operation"), _("FLOPs per output element")), rows, _("What each element-wise operation counts"))
+    show_rows((_("Operation"), _("FLOPs per output element")), rows, _("How each element-wise operation is counted"))

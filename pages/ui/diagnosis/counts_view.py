@@ -110,7 +110,10 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
     """Show the batches and conventions by which the model costs this number of FLOPs or multiply-adds."""
     if not counts:
         return
-    st.success(_("This is a number of operations of this model by common conventions:"), icon=":material/check_circle:")
+    st.success(
+        _("This model takes this number of operations for these batches, by common conventions:"),
+        icon=":material/check_circle:",
+    )
     rows = [
         (
             _("forward pass") if count.phase == "forward" else _("training step"),
