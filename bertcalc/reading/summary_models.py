@@ -74,8 +74,8 @@ def count_of_tied(
 ) -> tuple[int, tuple[PossibleCount, ...]] | None:
     """The count of a table whose decoder may be tied to the word embeddings, and the counts if it is and if not.
 
-    The first is without the decoder if a row names a class that ties it, and the table's total otherwise. None if no
-    row can be tied.
+    The first is without the decoder's matrix if a row names a class that ties it, and the table's total otherwise. None
+    if no row can be tied.
     """
     words = next((row.parameters for row in rows if row.kind == "Embedding" and row.parameters), 0)
     matrices = [row for row in rows if row.kind == "Linear" and words and row.parameters >= words]

@@ -130,7 +130,7 @@ class LiveFloat(Live, float):
 
 
 class LiveText(Live, str):
-    """A text with numbers that follow from sizes; only ``fill`` and ``between`` keep it live when texts are joined.
+    """A text with numbers that follow from sizes; join it to others with ``fill`` or ``between``, which keep it live.
 
     ``parts`` are the texts that it consists of, fixed and live ones.
     """

@@ -24,7 +24,7 @@ def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
 
 
 def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
-    """Record the steps and the page's last table for the files of the model."""
+    """Record the training settings, the steps and the page's last table for the files of the model."""
     settings = assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer})
     notes().settings = Settings(settings, plan)
     if steps:

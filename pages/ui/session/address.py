@@ -21,8 +21,8 @@ def went_back() -> bool:
 def restore() -> None:
     """After Back or Forward, read all parameters of the address, before any control is drawn.
 
-    If both pages have a control of the same name, Streamlit 1.67 drops its parameter as the other page's, and the
-    control starts with its default.
+    If both pages have a control of the same name, Streamlit 1.67 treats its parameter as the other page's and drops it;
+    the control then starts with its default.
     """
     if went_back():
         streamlit_internals.restore_parameters()
