@@ -36,7 +36,7 @@ FAILURES = LimitedLog("A page failed")
 
 
 def say_sorry(error: Exception) -> bool:
-    """Show a sentence instead of a traceback. The traceback goes to the log, once a minute for each place."""
+    """Show a sentence instead of a traceback, which goes to the log, at most once a minute for each place."""
     FAILURES.trace(error)
     _ = translator()
     st.error(
@@ -52,8 +52,8 @@ def warm_up() -> None:
     """Fill the caches of the first page, and exclude their objects from garbage collection.
 
     SymPy, Altair and pandas create half a million permanent objects. With many readers, scanning them took 250 ms every
-    few seconds. A run makes some 10,000 objects, most of which live only as long as it: Python's own threshold, 700,
-    would collect garbage fifteen times in a run.
+    few seconds. A run makes some 10,000 objects, most of which it drops at its end: Python's own threshold, 700, would
+    collect garbage fifteen times in a run.
     """
     from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
     from bertcalc.charts.colors import COLORS

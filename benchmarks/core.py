@@ -1,7 +1,7 @@
 """Time of a count, and of counting a column of models: ``python -m benchmarks.core``.
 
 Each figure is shown beside a floor from the same run: the same sum of products written by hand, in plain Python and in
-NumPy, without tree, names and shapes.
+NumPy, without a module tree, names and shapes.
 """
 
 from collections.abc import Callable

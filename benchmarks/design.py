@@ -1,6 +1,6 @@
 """Time of a search for models within a budget: ``python -m benchmarks.design``.
 
-Each figure is shown beside a floor from the same run: the sixteen counts that a search begins with.
+Each figure is shown beside a floor from the same run: the sixteen counts with which a search begins.
 """
 
 from benchmarks.core import microseconds

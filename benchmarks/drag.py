@@ -1,7 +1,7 @@
 """A slider that is dragged, in Chromium: frames painted, stops shown, and the time from input to number.
 
-``python -m benchmarks.drag``. Beside our pages, the one-slider app shows how long Streamlit's own slider takes. The
-hand is a script in the page that moves the slider of layers to the next stop in each frame, back and forth.
+``python -m benchmarks.drag``. For comparison, the one-slider app shows how long Streamlit's own slider takes. A script
+in the page moves the slider of layers to the next stop in each frame, back and forth.
 """
 
 import argparse
@@ -52,7 +52,7 @@ _DRAG = """(seconds) => new Promise((done) => {
   };
   requestAnimationFrame(step);
 })"""
-# Milliseconds from a key on the one-slider app's slider until its number is another one.
+# Milliseconds from a key press on the one-slider app's slider until its number changes.
 _PRESS = """() => new Promise((done) => {
   const number = () => document.querySelector('[data-testid=stMetricValue]').textContent;
   const before = number();
@@ -63,7 +63,7 @@ _PRESS = """() => new Promise((done) => {
 
 
 class Drag(NamedTuple):
-    """What a drag showed: frames a second, the share of stops that the next frame showed, and the waits in ms."""
+    """The result of a drag: frames per second, the share of stops shown in the next frame, and the waits in ms."""
 
     frames: float
     shown: float
@@ -82,7 +82,7 @@ def drag(page: Page) -> Drag:
 
 
 def press(page: Page) -> float:
-    """Milliseconds from a key to the number, with Streamlit's own slider."""
+    """The median of milliseconds from a key press to the number, with Streamlit's own slider."""
     page.get_by_role("slider").first.focus()
     waits = []
     for _press in range(12):

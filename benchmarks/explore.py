@@ -37,7 +37,7 @@ def activations(h: Any, heads: Any, layers: Any) -> Any:
 
 
 def training_memory(h: Any, heads: Any, layers: Any) -> Any:
-    """The approximate bytes of a training step with AdamW; ours is the peak over the step."""
+    """The approximate bytes of a training step with AdamW; bertcalc gives the peak over the step."""
     return 16 * parameters(h, heads, layers) + activations(h, heads, layers)
 
 

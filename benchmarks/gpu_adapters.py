@@ -1,10 +1,10 @@
 """The memory of training adapters on an NVIDIA GPU: ``python -m benchmarks.gpu_adapters``, with bitsandbytes 0.50.2.
 
 LoRA (rank 8, query and value) of BertForSequenceClassification with random weights, 128 tokens, AdamW. The second step
-of the usual loop is measured. Our peak stands beside the bytes that PyTorch was asked for and those that it allocated,
-in blocks of at least 512 bytes. cuBLAS gets no workspace.
+of the usual loop is measured. bertcalc's peak is shown beside the bytes that PyTorch was asked for and those that it
+allocated, in blocks of at least 512 bytes. cuBLAS gets no workspace.
 
-The 4 bytes of AdamW's step counter for each trained tensor are in our peak, and in the memory of the CPU.
+bertcalc's peak includes the 4 bytes of AdamW's step counter for each trained tensor, which are in CPU memory here.
 """
 
 import gc
@@ -31,7 +31,7 @@ LORA = Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
 
 
 def nf4(dtype: Dtype) -> BitsAndBytesConfig:
-    """4-bit weights whose products are in a dtype; the head is trained, so that it stays in float32."""
+    """A configuration for 4-bit weights that compute in ``dtype``; the head is trained, so it stays in float32."""
     return BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
@@ -51,7 +51,7 @@ WAYS: dict[str, tuple[BitsAndBytesConfig | None, Precision]] = {
 
 
 def ours(preset: str, base: BitsAndBytesConfig | None, plan: Plan, batch: Batch) -> int:
-    """Our peak."""
+    """bertcalc's peak in bytes."""
     model: Any = load(preset, "BertForSequenceClassification")
     changed = model.quantized(base).adapted(LORA).packed("float32") if base else model.adapted(LORA)
     return int(peak_bytes(changed, plan, *batch))
@@ -69,7 +69,7 @@ def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:
 
 
 def measure(real: Any, batch: Batch, *, amp: bool) -> tuple[int, int]:
-    """The most bytes that a step asks for, and that it allocates."""
+    """The peaks of the bytes that a step requests and of those that it allocates."""
     optimizer = torch.optim.AdamW([tensor for tensor in real.parameters() if tensor.requires_grad], foreach=False)
     ids = torch.randint(5, 30_000, (batch.batch_size, batch.sequence_length), device="cuda")
     inputs = {"input_ids": ids, "labels": torch.zeros(batch.batch_size, dtype=torch.long, device="cuda")}

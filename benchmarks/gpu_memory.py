@@ -1,12 +1,12 @@
 """The memory that an NVIDIA GPU needs beyond bertcalc's peaks: ``python -m benchmarks.gpu_memory``.
 
 Real models with random weights take three steps of the usual loop; the third is measured. A cell of the first table
-has our peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent; the last column
-has the most memory that was reserved but not allocated, in gaps between blocks.
+has bertcalc's peak, PyTorch's ``max_memory_allocated`` without cuBLAS's workspaces, and the excess in percent; the last
+column has the most memory that was reserved but not allocated, in gaps between blocks.
 
-The second table has the least memory with which a run succeeds: batches that fill 7 and 14 GiB by our peak, with less
-and less memory allowed, until PyTorch runs out of it. Set PYTORCH_ALLOC_CONF=expandable_segments:True, or not, for the
-two modes of its allocator. ``--peaks`` or ``--needs`` measures one table; ``--presets`` takes other models.
+The second table has the least memory with which a run succeeds: batches that fill 7 and 14 GiB by bertcalc's peak run
+with less and less memory until PyTorch runs out of it. PYTORCH_ALLOC_CONF=expandable_segments:True selects the other
+mode of PyTorch's allocator. ``--peaks`` or ``--needs`` measures only one table; ``--presets`` selects other models.
 """
 
 import argparse
@@ -40,7 +40,7 @@ HALVINGS = 4  # of the interval between allocated and reserved memory
 
 
 class Measured(NamedTuple):
-    """Bytes of a run on the GPU: peak of allocated, still allocated without the model, peak of reserved."""
+    """Bytes of a run: peak of allocated memory, allocated after the model is deleted, peak of reserved memory."""
 
     allocated: int
     workspaces: int
@@ -78,7 +78,7 @@ def batch_of(model: Model, batch_size: int) -> dict[str, torch.Tensor]:
 
 
 def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
-    """Run some steps; PyTorch's statistics are then those of the last one."""
+    """Run some steps; afterwards PyTorch's statistics are those of the last step."""
     real = on_device(model, how)
     batch = batch_of(model, batch_size)
     if isinstance(how, Inference):

@@ -56,9 +56,9 @@ class Target(NamedTuple):
 
 
 async def moves(target: Target, least: float = 0.0) -> str:
-    """Median, p95 and longest wait of a reader who moves the slider twice a second, in ms, and the most threads.
+    """Median, p95 and longest wait in ms of a reader who moves the slider twice a second, and the most threads.
 
-    In brackets the same for the server's CPU time until the answer, which does not depend on the machine's other work.
+    The numbers in brackets are the server's CPU time until the answer, which other programs do not affect.
     """
     waited: list[float] = []
     worked: list[float] = []
@@ -132,7 +132,7 @@ def put_files(place: tuple[str, int]) -> None:
 
 @contextmanager
 def doing(function: Callable[..., None], *arguments: object) -> Iterator[None]:
-    """Run a function in another process meanwhile."""
+    """Run a function in another process while the body runs."""
     process = multiprocessing.get_context("spawn").Process(target=function, args=arguments)
     process.start()
     time.sleep(3)
@@ -144,19 +144,19 @@ def doing(function: Callable[..., None], *arguments: object) -> Iterator[None]:
 
 
 def nothing(target: Target) -> Rows:
-    """A reader alone."""
+    """The waits of a reader alone."""
     asyncio.run(moves(target))
     yield "nothing", asyncio.run(moves(target))
 
 
 def sites(target: Target) -> Rows:
-    """Handshakes that would make Streamlit ask another host."""
+    """The waits during handshakes that would make Streamlit ask another host."""
     with doing(other_sites, target.place):
         yield "handshakes of another site, one after the other", asyncio.run(moves(target))
 
 
 def uploads(target: Target) -> Rows:
-    """Uploads, which are refused."""
+    """The waits during uploads, which are refused."""
     before = target.server.memory()
     with doing(put_files, target.place):
         yield "20 uploads of 100 MB", asyncio.run(moves(target, least=SECONDS))
@@ -164,7 +164,7 @@ def uploads(target: Target) -> Rows:
 
 
 def messages(target: Target) -> Rows:
-    """Messages that are large, that would become many objects, or that cannot be parsed."""
+    """The waits during messages that are large, that would become many objects, or that cannot be parsed."""
     for size in (16_000_000, 1_900_000, 60_000):
         message = BackMsg()
         widget = message.rerun_script.widget_states.widgets.add()
@@ -184,7 +184,7 @@ def messages(target: Target) -> Rows:
 
 
 def floods(target: Target) -> Rows:
-    """The messages of a browser, but many more."""
+    """The waits during floods of ordinary messages."""
     message = BackMsg()
     message.rerun_script.query_string = "vocab_size=21128"
     for count, a_second in ((5, 0.0), (5, 40.0), (20, 10.0)):
@@ -196,7 +196,7 @@ def floods(target: Target) -> Rows:
 
 
 def half(target: Target) -> Rows:
-    """Incomplete requests, and a reader who arrives after them."""
+    """The waits beside incomplete requests, and of a reader who arrives after them."""
     with ExitStack() as stack:
         for _ in range(HALF):
             opened = stack.enter_context(socket.create_connection(target.place))
@@ -208,7 +208,7 @@ def half(target: Target) -> Rows:
 
 
 def network(target: Target) -> Rows:
-    """A class whose Wi-Fi fails for five seconds."""
+    """How many sessions of a class survive when its Wi-Fi fails for five seconds."""
     yield f"{CLASS} sessions lose the network for 5 s: that many find their session again", asyncio.run(_lose(target))
 
 
@@ -232,7 +232,7 @@ async def _lose(target: Target) -> str:
 
 
 def verify(target: Target) -> Rows:
-    """Verify's process hangs, or dies."""
+    """The waits when Verify's process hangs or dies."""
     asyncio.run(verified(target))
     for worker in workers(target.process):
         worker.suspend()
@@ -258,7 +258,7 @@ async def verified(target: Target) -> str:
 
 
 async def beside_verify(target: Target) -> str:
-    """The waits of a reader while another one waits for Verify."""
+    """The waits of a reader while another reader waits for Verify."""
     other = asyncio.create_task(verified(target))
     waited = await moves(target)
     if other.done():

@@ -1,4 +1,4 @@
-"""Repositories that are meant to block the server, read by four readers at once: ``python -m benchmarks.hub``.
+"""Reading repositories that are made to block the server, by four readers at once: ``python -m benchmarks.hub``.
 
 Meanwhile another reader moves the slider of Parameters. The Hub is a server on this machine.
 """
@@ -35,7 +35,7 @@ MODELS = {
 
 
 class Asking(Session):
-    """A reader of the page that reads from the Hub."""
+    """A reader on Bring anything who reads models from the Hub."""
 
     button = ""
 

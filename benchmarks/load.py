@@ -36,7 +36,7 @@ from tests.browser.launch import running_server
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
 SECONDS = 4.0
-LONGER = 5  # times as long with the most sessions, so that a growing queue shows
+LONGER = 5  # times as long with the most sessions, so that a growing queue becomes visible
 MEAN_PAUSE = 5.0  # seconds between the moves of one session in a class
 LEAST_PAUSE = 0.5
 TOTAL_PAGES = ("", "layers", "sweep", ANY_MODEL, "verify", "tools")  # the pages that show the total
@@ -56,8 +56,8 @@ def model_of(number: int, page: str) -> Model:
 class Session:
     """One reader: an open WebSocket, with its own model and language.
 
-    ``ours``: whether the app is ours; the floor has one slider, and neither language nor link. ``suffix`` is appended
-    to the link; ``model`` defaults to that of the reader's number.
+    ``ours``: whether the app is bertcalc; the floor has one slider, and neither language nor link. ``suffix`` is
+    appended to the link; ``model`` defaults to that of the reader's number.
     """
 
     patience = LONGEST
@@ -97,13 +97,13 @@ class Session:
         await self._run()
 
     async def move(self) -> None:
-        """Move the slider, usually that of layers, to another place."""
+        """Move the slider, usually that of layers, to another stop."""
         await self._move_to(self._next_place())
 
     async def drag(self, seconds: float) -> float:
         """Drag the slider for ``seconds``, and return the milliseconds from its release to the answer.
 
-        While it is dragged the browser computes the page, and Streamlit's own slider is silent, too.
+        During a drag the browser computes the page and sends nothing; Streamlit's own slider sends nothing either.
         """
         await asyncio.sleep(seconds)
         began = time.perf_counter()
@@ -176,7 +176,7 @@ class Session:
                     return answer
 
     def _notice(self, element: Element) -> None:
-        """Keep what a browser would send back: the state of each control."""
+        """Record what a browser would send back: the state of each control."""
         match element.WhichOneof("type"):
             case "slider":
                 slider = element.slider
@@ -216,7 +216,7 @@ class Session:
 
 
 class Server:
-    """One or several servers of the same app, each an address and a process id, with the processes that they start."""
+    """One or several servers of the same app, by address and process id, with the processes that they start."""
 
     def __init__(self, *running: tuple[str, int]) -> None:
         self.streams = [f"ws{url.removeprefix('http')}/_stcore/stream" for url, _process in running]
@@ -273,9 +273,10 @@ class Loads(NamedTuple):
 async def load(
     server: Server, page: str, seconds: Mapping[int, float], *, ours: bool = True, drag: float = 0.0
 ) -> Loads:
-    """Load a page with growing numbers of sessions, each for its ``seconds``; ``page`` "mixed" means all pages at once.
+    """Load a page with growing numbers of sessions.
 
-    With ``drag`` each move is a drag of that many seconds, whose answer is measured from its release.
+    ``seconds`` maps the number of sessions to the duration; the page "mixed" means all pages at once. With ``drag``,
+    each move is a drag of that many seconds, and its latency counts from the release.
     """
     everywhere = [*PAGES]
     sessions: list[Session] = []
@@ -302,9 +303,9 @@ async def load(
 
 
 def connection(server: Server, number: int = 0, again: str = "") -> connect:
-    """A WebSocket as the browser opens it; messages are not compressed, as is Streamlit's default.
+    """Open a WebSocket as the browser does, without compression, as is Streamlit's default.
 
-    Pairs of sessions, one of each language, take turns with the servers. ``again`` is the id of a session that lost its
+    Sessions are spread over the servers in pairs, one of each language. ``again`` is the id of a session that lost its
     connection.
     """
     return connect(
@@ -422,7 +423,7 @@ async def measure(
 ) -> str:
     """Load every page in turn, Verify and all pages at once last; return the report.
 
-    ``left``: whether also the memory is measured once all have left, which takes some minutes.
+    With ``left``, it also measures the memory after all sessions have left, which takes some minutes.
     """
     await app.ready()
     memory = {"when it is ready": app.memory()}
@@ -437,7 +438,7 @@ async def measure(
 
 
 async def _left(app: Server, memory: dict[str, float], when: str, rows: dict[str, Loads], *, waits: bool) -> None:
-    """Record the memory once the server has discarded the sessions that left, which it does when a reader arrives."""
+    """Record the memory after the server has discarded the sessions that left; it does so when a reader arrives."""
     if rows:
         most = max(rows.values(), key=lambda loads: loads.memory)
         memory[f"{when}, most with {max(most.loads)} sessions"] = most.memory

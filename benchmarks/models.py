@@ -1,4 +1,4 @@
-"""The models of simulated readers: their links, and the numbers that they should see."""
+"""The models of simulated readers: their links, and the counts that pages should show."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -21,7 +21,7 @@ WARM_UP = 30  # moves
 
 
 async def measure(servers: Sequence[Server], page: str, turns: int) -> list[float]:
-    """Milliseconds of CPU for each rerun on each server, the first of which is the floor: the median turn."""
+    """The CPU time in ms of a rerun on each server, in the median turn; the first server is the floor."""
     spent: list[list[float]] = [[] for _server in servers]
     async with AsyncExitStack() as stack:
         sessions = []

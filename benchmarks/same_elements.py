@@ -1,4 +1,4 @@
-"""The floor of our pages: the elements of Parameters and of its sidebar in plain Streamlit, without any counting."""
+"""A floor: the elements of Parameters and of its sidebar in plain Streamlit, without any counting."""
 
 import streamlit as st
 
@@ -29,7 +29,7 @@ def bars(count: int, height: int) -> None:
 
 
 def page() -> None:
-    """The elements of Parameters."""
+    """Draw the elements of Parameters."""
     with st.container(horizontal=True):
         for component in ("Parameters", "embeddings", "encoder", "pooler"):
             st.metric(component, f"{layers * 7_087_872:,}", "5 %")

@@ -102,7 +102,7 @@ def state(server: psutil.Process) -> State:
 
 
 class Soak:
-    """Readers on a server until the time is over, and the measurements."""
+    """Readers on a server until the time is up, and the measurements."""
 
     def __init__(self, server: tuple[str, int], minutes: float, pages: Sequence[str]) -> None:
         self.server, self.process = Server(server), psutil.Process(server[1])
@@ -201,7 +201,7 @@ class Soak:
 
 
 def of_sidebar(reader: Random) -> Model:
-    """Any preset, with another vocabulary and number of layers that it can have."""
+    """A random preset with another valid vocabulary size and number of layers."""
     while True:
         model = OfSidebar(reader.randrange(20_000, 200_000), reader.choice(LAYERS), reader.choice([*PRESETS]))
         with suppress(ConfigError):

@@ -1,7 +1,7 @@
 """CPU time of a start: ``python -m benchmarks.startup``.
 
-Importing the library and the command for one model, each beside a Python that does nothing. The least of several runs,
-as other programs on the machine only add to it, and the first run compiles modules.
+The import of the library and the command for one model are shown beside a Python that does nothing. The figure is the
+minimum of several runs: other programs on the machine can only add to it, and the first run compiles modules.
 """
 
 import os

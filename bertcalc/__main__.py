@@ -6,10 +6,10 @@
     python -m bertcalc bert-base-uncased --changes "lora,r=16"
     python -m bertcalc read FILE
 
-``read`` takes what people have, such as the output of print(model), from a file or, as -, from standard input.
+``read`` takes a text, such as the output of print(model), from a file or, as -, from standard input.
 
 Fields have Hugging Face's names, with - or _. If you change only hidden_size, the head size stays the same. --changes
-takes steps as the page Change writes them, such as adapters and quantization.
+takes steps in the notation of the Change page's links, such as adapters and quantization.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _read_text(arguments: Sequence[str]) -> int:
-    """Print what a file or standard input was read as, as sentences."""
+    """Read the text of a file or standard input, and print the result as sentences."""
     parser = argparse.ArgumentParser(
         prog="python -m bertcalc read",
         description="Read a printed model, a listing of tensors, a summary, a config.json, a number or an article.",

@@ -122,7 +122,7 @@ def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
 
 
 def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
-    """A sentence for each tied tensor whose owner is missing or has another shape; the total would leave it out."""
+    """A sentence for each tied tensor whose owner is missing or has a different shape; the total would omit it."""
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():
             if owner not in shapes:

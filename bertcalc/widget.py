@@ -44,7 +44,7 @@ class FormulaWidget(anywidget.AnyWidget):
 
     @property
     def model(self) -> Any:
-        """The model at the present sizes. Raises ConfigError if sizes that Python has set fit no model."""
+        """The model at the present sizes. Raises ConfigError if the sizes set from Python fit no model."""
         sizes = {**self.sizes}
         vocabulary = sizes.pop("vocab_size")
         config = replace(self._start.config, **sizes)

@@ -44,7 +44,7 @@ elif view == "config":
             st.caption(message.format(architecture=model.architecture))
         item = item_of(model)
         with st.container(horizontal=True, vertical_alignment="center"):
-            label = _("Parameters in {architecture}, a guess") if last.guesses else _("Parameters in {architecture}")
+            label = _("Parameters in {architecture} (estimate)") if last.guesses else _("Parameters in {architecture}")
             matching.show_figure(label.format(architecture=model.architecture), model.num_parameters())
             matching.offer(model, item)
         if item.changes:

@@ -18,7 +18,7 @@ steps, wrong = step_controls.steps_of_link()
 models, impossible = changed_models(choice.model, steps)
 made = steps[: len(models) - 1]
 
-# Each in a place of its own, whatever is drawn above it: a control that moves loses its parameter of the link.
+# Each has its own place, whatever is drawn above it: a control that moves loses its parameter in the link.
 menus = st.container(horizontal=True, gap="small")
 problems, headline, start, chart, cards, settings, fits, details = (st.container() for _part in range(8))
 with menus:

@@ -28,8 +28,8 @@ present = controls.present_with_steps(choice)
 page, end = st.container(), st.container()
 with end:  # the models in the link, which decide everything above
     message = _(
-        "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each change, and "
-        "~changes-lora,r=16 for steps as on the page Change."
+        "Models separated by spaces. A model is a preset, or {present}, with ~field-value for each "
+        "change, and ~changes-lora,r=16 for the steps of the Change page."
     )
     controls.MODELS.show(placeholder=write(controls.begin(choice, present)), help=message.format(present=PRESENT))
 with page:

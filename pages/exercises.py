@@ -45,7 +45,9 @@ with sizes:
     if model:
         st.caption(_("Replaces the model in the sidebar. Undo (Ctrl+Z) restores it."))
     else:
-        st.caption(_("The sidebar has this model now. All pages count it; Undo (Ctrl+Z) restores the last one."))
+        st.caption(
+            _("The sidebar has this model now, and all pages count it. Undo (Ctrl+Z) restores the previous model.")
+        )
         st.page_link("parameters.py", label=_("See how it is counted →"))
 
 answering.offer_downloads(chosen)

@@ -1,4 +1,4 @@
-"""Verify: the real Hugging Face model, built and compared with ours; and published counts."""
+"""Verify: the real Hugging Face model, built and compared with bertcalc's, and published counts."""
 
 import streamlit as st
 
@@ -17,8 +17,9 @@ model = current_choice().model
 if not real_model.installed():
     st.info(
         _(
-            "This page compares with the real model and needs torch and transformers, which are not installed here: "
-            "pip install -r requirements.txt brings both. All other pages work without them."
+            "This page compares with the real model and needs torch and transformers, which are not "
+            "installed here: pip install -r requirements.txt installs both. All other pages work without "
+            "them."
         )
     )
 else:

@@ -1,4 +1,4 @@
-"""The public functions and the public Model: load a model and ask for its counts and formulas.
+"""The public functions and the public Model: load a model, and get its counts and formulas.
 
 >>> bert = load("bert-base-uncased")
 >>> bert.num_parameters()
@@ -82,6 +82,9 @@ class Model(core.Model):
 
         ``path`` is a module's name without the body's prefix; ``encoder.layer.*`` is one layer. Needs SymPy. Raises
         UnknownNameError if there is no such module.
+
+        >>> load("bert-base-uncased").formula("pooler")
+        H² + H
         """
         if not find_spec("sympy"):
             raise ImportError(NO_FORMULAS)
@@ -97,11 +100,16 @@ class Model(core.Model):
 
     @checked
     def explain(self, number: Any) -> list[Explanation] | Meanings:
-        """What a number may mean.
+        """Explain a number: the mistakes that lead to it, or everything that a text may mean.
 
-        For a number of parameters, the shortest sets of mistakes that lead to it, the likeliest first. For a text, such
-        as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?", everything that it may
-        mean; ``str`` gives sentences. Raises InputError if the text has no number.
+        For a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest first.
+        For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?", it is
+        everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no number.
+
+        >>> load("bert-base-uncased").explain(108_891_648)
+        [(Cause(miscount='pooler', amount=-590592),)]
+        >>> print(load("bert-base-uncased").explain("85,054,464"))
+        85,054,464 is the count of all 12 layers.
         """
         if isinstance(number, str):
             from bertcalc.diagnosis.number_meanings import meanings_of
@@ -221,6 +229,11 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
     Raises InputError if the source cannot be read. Warns of keys in a config.json that are ignored but may change the
     count.
+
+    >>> load("FacebookAI/roberta-base").num_parameters()
+    124645632
+    >>> load({"model_type": "bert", "num_hidden_layers": 6}, "BertForMaskedLM")
+    <BertForMaskedLM: 66,987,066 parameters>
     """
     if isinstance(source, Config) or (isinstance(source, str) and families.preset_named(source)):
         if isinstance(source, str) and any(map(os.path.isfile, (source, os.path.join(source, "config.json")))):
@@ -248,24 +261,31 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
     passing False to any other raises ArgumentError, which is a TypeError, as transformers does. Raises InputError if
     there is no such preset, or if the configuration's family has no class of this name, and ConfigError if transformers
     does not build the class with this configuration.
+
+    >>> build("bert-base-uncased", add_pooling_layer=False).num_parameters()
+    108891648
     """
     return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)
 
 
 @checked
 def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None) -> TextReading:
-    """Read what people have: recognize it, count it, and compare it with the model that it describes.
+    """Read a pasted text: recognize its kind, count its parameters, and compare it with the model that it describes.
 
     A text is a number, a calculation, a hand count, an article, a config.json, the output of ``print(model)``, a
     listing of names and shapes, a summary of Keras, torchinfo or torchsummary, an index or a header of safetensors
-    files, or an adapter_config.json, of at most 1,000,000 characters. ``kind`` overrides what it is recognized as:
+    files, or an adapter_config.json, of at most 1,000,000 characters. ``kind`` overrides the recognized kind:
     "printed-model", "listing", and so on (``bertcalc.reading.text_reading.KINDS``). Numbers and hand counts are
     explained against ``model``, by default BERT-base. Nothing in the text is executed.
 
     The result has ``model``, ``num_parameters``, ``possible_counts`` and the differences ``missing`` and
     ``additional``; ``str`` gives all of it as sentences. A config.json of another type, such as Llama's, is counted
     with the formula for its class that comes with bertcalc, if there is one (this needs SymPy). Raises InputError if
-    the text is nothing of this kind.
+    the text is not of this kind.
+
+    >>> print(read("fc.weight torch.Size([2, 768])\\nfc.bias torch.Size([2])"))
+    Read as: a listing of 2 tensors.
+    The text describes 1,538 parameters.
     """
     try:
         from bertcalc.discover.other_config import read_any as read_text
@@ -313,6 +333,9 @@ def compare(
     ``quantity`` is what is compared: "parameters", those of a component ("embeddings", "encoder", "pooler", "head"),
     FLOPs ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and
     bytes are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
+
+    >>> compare(load("bert-base-uncased"), load("bert-large-uncased")).difference
+    225659648
     """
     from bertcalc.api.model_comparison import compared
 
@@ -336,6 +359,9 @@ def infer(
     default configuration. With ``flops``, there is also a formula for the FLOPs of a forward pass.
 
     Raises InputError if transformers has no such class or cannot build it, or if no formula is found in time.
+
+    >>> infer("bloom", "BloomForCausalLM").parameters
+    16156544
     """
     if not find_spec("sympy"):
         raise ImportError(NO_FORMULAS)

@@ -43,8 +43,8 @@ def of(real_model: Any) -> Model | UnknownModel:
 
     If bertcalc knows the class, and all tensors have the expected names and shapes, the result is the same ``Model`` as
     ``load`` returns for the configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
-    ``reason`` a sentence on what is not known, or on the first tensor that differs. As ``load`` does, it warns of keys
-    in a known model's configuration that are ignored but may change FLOPs or memory.
+    ``reason`` a sentence on what is not known, or on the first tensor that differs. Like ``load``, it warns of keys in
+    a known model's configuration that are ignored but may change FLOPs or memory.
     """
     if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _METHODS):
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")

@@ -21,7 +21,7 @@ from bertcalc.text.digits import signed_count
 
 
 class ComparisonRow(NamedTuple):
-    """A row of the table: a model, or fields that change together; the figure after the change, and its growth."""
+    """A row of the table: a model, or fields that change together; the figure after the change, and the difference."""
 
     name: str
     figure: int
@@ -29,7 +29,7 @@ class ComparisonRow(NamedTuple):
 
 
 class ModelComparison(NamedTuple):
-    """A quantity of two models, and the parts of its difference, which ``explanation`` has with all fields."""
+    """A quantity of two models, and its difference in parts; ``explanation`` has the fields of each part."""
 
     here: Model
     there: Model
@@ -75,7 +75,7 @@ class ModelComparison(NamedTuple):
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def _cells(self, written: Callable[[str], str]) -> list[tuple[str, str, str]]:
-        """The head and the rows of the table, with names as ``written`` writes them."""
+        """The head and the rows of the table; ``written`` formats the names."""
         rows = [
             (written(name), f"{figure:,}", "" if more is None else signed_count(more))
             for name, figure, more in self.rows

@@ -52,7 +52,7 @@ def _row(name: str, module: Module, copies: int) -> TreeRow:
 
 
 def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
-    """The children with parameters or tied tensors; a list of layers has no row, but its layers have: layer.*"""
+    """The children with parameters or tied tensors; in the place of a list of layers, its layers: layer.*"""
     for name, child, copies in module.named_children(folded=True):
         if isinstance(child, ModuleList) and child.kind == "ModuleList":
             yield from ((f"{name}.{inner}", layer, copies * count) for inner, layer, count in _children(child))
@@ -98,9 +98,9 @@ def _percent(part: int, whole: int) -> str:
 
 
 def mime_bundle(tree: Module, remark: str = "") -> dict[str, str]:
-    """The text and the HTML that a notebook shows for a tree, by media type; for columns and symbols, only the kind.
+    """The text and the HTML that a notebook shows for a tree, below a remark, by media type.
 
-    The remark comes first.
+    A tree of columns or symbols has only a text, its repr.
     """
     if not isinstance(tree.num_parameters(), int):
         return {"text/plain": repr(tree)}

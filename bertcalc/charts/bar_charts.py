@@ -32,7 +32,7 @@ _GAP = 7
 _AXIS = 24  # height of the axis in pixels
 _LINE = 34  # letters of a name per line
 _TWO_LINES = 30  # height in pixels of a bar with room for two lines
-_WIDTH = 600  # the width of bars and labels in pixels for which the room of labels is set; narrower ones need more
+_WIDTH = 600  # pixels: the width of bars and labels for which _ROOM is set; narrower charts need more
 # Quantities have a color that differs from those of the components.
 _KINDS = {
     look: {

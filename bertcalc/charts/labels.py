@@ -29,44 +29,44 @@ _EMS = _LetterWidths(dict.fromkeys("0123456789", 0.52) | dict.fromkeys(" ,.·()i
 
 @mirrored
 def first_fitting(pairs: tuple[tuple[str, str], ...], room: float) -> tuple[str, str]:
-    """The first pair of texts that fit beside each other into so many ems; the last one if none does."""
+    """The first pair of texts that fit side by side into ``room`` ems; the last pair if none fits."""
     return next((pair for pair in pairs if ems(pair[0]) + ems(pair[1]) <= room), pairs[-1])
 
 
 @mirrored
 def room_beside(longest: int, limit: int, least: float, whole: float) -> float:
-    """The ems beside a bar on an axis of ``whole`` ems that ends at ``limit``; ``least`` ems are behind its end."""
+    """The free ems to the right of the longest bar, on an axis of ``whole`` ems up to ``limit``, plus ``least`` ems."""
     return least + (1 - longest / limit) * whole if limit else least
 
 
 @mirrored
 def widest(texts: tuple[str, ...] | list[str]) -> float:
-    """The ems of the widest of some texts."""
+    """The width in ems of the widest of some texts."""
     return max(map(ems, texts))
 
 
 @mirrored
 def halfway(start: int, end: int) -> float:
-    """The middle between two numbers, as a position in a chart."""
+    """The midpoint of two numbers, as a position in a chart."""
     return (start + end) / 2
 
 
 @mirrored
 def room_for_label(least: int, most: int, label: float, width: float, gap: float) -> float:
-    """The end of an axis from ``least``, ``width`` ems wide: behind ``most`` and a gap, a label of so many ems fits."""
+    """The end of an axis of ``width`` ems from ``least``, with room after ``most`` for a gap and a label (in ems)."""
     share = min(0.6, (label + gap) / width)
     return most + span(least, most) * share / (1 - share)
 
 
 @mirrored
 def span(least: int, most: int) -> int:
-    """The distance between two ends of an axis; 1 if they are the same."""
+    """The length of an axis between two ends; 1 if they are the same."""
     return (most - least) or 1
 
 
 @mirrored
 def text_inside(text: str, length: int, whole: int) -> str:
-    """The text, if it fits into a piece of this length of an axis that is ``whole`` long; otherwise none."""
+    """The text, if it fits into a piece of ``length`` on an axis of ``whole``; otherwise empty."""
     return text if length > whole * 0.013 * (len(text) + 1) else ""
 
 
@@ -86,9 +86,9 @@ def place_in_order(figures: tuple[int, ...] | list[int], at: int, descending: bo
 
 @mirrored
 def in_lines(text: str, most: int) -> str:
-    r"""A text in lines of at most so many letters, a wide one counted twice; a longer word is cut.
+    r"""Wrap a text into lines of at most ``most`` letters, where a wide letter counts twice; longer words are cut.
 
-    A line ends at a space, or behind a sign that Chinese has in its place.
+    A line ends at a space, or after Chinese punctuation.
 
     >>> in_lines("当前模型、bitsandbytes NF4", 20).split("\n")
     ['当前模型、', 'bitsandbytes NF4']
@@ -192,7 +192,7 @@ def place(
     return [names.get(at) for at in every]
 
 
-_BESIDE = 12  # pixels between a name and its point, from which on a line leads there
+_BESIDE = 12  # pixels: a name farther than this from its point gets a line to it
 _MARK = 10.0  # side of the square around each point that names must not cover
 _DIRECTIONS = 16
 _DISTANCES = (0, 8, 18, 30, 44, 60)

@@ -37,7 +37,7 @@ Others = Literal["all", "trained", "nothing"]
 _RANKS = (4, 8, 16, 32, 64, 128, 256)
 _RARER_RANKS = (1, 2, 6, 12, 24, 48, 96)  # on query and value only: on others, too many numbers would be one of these
 _TOKENS = (5, 8, 10, 16, 20, 30, 32, 50, 64, 100, 128)
-# What adapters are put on, as in tensor_filter.py, and by name.
+# The usual targets of adapters, as in tensor_filter.py, and by name.
 _TARGETS = (
     "query and value, matrix",
     "qkv, matrix",
@@ -50,7 +50,7 @@ _TARGETS = (
 _NAMED_TARGETS: tuple[Names, ...] = (("dense",), ALL_LINEAR)
 _MOST_ADDED = 16  # tokens that people add to a vocabulary
 _MULTIPLES = (8, 16, 32, 64, 128)  # to which a vocabulary is padded
-_LEAST, _MOST = 1000, 3  # a smaller number has too many meanings; so many of them are given
+_LEAST, _MOST = 1000, 3  # a smaller number has too many meanings; at most three are given
 
 _TRAINED = N_("{number} is the number of parameters that {model}.")
 _ALL = N_("{number} is the number of all parameters of {model}.")
@@ -63,7 +63,7 @@ class ChangedCount(NamedTuple):
     amount: Amount
 
     def in_words(self, number: str) -> Problem:
-        """The sentence on a number that is this count."""
+        """A sentence that says that ``number`` is this count."""
         message = _TRAINED if self.amount == "trained" else _ALL
         return Problem.of(message, number=number, model=changed_in_words(self.model, self.amount))
 
@@ -96,7 +96,7 @@ class UsualChange(NamedTuple):
 
 
 class CountLine(NamedTuple):
-    """The counts of a model with a change, by the number in it: for 1, and what each one more adds."""
+    """The counts of a model with a change, linear in its number: ``first`` for 1, and ``step`` for each further 1."""
 
     base: Model
     usual: UsualChange
@@ -117,7 +117,7 @@ class CountLine(NamedTuple):
 
 
 def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
-    """The model's count of trained parameters, if this is it and some are frozen."""
+    """The model, if it has frozen parameters and ``count`` is the number of its trained ones."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
@@ -138,13 +138,13 @@ def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple
 
 
 def _is_possible(parameters: int, count: int) -> bool:
-    """Whether adapters, which have less than a tenth of the parameters, may have a count, alone or with the model."""
+    """Whether a count may be an adapter's, which has less than a tenth of the parameters, alone or with the model."""
     return 10 * count < parameters or 10 * parameters < 10 * count < 11 * parameters
 
 
 @lru_cache(maxsize=64)
 def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
-    """The model with another vocabulary or fewer layers if it has this count, or else another class if ``others``."""
+    """The model with another vocabulary or fewer layers that has this count; with ``others``, else of another class."""
     return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
 
 
@@ -167,7 +167,7 @@ def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
 
 @lru_cache(maxsize=64)
 def adapter_lines(base: Model) -> tuple[CountLine, ...]:
-    """The counts of the usual adapters: what each trains, and the whole model with it."""
+    """The counts of the usual adapters: the trained parameters, and those of the whole model with the adapter."""
     return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
 
 

@@ -69,19 +69,19 @@ from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError
 
-# Rarities are in bits, as in explain.py. What it costs to assume another class, and other units.
+# The cost of assuming another class, and other units, in bits of rarity as in explain.py.
 _ANOTHER_CLASS = 3.0
 _OTHER_UNITS = 3.0
 _MOST_ELSEWHERE = 6.0  # the most bits of miscounts searched under these assumptions
-# Bits for one size taken from another published model, for each further size, and for a miscount in addition at most.
+# Bits for one size taken from another published model, for each further size, and at most for an additional miscount.
 _MIXED, _MORE_MIXED, _VERY_COMMON = 6.0, 0.5, 3.5
 # An explanation is shown beside the likeliest one if it is at most _EQUAL bits rarer. If it takes more mistakes, it may
 # be _EQUAL_OF_MORE bits rarer if it has at most _USUAL_PAIR bits, and _EQUAL / 2 otherwise.
 _EQUAL, _EQUAL_OF_MORE, _USUAL_PAIR = 3.0, 2.0, 7.0
 _MOST_EQUAL, _MOST_COMPARED = 3, 6  # explanations shown beside each other, and candidates for them
-# The share of nearby numbers with an equally simple explanation: above _CHANCE, an explanation is only a hint;
+# The share of nearby numbers with an equally simple explanation: above _CHANCE, an explanation is only a hint; above
+# _CHANCE_OF_A_HINT, it is only a possibility.
 _CHANCE = Fraction(1, 40)
-# above _CHANCE_OF_A_HINT, it is only a possibility.
 _CHANCE_OF_A_HINT = Fraction(1, 8)
 _UNRELATED = 3  # an explanation with this many unrelated mistakes or more is only a possibility
 # A typing error is likelier than a miscount with more bits than this.
@@ -230,7 +230,7 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosis:
-    """Add the counts of changed models to an exact number that is no count of parameters without a change.
+    """Add the counts of changed models to the diagnosis of an exact number that no unchanged model has.
 
     An adapter is likelier than a count of bytes. The other classes with another vocabulary, fewer layers or an adapter
     have so many counts that they are looked up only if nothing else explains the number.

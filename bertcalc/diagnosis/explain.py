@@ -25,8 +25,8 @@ from bertcalc.text.arguments import Single, checked
 MOST_BITS = 11.5
 MOST_MISCOUNTS = 4
 MOST_EXPLANATIONS = 12
-# Evidence is counted over this many steps on each side of a number: multiples of the hidden size or, for a rounded
-# number, of its width.
+# Evidence is counted over this many steps on each side of a number: a step is a divisor of the hidden size or, for a
+# rounded number, its width.
 _NEAR = 200
 _FAR, _FEWEST = 50, 20  # a rounded number: at most 1/50 of it on each side, but at least 20 widths
 
@@ -60,7 +60,7 @@ class Combination(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """How many of the numbers near a typed one have an equally simple explanation."""
+    """How many of the numbers near a typed number have an equally simple explanation."""
 
     explained: int
     numbers: int  # all that were examined

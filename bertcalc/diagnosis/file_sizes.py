@@ -1,4 +1,4 @@
-"""What a number of bytes may mean: the file of a model's weights, or one buffer of its forward pass.
+"""Meanings of a number of bytes: the file of a model's weights, or a buffer of its forward pass.
 
 >>> from bertcalc import BertConfig
 >>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
@@ -37,9 +37,9 @@ _PER_MODULE = 25  # for the version of each module, beside its name, which state
 
 
 class Contents(NamedTuple):
-    """A count with the tensors that a file has beside those of the class; ``bias`` of them is a second decoder's.
+    """A count, and the tensors that a file has in addition to those of the class.
 
-    The dtype of an added tensor is "" for that of the weights.
+    An ``added`` tensor with the dtype "" has that of the weights. ``bias`` says whether the decoder has a second bias.
     """
 
     known: KnownCount
@@ -64,7 +64,7 @@ def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTenso
 
 
 def contents(known: KnownCount) -> Iterator[Contents]:
-    """What a file of a class may contain: the class alone first, then with what older releases save as well."""
+    """The possible contents of a class's file: first its own tensors, then also those that older releases save."""
     model = known.model
     for pooler, bias, buffers in product(
         [(), *_pooler(model)], [(), *_second_bias(model)], [(), *_positions(model), *_masks(model)]
@@ -82,7 +82,7 @@ def contents(known: KnownCount) -> Iterator[Contents]:
 
 
 def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """The pooler of a class that has lost it."""
+    """The pooler that older releases save for a class without one."""
     if family_of(model.config).base.pooler and not any(map(selector("pooler"), model.tensors())):
         base, hidden = Model(model.config), model.config.hidden_size
         if model.cls.task != "base":
@@ -94,7 +94,7 @@ def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def _second_bias(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
-    """The decoder's bias, which is that of the head today."""
+    """The decoder's bias, which older releases save in addition to the head's."""
     shapes = dict(model.named_parameters())
     for name, owner in model.ties().items():
         if name.endswith("decoder.bias") and owner in shapes:
@@ -117,9 +117,9 @@ def _masks(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
 
 
 def pickle_sizes(file: Contents) -> Iterator[int]:
-    """The bytes that torch.save adds to the data, by its two formats, with and without the modules' versions.
+    """The bytes that torch.save adds to the data, in its two formats, with and without the modules' versions.
 
-    They are near: the numbers of the storages and the name of the file are in them, too.
+    They are approximate: they also contain the numbers of the storages and the name of the file.
     """
     names = [tensor.name for tensor in file.tensors("F32")]
     paths = [path for path, _module, _copies in file.known.model.modules(folded=False)]
@@ -131,7 +131,7 @@ def pickle_sizes(file: Contents) -> Iterator[int]:
 # The precisions of weights by the bytes of a parameter.
 PRECISIONS: Mapping[int, Problem | str] = {4: "float32", 2: Problem.of(N_("16 bits")), 1: Problem.of(N_("8 bits"))}
 _DTYPES = ((4, "F32"), (2, "F16"))
-_SURE = 0.02  # so near to a header that it is no pickle
+_SURE = 0.02  # so near to a header that it is not a pickle
 _NEAR = 0.2  # what torch.save adds to the data depends on its release and on the file's name
 _OLDER_NAMES = 0.3  # headers of older releases differ: other names, other metadata
 _OTHER_NAMES = 0.05  # the same for a file with more than the class, which could be many
@@ -143,8 +143,8 @@ _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
     """The files of weights that may have this size: of the model's classes first, then of ``published`` models.
 
-    A header is known to a few bytes, so that the nearest safetensors files are meant. Pickles are only near: those of
-    fewer tensors beside the parameters of a class are likelier.
+    A header is known to a few bytes, so the nearest safetensors files are meant. The sizes of pickles are approximate:
+    those with fewer tensors beside the parameters of a class are likelier.
     """
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
     files = ours or (list(_files(_published(), size, pickled)) if published else [])
@@ -156,7 +156,7 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
 
 
 def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
-    """The sentences on the files of each configuration that have the least beside a class."""
+    """The sentences on the files of each configuration that add the least to a class."""
     fewest: dict[Config, int] = {}
     for file in files:
         fewest[file.config] = min(file.extras, fewest.get(file.config, file.extras))
@@ -177,7 +177,7 @@ class _SizedFile(NamedTuple):
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [known for known in counts if not known.buffers]
     for (width, dtype), known in product(_DTYPES, classes):
-        # What older releases save beside the parameters may be larger than what a format adds: GPT-2's masks.
+        # Buffers that older releases save may be larger than what a format adds: GPT-2's masks.
         if 0 < size - width * known.parameters < _most_over(known, width):
             for file in contents(known):
                 over = size - file.size(dtype)
@@ -186,7 +186,7 @@ def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_
 
 
 def _most_over(known: KnownCount, width: int) -> int:
-    """The most bytes that a file of a class has beside the parameters."""
+    """The most bytes that a file of a class has in addition to the parameters."""
     config = known.model.config
     masks = 4 * config.num_hidden_layers * config.max_position_embeddings**2 if config.stores_masks else 0
     added = config.hidden_size * (config.hidden_size + 1) + config.vocab_size
@@ -210,7 +210,8 @@ def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_Siz
         yield _SizedFile(False, *about, Problem("", None, message, values))
     elif pickled and any(abs(over - near) <= _NEAR * near for near in pickle_sizes(file)):
         message = N_(
-            "Near the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes and {over} of pickle."
+            "Close to the size of a PyTorch file (.bin) of {known}, in {dtype}: {bytes} bytes of weights and "
+            "{over} of pickle."
         )
         yield _SizedFile(True, *about, Problem("", None, message, values))
 

@@ -44,8 +44,8 @@ class FlopCount(NamedTuple):
 def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
     """The costs that a number of at least two digits may mean, the most common batch first.
 
-    There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only. Two
-    digits mean a single sequence; without a unit, they mean one of a usual length, as PyTorch counts it.
+    There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only. A number
+    with two digits means a single sequence; without a unit, it means a usual length, as PyTorch counts it.
     """
     if number.unit in ("parameters", "bytes") or _uncertainty(number) * _ROUGH > 1:
         return ()

@@ -169,7 +169,7 @@ def _is_total(verdict: LineVerdict, before: Sequence[LineVerdict]) -> bool:
 
 
 def _names(verdict: LineVerdict) -> set[str]:
-    """The names of the tensors that a right line counts."""
+    """The names of the tensors that a line counts, if it is right; otherwise none."""
     return {tensor.name for tensor in verdict.counted.tensors} if verdict.counted and verdict.is_right else set()
 
 
@@ -386,7 +386,7 @@ def _last_part(name: str) -> str:
 
 
 def _called(name: str) -> list[str]:
-    """The parts that people call by this name, with those that it means in particular first."""
+    """The parts that a name can mean, the specific ones first."""
     if not name:
         return []
     specific = [part for part, pattern in SPECIFIC.items() if re.search(pattern, name, re.I)]
@@ -397,7 +397,7 @@ def _called(name: str) -> list[str]:
 
 
 def _candidates(name: str, called: Sequence[str], count: _CountedModel) -> list[Counted]:
-    """The tensors and modules with the name of a line, and the parts that people call so; all parts if there are none.
+    """The tensors, modules and parts that a line's name may mean; all parts if there are none.
 
     If the name is a path, such as encoder.layer.0 or c_proj, its tensors come first.
     """
@@ -418,7 +418,7 @@ _DETAIL = re.compile(r"out|norm|\bln|proj|dense|inter|quer|key|val|输出|归一
 
 
 def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
-    """The weights, or the biases, of the parts that the rest of a name such as "query bias" means."""
+    """The weights or biases of the parts that a name such as "query bias" means."""
     kinds = [kind for kind in (_WEIGHT, _BIAS) if kind.search(name)]
     if len(kinds) != 1 or re.search(r"[.+&]|\b(?:with|and|incl|no|excl|w/o)|含|和|加", name, re.I):
         return
@@ -439,7 +439,7 @@ def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
 
 
 def _is_lacking(name: str, called: Sequence[str], candidates: Sequence[Counted]) -> bool:
-    """Whether a name means parts in particular that the model does not have, such as the gate of BERT."""
+    """Whether a name means specific parts that the model does not have, such as a gate in BERT."""
     if candidates and candidates[0].part not in PARTS:
         return False
     meant = [part for part in called if part in SPECIFIC and re.search(SPECIFIC[part], name, re.I)]

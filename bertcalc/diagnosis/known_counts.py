@@ -68,7 +68,7 @@ class KnownCount(NamedTuple):
 
     @property
     def has_decoder(self) -> bool:
-        """Whether it has a decoder, which can be tied."""
+        """Whether the model has a decoder, which can be tied to the word embeddings."""
         return self.model.cls.task in ("pretraining", "masked-lm", "causal-lm")
 
 

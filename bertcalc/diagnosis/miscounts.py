@@ -23,7 +23,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 from bertcalc.text.toml_tables import table_beside
 
-# Multiples to which libraries pad a vocabulary for speed, and to which people round it.
+# Multiples to which libraries pad a vocabulary for speed, and multiples to which people round it.
 PADDED_TO, ROUNDED_TO = (8, 64, 128), (100, 1_000, 10_000)
 
 
@@ -219,7 +219,7 @@ def _is_shared(tensor: Tensor, layers: Any) -> bool:
 
 
 def _lacks_first(tensor: Tensor, layers: Any) -> bool:
-    """Whether a tensor is in all layers except the first, and not shared: such layers have a group and a number."""
+    """Whether a tensor is in all layers except the first, and not in ALBERT's, whose names have two numbers."""
     return tensor.copies == layers - 1 and tensor.name.count("*") == 1
 
 

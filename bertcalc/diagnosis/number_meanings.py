@@ -40,7 +40,7 @@ from bertcalc.text.digits import scaled
 from bertcalc.text.problem import InputError, Problem
 
 _MOST = 6  # sentences
-_LEAST_FILE = 10**6  # bytes; a smaller number without a unit is no file
+_LEAST_FILE = 10**6  # bytes; a smaller number without a unit is not the size of a file
 
 
 class Meanings(NamedTuple):
@@ -55,7 +55,9 @@ class Meanings(NamedTuple):
 
     def all_sentences(self) -> tuple[Problem, ...]:
         """The sentences, or one that says that nothing simple gives the number."""
-        return self.sentences or (Problem.of(N_("Nothing simple gives {number}."), number=shorten(self.text)),)
+        return self.sentences or (
+            Problem.of(N_("There is no simple explanation for {number}."), number=shorten(self.text)),
+        )
 
 
 @checked
@@ -82,7 +84,7 @@ def meanings_of(model: Model, text: str) -> Meanings:
 
 
 class _Key:
-    """A sentence that equals another one with the same words."""
+    """A sentence that compares equal to any other sentence with the same words, to remove duplicates."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
@@ -111,7 +113,7 @@ _LABELLED = re.compile(
     r"(?P<number>[0-9][^\n:=]{0,60})",
     re.IGNORECASE,
 )
-# A question about the bytes of a file, or a line that names one; a number with its unit that is no part of a name.
+# A question about the bytes of a file, or a line that names one; a number with its unit that is not part of a name.
 _FILE_NAME = re.compile(r"[\w-]\.(?:bin|safetensors|pth?|ckpt)\b", re.I)
 _ASKS_ABOUT_SIZE = re.compile(rf"\bwhy\b|为什么|为何|{_FILE_NAME.pattern}", re.I)
 _LONGEST_LINE, _FEWEST_DIGITS = 300, 6
@@ -124,7 +126,7 @@ _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1
 
 
 def whole_line_of_peft(text: str) -> PeftLine | None:
-    """The line that peft prints, if it is the whole text or stands alone behind the call; otherwise None.
+    """The line that peft prints, if it is the whole text, perhaps after the call that prints it; otherwise None.
 
     >>> whole_line_of_peft("trainable params: 1 || all params: 4 || trainable%: 25.0")
     PeftLine(trained=1, whole=4, share='25.0')
@@ -148,7 +150,7 @@ def field_asked(text: str) -> str:
 
 
 def number_asked(text: str) -> str:
-    """The number in a question or behind its label, or the whole text.
+    """The number in a question or after its label, or the whole text.
 
     >>> number_asked("which vocabulary gives 102,267,648?"), number_asked("12 * 7087872")
     ('102,267,648', '12 * 7087872')
@@ -164,7 +166,7 @@ def number_asked(text: str) -> str:
 
 
 def _size_of_file(text: str) -> str:
-    """The only number of bytes in a line about a file; the only large number if none has a unit; else empty."""
+    """The number of bytes in a line about a file: the only one, or without units the only large number; else empty."""
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""
@@ -181,7 +183,7 @@ def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) 
     if number.unit == "bytes":
         known = diagnosis.matches or diagnosis.parts
         files = () if known or exact is None else tuple(file_sizes(model, exact, pickled=False))
-        # Other classes have many files: they are looked up only if the number is no size of a published one.
+        # Other classes have many files: they are looked up only if the number is not the size of a published one.
         stored = () if known else tuple(stored_sizes(model, number, written, others=not files))
         yield from stored
         if exact is not None:
@@ -214,7 +216,7 @@ def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[
 
 
 def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    """Published numbers, counts of other models, and counts that may have been mistyped."""
+    """Sentences on published numbers, counts of other models, and counts that may have been mistyped."""
     for claim in diagnosis.claims:
         message = N_("{number} is published for {preset} ({source}).")
         yield Problem.of(message, number=written, preset=claim.preset, source=claim.source)
@@ -231,7 +233,7 @@ def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
 
 
 def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    """The known counts; of those that a rounded number may mean, the present model's own first."""
+    """Sentences on known counts; of those that a rounded number may mean, the present model's first."""
     entries = [(match, known) for match in diagnosis.matches for known in match.known_counts[:2]]
     if any(match.reading.exact is None for match, _known in entries):
         entries.sort(key=lambda entry: not (entry[1].model == model and entry[1].right == model.num_parameters()))
@@ -275,7 +277,7 @@ def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
-    """The sentence on a count; ``about`` is its exact number of parameters if what is written is rounded."""
+    """The sentence on a count; ``about`` is its exact number of parameters if the written number is rounded."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
         (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
@@ -299,7 +301,7 @@ def _explained(written: str, known: KnownCount, explanation: Explanation) -> Pro
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
-    """Classifiers with one label, as every cross-encoder has: their count is also that of a multiple-choice head."""
+    """Sentences on classifiers with one label, such as cross-encoders; a multiple-choice head has the same count."""
     for known in other_labels(model.config, exact):
         if known.model.config.num_labels == 1 and known.model.cls.task == "sequence-classification":
             message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
@@ -307,7 +309,7 @@ def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
 
 
 def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
-    """Twice a count, such as 220 million for BERT-base."""
+    """Sentences for a number that is twice a count, such as 220 million for BERT-base."""
     reach = number.reach(rounded=True)
     for known in every_count(model.config, known_counts):
         exact = number.low == number.high == 2 * known.total
@@ -318,7 +320,7 @@ def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
 
 
 def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
-    """The value of a field at which the model has a number of parameters; the nearest one if there is none."""
+    """The sentence on the value of a field at which the model has a number of parameters, or the nearest value."""
     config = model.config
     present = getattr(config, field, None)
     if not isinstance(present, int) or not type(config).has(field):

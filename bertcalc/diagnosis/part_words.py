@@ -22,7 +22,7 @@ from bertcalc.text.problem import Problem
 
 
 def part_in_words(part: Counted, model: Model) -> Problem:
-    """A part of a model with its layers, which may be all."""
+    """A part of a model in words, with its layers: "of one layer", "of all 12 layers"."""
     layers = model.final_config.num_hidden_layers
     if part.layers != "all" or layers == 1 or not _is_of_layers(part):
         return part_in_layers(part)
@@ -32,7 +32,7 @@ def part_in_words(part: Counted, model: Model) -> Problem:
 
 
 def part_in_layers(part: Counted) -> Problem:
-    """A part with its layers, unless all are counted; a tensor or module has its name, or the text that was typed."""
+    """A part in words, with its layers unless all are counted; a tensor or module by its name or the typed text."""
     name = Problem.of(part.part) if part.part in PARTS else Problem.of("{part}", part=part.part)
     if part.heads == "one":
         name = Problem.of(N_("{part} of one head"), part=name)
@@ -52,7 +52,7 @@ def _is_of_layers(part: Counted) -> bool:
 
 
 def known_in_words(known: KnownCount) -> Problem:
-    """A known count: its class, with or without a pooler, tied or untied, and the convention by which it is counted."""
+    """A known count in words: its class, with or without a pooler, tied or untied, and the counting convention."""
     model, message = known.model, "{architecture}"
     if model.cls.task == "base" and model.cls.pooler:
         message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
@@ -74,7 +74,7 @@ def _conventions(known: KnownCount) -> Iterator[Problem]:
 
 
 def mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
-    """Each mistake of an explanation; a size that is wrong has the name of its field."""
+    """Each mistake of an explanation in words; a wrong size has the name of its field."""
     for cause in explanation:
         miscount = MISCOUNTS.get(cause.miscount)
         if miscount is None:

@@ -1,4 +1,4 @@
-"""The line that peft prints of a model with an adapter: what is trained, all parameters, and the share.
+"""The line that peft prints for a model with an adapter: trained parameters, all parameters, and the share.
 
 >>> from bertcalc import Lora, load
 >>> text = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
@@ -41,7 +41,7 @@ _SHARE = N_("{trainable} of {all} parameters are {share} %.")
 
 
 class PeftLine(NamedTuple):
-    """The parameters that are trained, all of them, and the share in percent as it is written."""
+    """The numbers of trained parameters and of all, and the share in percent as it is printed."""
 
     trained: int
     whole: int
@@ -58,7 +58,7 @@ class PeftLine(NamedTuple):
         return Problem.of(_SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places))
 
     def meanings(self, model: Model) -> Iterator[Problem]:
-        """The model for which peft prints the line, this one or one with a usual adapter; and what "all" are."""
+        """Sentences on the model for which peft prints the line, perhaps with a usual adapter, and on "all params"."""
         trained, whole = model.num_parameters(only_trainable=True), model.num_parameters()
         is_adapted = any(isinstance(change, PeftChange) for change in model.changes)
         fits = (trained, whole) == (self.trained, self.whole)
@@ -88,7 +88,7 @@ class PeftLine(NamedTuple):
 
 
 def printed_by_peft(text: str) -> PeftLine | None:
-    """Find the first line in a text that peft prints; None if there is none, or if more is trained than there is."""
+    """Parse the first line by peft in a text; None if there is none, or if it trains more parameters than it has."""
     printed = _PRINTED.search(text)
     if printed is None:
         return None

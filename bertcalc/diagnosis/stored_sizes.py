@@ -1,4 +1,4 @@
-"""What a number of bytes may be: a file that a library writes, or weights in memory; quantized, adapted or resized.
+"""Meanings of a number of bytes: a file that a library writes, or weights in memory; quantized, adapted or resized.
 
 >>> from bertcalc.model.model import build
 >>> from bertcalc.text.amounts import typed
@@ -42,12 +42,12 @@ _AND_ADAPTER = N_("{file}, and adapter_model.safetensors")
 _ADAPTER = N_("adapter_model.safetensors, as peft writes it")
 _FILE = N_("{number} is the size of a file of {model}: {file}.")
 _NEAR_FILE = N_("{number} may mean the size of a file of {model}: {file}, {bytes} bytes.")
-_MEMORY = N_("{number} is what the weights of {model} take in memory as {format}.")
-_NEAR_MEMORY = N_("{number} may mean what the weights of {model} take in memory as {format}: {bytes} bytes.")
+_MEMORY = N_("{number} is the size of the weights of {model} in memory as {format}.")
+_NEAR_MEMORY = N_("{number} may mean the size of the weights of {model} in memory as {format}: {bytes} bytes.")
 
 
 class StoredSize(NamedTuple):
-    """A size in bytes of a ``file``, or of a quantized model in memory; ``near`` is by which share it may be off."""
+    """A size in bytes of a ``file``, or of a quantized model in memory; ``near`` is its relative uncertainty."""
 
     bytes: int
     model: Model
@@ -61,7 +61,7 @@ class StoredSize(NamedTuple):
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
-        """The sentence on the size."""
+        """A sentence that says what has this size."""
         exactly = number.low == number.high == self.bytes
         values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
         if self.file:
@@ -86,7 +86,7 @@ def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = Tr
 
 
 def _meant(model: Model, number: Typed) -> list[StoredSize]:
-    """The sizes that a number may mean: the exact ones, if there are any; of a number without a unit, only these."""
+    """The sizes that a number may mean: equal ones or, for bytes without an equal size, files of nearly this size."""
     near = [size for size in _sizes_near(model, number) if size.is_meant(number)]
     files = [size for size in near if size.file and number.unit == "bytes"]
     return [size for size in near if size.bytes == number.value] or files
@@ -104,7 +104,7 @@ def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
 
 
 def _near(model: Model, size: int) -> Iterator[Model]:
-    """The changed models whose float32 tensors are nearly as large; of adapters, only trained tensors are saved."""
+    """The changed models whose float32 tensors have nearly this size; only an adapter's trained tensors are saved."""
     trained = (line for line in adapter_lines(model) if line.amount == "trained")
     for line in (*resized_lines(model), *trained):
         yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))
@@ -128,7 +128,7 @@ def _of_file(model: Model) -> StoredSize:
 
 @lru_cache(maxsize=8)  # up to 2 MB each
 def _of_whole(model: Model) -> tuple[StoredSize, ...]:
-    """The files of a model, and what it takes quantized, in memory and on disk."""
+    """The sizes of a model's files, and of the quantized model in memory and on disk."""
     return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))
 
 
@@ -167,9 +167,9 @@ def _of_changed(changed: ChangedModel) -> Iterator[StoredSize]:
 
 
 def sizes_of_steps(changed: ChangedModel, number: Typed, written: str) -> Iterator[Problem]:
-    """The sentences on a number of bytes that a model takes whose steps quantize it; nothing for other numbers.
+    """Sentences on a number of bytes that is a size of the quantized model; none for other numbers.
 
-    The last one says why it is not smaller.
+    The last sentence says why the model is not smaller.
     """
     sizes: list[StoredSize] = []
     if changed.base and number.unit in (None, "bytes"):

@@ -29,7 +29,7 @@ _SHAPE = N_("{name} has the shape {shape}, not {written}.")
 
 
 def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
-    """The tensors whose whole names, or the ends of whose names, are ``name``; None if it is no name of a tensor.
+    """The tensors whose names are, or end in, ``name``; None if it does not look like a tensor's name.
 
     ``tensors`` are the counted ones. Tied tensors, which are counted under another name, are found as well.
     """

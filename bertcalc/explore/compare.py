@@ -1,8 +1,8 @@
 """Explain the difference between two models as a sum over the fields that differ; exact for every quantity.
 
 The fields are changed one after another, in the order of FIELDS, and last the steps of the models, such as adapters,
-one by one. The model is counted after each. So the parts add up, and each can be checked by changing that field in the
-sidebar. A different order would give different parts: the more hidden units, the more parameters a layer has.
+one by one. The model is counted after each change. So the parts add up, and each can be checked by changing that field
+in the sidebar. A different order would give different parts: the more hidden units, the more parameters a layer has.
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
@@ -39,7 +39,7 @@ from bertcalc.text.problem import InputError
 from bertcalc.text.toml_tables import table_beside
 
 _WORDS = table_beside(__file__)
-# For one more, several more, one fewer, several fewer.
+# Phrases for one more, several more, one fewer, several fewer.
 COUNTED_PHRASES: dict[str, list[str]] = {line["field"]: line["phrases"] for line in _WORDS["counted"]}
 # Each additional layer, row or unit costs the same, except for hidden units (the cost is quadratic) and heads.
 COST_ALIKE = COUNTED_PHRASES.keys() - {"hidden_size", "num_attention_heads"}
@@ -206,9 +206,10 @@ def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
 
 
 def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> Iterator[tuple[Changes, int]]:
-    """Yield changes with the figure after them; changes after which it is not known are joined with the next ones.
+    """Yield changes with the figure after them; a change without a figure is joined with the next one.
 
-    Nothing is trained in a quantized model before it has an adapter. Raises InputError if the last figure is not known.
+    For instance, a quantized model cannot be trained before it has an adapter. Raises InputError if there is no figure
+    at the end.
     """
     waiting: Changes = ()
     refused: InputError | None = None
@@ -241,7 +242,7 @@ def _repeated(model: Model) -> int:
 
 
 def _moved(start: Model, goal: Model) -> int:
-    """The number of parameters that the second model has in addition, at any place."""
+    """The number of parameters that the second model has more than the first, summed over the places that gain some."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
         for model in (start, goal)
@@ -326,7 +327,7 @@ def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps,
 
 
 def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[FieldChange]) -> dict[str, Any]:
-    """The values after some changes; with a new class, also its family's own fields."""
+    """The values after the changes; with a new class, also the fields that only its family has."""
     after = {**current, **{change.field: change.after for change in changes}}
     if all(change.field != "architecture" for change in changes):
         return after

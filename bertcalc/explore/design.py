@@ -69,7 +69,7 @@ class Budget(NamedTuple):
 
     @property
     def kind(self) -> Quantity:
-        """The quantity. Raises UnknownNameError if there is none of this name."""
+        """The budget's quantity. Raises UnknownNameError if there is none of this name."""
         return quantity_named(self.quantity, EVERY_QUANTITY)
 
     def value(self, case: Case) -> int:
@@ -105,7 +105,7 @@ class Constraints(NamedTuple):
         return lcm(self.head_size, self.multiple)
 
     def vocabulary(self, vocab_size: int) -> int:
-        """The vocab_size of every candidate; rounded, it stays valid, as the limit is a multiple of all MULTIPLES."""
+        """The vocab_size of every candidate, perhaps rounded up; the limit is a multiple of all MULTIPLES."""
         return _round_up(vocab_size, self.multiple) if self.pad_vocabulary else vocab_size
 
     def problems(self) -> Iterator[Problem]:

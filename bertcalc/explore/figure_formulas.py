@@ -96,7 +96,7 @@ class _State(NamedTuple):
 
 
 def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explanation:
-    """``explain`` with live numbers; sizes that can differ after a move of a slider are parts without a difference."""
+    """``explain`` with live numbers; a size that differs only after a move of a slider is a part with difference 0."""
     plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
         return plain
@@ -115,7 +115,7 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explana
 
 
 def _named(changes: Changes) -> tuple[object, ...]:
-    """What makes changes distinct: their fields, and the steps that are replaced."""
+    """A key for comparing changes: their fields, and the steps that are replaced."""
     return tuple((change.before, change.after) if change.field == STEPS else change.field for change in changes)
 
 
@@ -139,9 +139,9 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 
 
 def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """The models of the path, and where a size can begin to differ, the same model once more.
+    """The models of the path; where a size can begin to differ, the same model again.
 
-    What is one state stays one at every stop of the sliders.
+    So the number of states is the same at every stop of the sliders.
     """
     stages: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
     differing = {change.field for changes, _case in stages for change in changes}
@@ -183,13 +183,13 @@ _PAIR = ("num_attention_heads", "hidden_size")
 
 
 def _needs_both(first: LiveCase, second: LiveCase) -> bool:
-    """Whether at some stops heads can change only together with hidden_size, whose divisor they are."""
+    """Whether at some stops heads can change only together with hidden_size, which they must divide."""
     heads, step = second.case.model.config.num_attention_heads, SLIDERS["hidden_size"][2]
     return "num_attention_heads" in second.follows or ("hidden_size" in first.follows and step % heads > 0)
 
 
 def _joined(stages: Iterable[tuple[Changes, Case]], pair: Collection[str]) -> list[tuple[Changes, Case]]:
-    """The stages, with all that change a field of the pair as one."""
+    """The stages, with those that change a field of the pair merged into one."""
     joined: list[tuple[Changes, Case]] = []
     for changes, case in stages:
         if joined and all(set(pair).intersection(_fields(others)) for others in (changes, joined[-1][0])):

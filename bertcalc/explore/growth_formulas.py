@@ -113,7 +113,7 @@ def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
 
 
 def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
-    """The present value, and then those up to one whose model has a letter for every size that changes."""
+    """The present value, and values up to the first whose model has a letter for every size that changes."""
     present = sweep.present(field)
     if field == "num_hidden_layers":
         return layers_with_a_letter(sweep.case.model, how, sweep.case.sequence_length)

@@ -1,4 +1,4 @@
-"""Quantities as live numbers, of a model and of the one with a swept dimension doubled.
+"""Quantities as live numbers, of a model and of the model with a swept dimension doubled.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.text.live_numbers import evaluated
@@ -25,7 +25,7 @@ from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, sub
 
 
 def live_quantity(name: str, case: Case) -> int:
-    """A quantity of a model whose batch and plan stay. Raises InputError as the quantity does."""
+    """A quantity of a model with a fixed batch and plan. Raises InputError if it cannot be computed."""
     model, batch = case.model, (case.batch_size, case.sequence_length)
     sizes = LiveSizes(model)
     if name == "file" or (case.base and name in ("weights", *PEAKS)):
@@ -43,7 +43,7 @@ _formula = lru_cache(maxsize=256)(lambda name, case: EVERY_QUANTITY[name].of(cas
 
 
 def live_doubled(name: str, sweep: Sweep) -> int:
-    """A quantity of the model in which the only dimension of a sweep is doubled, and what follows it."""
+    """A quantity of the model with a sweep's only dimension doubled, and the sizes that follow it."""
     (field,) = sweep.dimensions
     twice = 2 * sweep.present(field)
     case = sweep.at(**{field: twice})
@@ -78,7 +78,7 @@ def _is_possible(sweep: Sweep, field: str) -> Iterator[FigureBound]:
 
 
 def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
-    """The bounds in which the curves of a sweep, or its map, stay: only what is swept changes, and what follows it."""
+    """The bounds in which a sweep's curves or map stay the same: no size outside the sweep changes."""
     model, config = sweep.case.model, sweep.config
     still = [field for field in SLIDERS if field not in (*sweep.dimensions, *sweep.following)]
     hidden = live_size("hidden_size", config.hidden_size)

@@ -62,13 +62,13 @@ class ModelRef(NamedTuple):
 
     @property
     def steps(self) -> tuple[ChangeStep, ...] | None:
-        """The steps that it names itself; None if it has those of its base, which only the present model has."""
+        """The steps that the reference names; None if it takes those of the present model."""
         steps: tuple[ChangeStep, ...] | None = dict(self.changes).get(STEPS)
         return steps
 
     @property
     def has_steps_of_present(self) -> bool:
-        """Whether it has the steps of the present model."""
+        """Whether the reference takes the present model's steps."""
         return self.base == PRESENT and self.steps is None
 
     def with_steps(self, steps: Sequence[ChangeStep]) -> "ModelRef":
@@ -77,7 +77,7 @@ class ModelRef(NamedTuple):
         return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
 
     def changed(self, present: Model | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
-        """The model with its steps; ``present`` is the present model without steps, and ``steps`` are its own.
+        """The model with its steps; ``present`` is the present model without steps, ``steps`` are the present model's.
 
         Raises ConfigError if it cannot be built, InputError if a step is not possible, KeyError if its base is the
         present model but ``present`` is None.
@@ -90,7 +90,7 @@ class ModelRef(NamedTuple):
         return with_steps(model_of({**values_of(start), **changes}), own)
 
     def model(self, present: Model | None = None) -> Model:
-        """The model of ``changed``; it does not show whether a step quantizes it."""
+        """The model of ``changed``, without its quantization, if any."""
         return self.changed(present).model
 
 
@@ -139,7 +139,7 @@ def read_with(text: str, read_one: Callable[[str], Item]) -> tuple[list[Item], l
 
 
 def _parts(text: str, read_one: Callable[[str], object]) -> list[str]:
-    """The models of a comparison, each as text, with the plus signs in their steps that an address made spaces."""
+    """The text of each model, with plus signs restored where a URL turned them into spaces."""
     parts: list[str] = []
     for part in text.split():
         more = _MORE.match(part) if parts and _VALUE.search(parts[-1]) else None

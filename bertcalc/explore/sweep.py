@@ -28,7 +28,7 @@ from bertcalc.text.problem import InputError, wrong
 
 # The fields that can be swept, with their limits.
 SWEPT: dict[str, tuple[int, int]] = {**DIMENSIONS, **OWN_DIMENSIONS, **dict.fromkeys(BATCH, (1, LARGEST))}
-# If ones matter, a 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
+# With relative positions, a 1 in one of these changes what is saved: a copy for a new memory layout is skipped.
 LAID_OUT = ("batch_size", "num_attention_heads", "sequence_length")
 _RELATED = ({"hidden_size", "num_attention_heads"}, {"max_position_embeddings", "sequence_length"})
 _INT64 = 2**63 - 1
@@ -51,7 +51,7 @@ _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be
 
 @checked
 def sweepable(model: Model) -> list[str]:
-    """The sizes of a model that can be swept: those of the batch, and the family's, if its class does not fix them."""
+    """The sizes that can be swept: those of the batch, and those of the configuration that the class does not fix."""
     config, fixed = model.config, dict(model.cls.builds_with)
     of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]
     return [field for field in SWEPT if field in BATCH or field in of_model]
@@ -65,7 +65,7 @@ def shares(config: Config, heads: int) -> bool:
 
 @record
 class Ties(NamedTuple):
-    """The sizes that follow the hidden size, as in the published models; the others stay."""
+    """The sizes that follow the hidden size, as in the published models; the others are fixed."""
 
     heads: bool = True  # num_attention_heads, so that the head size stays
     intermediate: bool = True  # intermediate_size, so that its ratio to hidden_size stays

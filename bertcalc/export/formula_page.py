@@ -63,7 +63,7 @@ def interactive_page(
 
 
 def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
-    """What ``FormulaView`` (formula_view.js) draws: a program, and the arguments of what is shown."""
+    """The data that ``FormulaView`` (formula_view.js) draws: a program, and the arguments of its outputs."""
     program = LiveProgram()
     fixed = _letters_of_changes(model)  # no slider moves them
     total = at_sizes(live_reading(Model.num_parameters, model), fixed)
@@ -96,9 +96,9 @@ def view_content(model: Model, colors: Mapping[Component, str], _: Translate = s
 
 
 def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
-    """A slider: its stops at which the formula holds, also after the model's changes, and the sizes that follow it.
+    """A slider: the stops at which the formula holds for the changed model, and the sizes that follow it.
 
-    Heads have none: here they only follow the hidden size.
+    There is none for the heads, which only follow the hidden size on this page.
     """
     config = model.config
     is_moved = config.has(field) and field != "num_attention_heads"
@@ -112,7 +112,7 @@ def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
 
 
 def _holds(model: Model, field: str, stop: int) -> bool:
-    """Whether the formula holds at a stop: the model can be changed there as well, by the same numbers."""
+    """Whether the formula holds at a stop: the changes are possible there, with the same numbers."""
     config = model.config
     if not alike(config, field, stop):
         return False

@@ -71,9 +71,9 @@ class ReportFormulas(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The steps that change the model: in words, and the program that makes them.
+    """The steps that change the model, in words, and the program that makes them.
 
-    ``quantized`` says that the bytes are not those of 32-bit weights, so that only the results of the page have them.
+    ``quantized`` says that the weights are not float32, so that only the page's results state their bytes.
     """
 
     words: str
@@ -82,7 +82,7 @@ class Changes(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """The settings with which the page trains or runs the model, in words and as a plan."""
+    """The settings for training or inference on the page, in words and as a plan."""
 
     words: str
     plan: Plan = Plan()
@@ -104,8 +104,8 @@ def report(
 ) -> Report:
     """Make the report on a model and its batch.
 
-    ``name`` is the preset that the model is or started from, ``url`` its link; ``settings`` are the page's, if any, and
-    ``changes`` tell how the model was made from the preset's.
+    ``name`` is the model's preset, perhaps with changes, and ``url`` the model's link; ``settings`` are the page's, if
+    any, and ``changes`` are the steps after the preset's model.
     """
     settings = settings or Settings(_("in float32, trained with AdamW"))
     model = case.model
@@ -211,7 +211,7 @@ def _fields_sentence(model: Model) -> str:
 
 
 def _costs(case: Case, settings: Settings, _: Translate, *, quantized: bool) -> Table:
-    """The quantities of the case; of a quantized model, only what the float32 model takes as well."""
+    """The quantities of the case; for a quantized model, only those that quantization does not change."""
     trained, run = case._replace(plan=settings.plan), case._replace(plan=_as_plan(settings))
     # The words of the settings name the optimizer.
     meanings = {"training_memory": N_("peak memory of a training step")}

@@ -1,4 +1,4 @@
-"""A Python program that rebuilds a model with transformers and checks our count."""
+"""A Python program that rebuilds a model with transformers and checks bertcalc's count."""
 
 from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked

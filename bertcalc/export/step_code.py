@@ -1,4 +1,4 @@
-"""A Python program that makes the steps of a change with the real libraries, and checks our counts."""
+"""A Python program that makes the steps of a change with the real libraries, and checks bertcalc's counts."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ from bertcalc.storage.torchao_format import Int8WeightOnlyConfig, IntxWeightOnly
 from bertcalc.text.problem import InputError
 from bertcalc.text.records import arguments, in_python
 
-# How people make the steps that no library makes.
+# How to make the steps for which there is no library.
 _BY_HAND: Mapping[type[ChangeStep], str] = {
     PruneHeads: "Up to version 4.57, transformers had model.prune_heads for it.",
     NarrowFeedForward: "Build the model with this size, and copy the rows and columns to keep.",
@@ -39,7 +39,7 @@ _BY_HAND: Mapping[type[ChangeStep], str] = {
 def code(model: Model, steps: Sequence[ChangeStep]) -> str:
     """Write the program. It runs on shapes without weights, unless it quantizes the model.
 
-    It stops in front of a step that no library makes on a CPU: from there on, everything is a comment.
+    From the first step that no library makes on a CPU, everything is a comment.
     """
     quantizes = any(isinstance(step, RUNS_ON_CPU) for step in steps)
     changed, lines, stopped = ChangedModel(model), built(model, with_weights=quantizes).splitlines(), False
@@ -64,7 +64,7 @@ def _comment(line: str) -> str:
 
 
 def _asserts(changed: ChangedModel) -> list[str]:
-    """The lines that compare the counts with ours; of packed weights, the library has fewer entries."""
+    """The lines that compare the real counts with bertcalc's; packed weights have fewer entries in the library."""
     model = changed.model
     every = f"assert sum(tensor.numel() for tensor in model.parameters()) == {model.num_parameters():_}"
     return [

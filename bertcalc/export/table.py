@@ -1,4 +1,4 @@
-"""A table of text, numbers and formulas, independent of the export format, and what a page shows as such a table."""
+"""A table of text, numbers and formulas, independent of the export format, and tables and charts of a page."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -83,7 +83,7 @@ def _cell(value: object, marked: bool) -> Cell:
 
 
 def plain(markdown: str) -> Cell:
-    """Convert Markdown to what the reader sees: text, formulas and code."""
+    """Convert Markdown to a cell: text, formulas and code."""
     parts: list[Part] = []
     text, position = "", 0
     for mark in _MARKS.finditer(markdown):
@@ -102,9 +102,9 @@ def plain(markdown: str) -> Cell:
 
 
 def marked_html(markdown: str) -> str | None:
-    """Convert a line of Markdown to HTML; None for what a renderer of formulas, icons, colors or links has to draw.
+    """Convert a line of Markdown to HTML; None if it needs a renderer for formulas, icons, colors or links.
 
-    A formula that is a letter, or a letter by another, is italic.
+    A formula of one letter, or of one letter times another, becomes italic.
 
     >>> marked_html("**vocab_size** $V$: `a < b`")
     '<strong>vocab_size</strong> <i>V</i>: <code>a &lt; b</code>'
@@ -143,7 +143,7 @@ def _mark_html(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
-    """The tag that stars begin or end, by CommonMark's rule of the characters on both sides of them."""
+    """The tag that stars open or close, which depends on the characters around them (CommonMark)."""
     tag = {1: "em", 2: "strong"}.get(len(mark["stars"]), "")
     is_end = tag in open_tags
     sides = mark.string[: mark.start()][-1:], mark.string[mark.end() :][:1]
@@ -157,7 +157,7 @@ def _emphasis(mark: re.Match[str], open_tags: list[str]) -> str | None:
 
 
 _LETTER = re.compile(r"[A-Za-z](?:/[A-Za-z])?\Z")
-# What begins a block or defines a link, breaks a line with a backslash, and empty lines, which end a paragraph.
+# Beginnings of blocks and definitions of links, backslashes at line ends, and empty lines, which end a paragraph.
 _BLOCK = re.compile(
     r"^ *(?:#|>|(?:[-+*]|\d+[.)])(?: |$)|=|\||```|~~~|[-*_][-*_ ]*$|    |\[[^\]]+\]:)|\t|\\ *\n|\A\s*\n|\n *(?:\n|\Z)",
     re.MULTILINE,

@@ -37,7 +37,7 @@ def config_from_text(text: str) -> dict[str, Any]:
         The keys and values, as they stand in the text.
 
     Raises:
-        ConfigError: The text is no object, its meaning is not certain, or it is a file that describes no model.
+        ConfigError: The text is not an object, is ambiguous, or is a file that does not describe a model.
 
     Example:
         >>> config_from_text("{'vocab_size': 30_522}")
@@ -50,9 +50,9 @@ def config_from_text(text: str) -> dict[str, Any]:
 
 
 def config_in(text: str) -> str:
-    """The object with sizes of a model that stands among a few words, in a code block or in Python code.
+    """Extract a configuration from the text around it: a few words, a code block or Python code.
 
-    Lines with a key and a value are written as an object; any other text is returned as it is.
+    Lines of keys and values are rewritten as a JSON object; any other text is returned unchanged.
 
     >>> config_in('Our model: {"hidden_size": 128, "num_hidden_layers": 2}')
     '{"hidden_size": 128, "num_hidden_layers": 2}'
@@ -71,7 +71,7 @@ def config_in(text: str) -> str:
 
 
 def _block(text: str, start: int, bracket: int, share: int) -> str:
-    """The text from a start to the end of a bracket after it, if it has sizes and is one of ``share`` parts of all."""
+    """The text from ``start`` to the closing bracket, if it has sizes and is at least 1/``share`` of the whole text."""
     depth = 0
     for sign in _BRACKET.finditer(text, bracket, bracket + _READ):
         depth += 1 if sign[0] in "([{" else -1
@@ -82,7 +82,7 @@ def _block(text: str, start: int, bracket: int, share: int) -> str:
 
 
 def _object_in(text: str) -> str:
-    """The object that is at least half of a text."""
+    """The object that makes up at least half of a text; empty if there is none."""
     start, depth, least = -1, 0, len(text.strip()) // 2
     for brace in _BRACE.finditer(text):
         if brace[0] == "{":
@@ -95,7 +95,7 @@ def _object_in(text: str) -> str:
 
 
 def _of_lines(text: str) -> str:
-    """An object of lines with a key and a value, as YAML has them, if at least three keys are sizes."""
+    """Lines of keys and values, as in YAML, as a JSON object; empty unless at least three of the keys are sizes."""
     lines = [line.strip() for line in text[:_READ].split("\n") if line.strip()]
     pairs = {match[1]: match[2] for match in map(_LINE.fullmatch, lines) if match}
     sizes = [value for key, value in pairs.items() if key in SIZE_NAMES]
@@ -110,7 +110,7 @@ def _of_lines(text: str) -> str:
 
 
 def _value(text: str) -> str:
-    """A value of a line as JSON writes it: a word without quotes is a string."""
+    """A value in JSON; a word without quotes becomes a string."""
     plain = _WORDS.get(text.lower(), text)
     return plain if plain in _WORDS.values() or _NUMBER.fullmatch(plain) else json.dumps(text.strip("'\""))
 
@@ -125,13 +125,13 @@ _CALL = re.compile(r"\b[A-Z][A-Za-z0-9]{0,60}Config\s{0,9}[({]")
 _LINE = re.compile(r"[-*]? {0,4}[\"']?([A-Za-z_]{1,60})[\"']?[ \t]{0,20}[:=][ \t]{0,20}([\w.+'\"/-]{1,100}),?")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,20})?(?:[eE][+-]?[0-9]{1,3})?")
 _WORDS = {"true": "true", "false": "false", "null": "null", "none": "null"}
-_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # keys that an object among words must have, and lines without braces
-_LEAST_CALL, _MOST_CALLS = 4, 20  # a call is at least one of so many parts of the text; so many are tried
+_FEWEST_SIZES, _FEWEST_LINES = 2, 3  # size keys that an object needs, and lines without braces
+_LEAST_CALL, _MOST_CALLS = 4, 20  # a call is at least a quarter of the text; the first 20 are tried
 
 
 @checked
 def looks_like_config(text: str) -> bool:
-    """Whether a text is probably a configuration, which takes microseconds: an object with a key of a model's.
+    """Whether a text is probably a configuration: an object with a key that configurations have. Takes microseconds.
 
     Example:
         >>> looks_like_config("Model config BertConfig {}"), looks_like_config('{"cells": [], "nbformat": 4}')

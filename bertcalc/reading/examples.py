@@ -30,7 +30,7 @@ def _listing() -> str:
 
 
 def torchinfo_table(model: Module) -> str:
-    """What ``torchinfo.summary(model)`` prints."""
+    """The output of ``torchinfo.summary(model)``."""
     total, line = model.num_parameters(), "=" * 75
     rows = [f"{model.kind:{_WIDTH}}--", *_torchinfo_rows(model, 1, Counter())]
     totals = (f"Total params: {total:,}", f"Trainable params: {total:,}", "Non-trainable params: 0")
@@ -38,7 +38,7 @@ def torchinfo_table(model: Module) -> str:
 
 
 def _torchinfo_rows(module: Module, depth: int, numbers: Counter[int]) -> Iterator[str]:
-    """A row for each module inside; one whose modules have no rows has the parameters of all of them."""
+    """A row for each module inside; at the last depth, a row counts all parameters below it."""
     for _name, child, copies in module.named_children(folded=False):
         for _copy in range(copies):
             numbers[depth] += 1

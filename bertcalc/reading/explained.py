@@ -1,4 +1,4 @@
-"""Read what the diagnosis explains: numbers, calculations, hand counts; and articles, which the proofreader checks.
+"""Read numbers, calculations and hand counts with the diagnosis, and articles with the proofreader.
 
 >>> from bertcalc.families import build
 >>> str(read_number("109482240", build("bert-base-uncased")))
@@ -24,7 +24,7 @@ from bertcalc.text.problem import InputError, Problem, wrong
 
 
 def number_in(text: str, model: Model) -> Typed | None:
-    """The number or calculation that a text is, or asks about; None if it is neither."""
+    """Parse a number, a calculation or a question about a number; None if the text is none of them."""
     try:
         return amount(number_asked(text.strip()), names=letters(model.config))
     except InputError:
@@ -32,9 +32,9 @@ def number_in(text: str, model: Model) -> Typed | None:
 
 
 def read_number(text: str, model: Model) -> TextReading:
-    """A number, a calculation or a question about a number, with all that it may mean for a model. Raises InputError.
+    """Read a number, a calculation or a question about a number, with everything that it may mean for a model.
 
-    The ``detail`` is its diagnosis.
+    The result's ``detail`` is the diagnosis. Raises InputError if the text has no number.
     """
     meanings = meanings_of(model, text.strip())
     number = amount(meanings.text, names=letters(model.config))
@@ -48,7 +48,7 @@ def read_number(text: str, model: Model) -> TextReading:
 
 
 def number_kind(text: str) -> Kind:
-    """Whether a text that has a value is a number or a calculation.
+    """Whether a text with a value is a plain number or a calculation.
 
     >>> number_kind("1.1e8"), number_kind("12 * 7087872")
     ('number', 'calculation')
@@ -61,7 +61,9 @@ def number_kind(text: str) -> Kind:
 
 
 def is_hand_count(text: str, model: Model) -> bool:
-    """Whether at least two lines, and most of them, are a name with a value; or one, with a calculation.
+    """Whether a text is a hand count: at least two lines, and most of them, have a name and a value.
+
+    A single line is a hand count if its value is a calculation.
 
     Notes are not hand counts: they also give sizes of the model, bytes, or the counts of several models.
     """
@@ -85,7 +87,7 @@ _SIZE_VALUE = re.compile(r"[0-9]{1,3}(?:,?[0-9]{3})?")
 _OTHER_UNIT = re.compile(r"[0-9][0-9.,]*\s?(?:[kMGT]i?B|bytes|[KMGT]?FLOPs?|[GM]?MACs|%)", re.I)
 
 
-# What no part of a model is called: the lines of a log of a training, or prose that goes on behind a full stop.
+# Names that no part of a model has: in lines of a training log, or in prose that continues after a full stop.
 _OF_TRAINING = re.compile(
     r"\b(?:examples|epochs?|(?:batch|step)s?(?: size)?|learning rate)\b|样本|轮数|学习率|批大小", re.I
 )
@@ -93,9 +95,9 @@ _PROSE = re.compile(r"。[^\s）)”\"]")
 
 
 def _are_notes(text: str) -> bool:
-    """Whether lines with values give at least two sizes, the counts of two models, or bytes, FLOPs or shares.
+    """Whether a text is notes: its lines give two or more sizes, counts of two models, or bytes, FLOPs or shares.
 
-    A text that names several models, goes on about a training, or is mostly sentences is not a hand count either.
+    So is a text that names several models, is about training, or consists mostly of sentences.
     """
     if len(models_named(text)) > 1 or _PROSE.search(text):
         return True
@@ -110,7 +112,7 @@ def _are_notes(text: str) -> bool:
 
 
 def _name_and_value(line: str) -> tuple[str, str] | None:
-    """The two sides of the first colon or equals sign of a line, without a bullet; None if it has no short ones."""
+    """The name and the value around a line's first colon or equals sign; None if one of them is missing or long."""
     name, *value = (side.strip() for side in _SIGN.split(line.strip(), maxsplit=1))
     name = _BULLET.sub("", name)
     are_short = value and all(0 < len(side) <= _LONGEST_SIDE for side in (name, *value))
@@ -122,7 +124,7 @@ _ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
 
 def read_hand_count(text: str, model: Model) -> TextReading:
-    """A hand count with the verdict on each of its lines. Raises InputError if it is too long."""
+    """Read a hand count and judge each of its lines. Raises InputError if it is too long."""
     if problem := too_long(text):
         raise InputError(problem)
     lines = read_lines(text, model.config)
@@ -138,22 +140,23 @@ def read_hand_count(text: str, model: Model) -> TextReading:
 
 
 def read_peft_line(text: str, model: Model) -> TextReading:
-    """The line that peft prints, with the adapter that it is about. Raises InputError if the text is another one."""
+    """Read a line printed by peft about an adapter's parameters. Raises InputError for any other text."""
     line = whole_line_of_peft(text)
     if line is None:
         raise wrong(_NO_PEFT_LINE)
-    message = N_("Read as: the line that peft prints: {trained} of {all} parameters are trained.")
+    message = N_("Read as: a line printed by peft. {trained} of {all} parameters are trained.")
     sentence = Problem.of(message, trained=line.trained, all=line.whole)
     return TextReading("peft-line", sentence, notes=tuple(line.meanings(model)), detail=line)
 
 
 _NO_PEFT_LINE = N_(
-    "This is not the line that peft prints: trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700."
+    "This is not a line printed by peft. An example: trainable params: 296,450 || all params: "
+    "109,780,228 || trainable%: 0.2700."
 )
 
 
 def read_article(text: str, _model: Model) -> TextReading:
-    """An article with the proofreader's report on it; the text says which model it is about. Raises InputError."""
+    """Proofread an article; its text says which model it is about. Raises InputError if it is too long."""
     report = proofread(text)
     message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")
     sentence = Problem.of(message, characters=len(text), claims=len(report.claims))

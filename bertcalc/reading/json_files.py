@@ -1,7 +1,7 @@
 """Read the JSON files that come with models: configurations, headers and indices of safetensors, adapters, others.
 
 >>> print(read_json_file('{"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true}'))
-Read as: a JSON file, which describes no model.
+Read as: a JSON file that does not describe a model.
 This is the config.json of a Pooling layer of sentence-transformers, which has no parameters.
 """
 
@@ -24,7 +24,7 @@ from bertcalc.text.strict_json import read_json
 
 
 def json_kind(text: str) -> Kind | None:
-    """The kind of a JSON file; None if the text is no JSON object or list."""
+    """The kind of a JSON file; None if the text is not a JSON object or list."""
     content = _content(text)
     if content is None:
         return None
@@ -81,7 +81,7 @@ def read_config(text: str) -> TextReading:
 
 
 def _index(content: Mapping[str, Any], _text: str) -> TextReading:
-    """An index has names without shapes; newer ones have the number of parameters, all have the bytes."""
+    """Read an index, which has names without shapes, the bytes and, if it is recent, the number of parameters."""
     names, metadata = content["weight_map"], content.get("metadata")
     files = {file for file in names.values() if isinstance(file, str)}
     sentence = Problem.of(
@@ -89,7 +89,7 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     )
     facts = metadata if isinstance(metadata, dict) else {}
     count, size = facts.get("total_parameters"), facts.get("total_size")
-    notes = [Problem.of(N_("An index has no shapes: the files' headers or config.json tell the model."))]
+    notes = [Problem.of(N_("An index has no shapes: to find the model, read the files' headers or the config.json."))]
     if type(size) is int and size >= 0:
         message = N_("The tensors take {size} bytes: {wide} numbers of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))
@@ -104,13 +104,13 @@ def _header(_content: Mapping[str, Any], text: str) -> TextReading:
 
 
 def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
-    """LoRA's matrices: for each target, rank times its inputs and outputs."""
+    """Read an adapter_config.json; LoRA has rank × (inputs + outputs) parameters for each target module."""
     kind, base = content["peft_type"], content.get("base_model_name_or_path")
     sentence = Problem.of(N_("Read as: an adapter_config.json ({kind})."), kind=shorten(f"{kind}"))
     name = preset_named(base) if isinstance(base, str) else None
     model = Model(PRESETS[name].config) if name else None
     if model is None:
-        message = N_("Its base model {name} is not a preset, so that its parameters cannot be counted.")
+        message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
         return TextReading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
     saved = content.get("modules_to_save")
     if saved and isinstance(saved, list):
@@ -120,23 +120,23 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     if problem:
         return TextReading("adapter-config", sentence, model, model, notes=(problem,))
     count = sum(tensor.num_parameters() for tensor in tensors)
-    note = Problem.of(N_("The adapter has {count} parameters beside those of {name}."), count=count, name=name)
+    note = Problem.of(N_("The adapter has {count} parameters in addition to those of {name}."), count=count, name=name)
     both = model.num_parameters() + count
     return TextReading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
 
 
 def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:
-    """The note on an adapter with which PEFT saves whole modules, such as a classifier whose labels are not told."""
+    """The note on an adapter that also saves whole modules, such as a classifier with an unknown number of labels."""
     tensors, problem = _lora(content, model)
     message = N_(
-        "Its LoRA matrices have {count} parameters. modules_to_save adds trained copies of {names}, whose sizes this "
-        "file does not tell: they are not counted."
+        "Its LoRA matrices have {count} parameters. The trained copies of {names} (modules_to_save) are "
+        "not counted, because this file does not give their sizes."
     )
     names = ", ".join(shorten(f"{name}") for name in saved[:8])
     return problem or Problem.of(message, count=sum(tensor.num_parameters() for tensor in tensors), names=names)
 
 
-# Keys that change the adapter's parameters, with the values at which they do not.
+# Keys that can change the adapter's parameters, with the values at which they have no effect.
 _PLAIN: dict[str, tuple[Any, ...]] = {
     "bias": ("none",),
     "use_dora": (False,),
@@ -157,7 +157,7 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
         return (), Problem.of(N_("Only LoRA with a rank and a list of target_modules is counted."))
     for key, values in _PLAIN.items():
         if key in content and content[key] not in values:
-            return (), Problem.of(N_("{key} changes the adapter: it is not counted."), key=key)
+            return (), Problem.of(N_("An adapter with {key} is not counted."), key=key)
     wanted = tuple(f".{target}" for target in targets if isinstance(target, str))
     tensors: list[Tensor] = []
     for path, module, copies in model.modules():
@@ -171,8 +171,8 @@ def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...],
 
 
 def _other_file(content: Any, _text: str) -> TextReading:
-    """A file beside a config.json. A Dense layer of sentence-transformers has tensors, which count with its model."""
-    sentence = Problem.of(N_("Read as: a JSON file, which describes no model."))
+    """Read a JSON file that accompanies a model; only the Dense layer of sentence-transformers has parameters."""
+    sentence = Problem.of(N_("Read as: a JSON file that does not describe a model."))
     notes = tuple(filter(None, (other_files.explained(content),)))
     layer = other_files.dense_layer(content) if isinstance(content, dict) else None
     if layer is None:

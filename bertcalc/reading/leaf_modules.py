@@ -23,32 +23,32 @@ _MOST_LAYERS = 100  # of a recurrent module
 
 
 class LeafTensors(NamedTuple):
-    """The shapes of a module's tensors; ``unsure`` names those that may be absent: the arguments do not tell."""
+    """The shapes of a module's tensors; ``unsure`` names those that may be absent, as the arguments do not show it."""
 
     shapes: Mapping[str, Shape] = NO_TENSORS
     unsure: tuple[str, ...] = ()
 
 
 class Arguments(NamedTuple):
-    """The arguments in the parentheses of a printed module: those without a name, and those with one."""
+    """The positional and named arguments in the parentheses of a printed module."""
 
     positional: tuple[str, ...]
     named: Mapping[str, str]
 
     def sizes(self, at: int, *names: str) -> Shape:
-        """The numbers of an argument, which is a single number or a tuple of them; empty if there is none."""
+        """The integers of the argument at a position or under one of its names; empty if it is absent."""
         text = next((self.named[name] for name in names if name in self.named), "")
         if not text and at < len(self.positional):
             text = self.positional[at]
         return tuple(int(size) for size in re.findall(r"[0-9]+", text) if len(size) <= _MOST_DIGITS)
 
     def size(self, at: int, *names: str) -> int:
-        """A single number. Raises ValueError if there is none."""
+        """The integer of an argument. Raises ValueError if it is absent or a tuple of several."""
         [size] = self.sizes(at, *names)
         return size
 
     def has(self, name: str, default: bool = True) -> bool:
-        """Whether a flag is True."""
+        """Whether the flag ``name`` is True; ``default`` if it is absent."""
         return self.named.get(name, f"{default}") == "True"
 
 
@@ -71,7 +71,7 @@ def arguments_of(text: str) -> Arguments:
 
 
 def tensors_of(kind: str, arguments: str) -> LeafTensors | None:
-    """The tensors of a printed module without children; None if its kind or its arguments do not tell them."""
+    """The tensors of a printed module without children; None if its kind and arguments do not determine them."""
     if kind.endswith(_QUIET) and kind not in _RULES:
         return LeafTensors()
     rule = _RULES.get(kind) or next((rule for end, rule in _ENDS.items() if kind.endswith(end)), None)
@@ -94,7 +94,7 @@ def _linear(arguments: Arguments) -> LeafTensors:
 
 
 def _dense(arguments: Arguments) -> LeafTensors:
-    """A Dense layer of sentence-transformers, which prints its configuration: Dense({'in_features': 768, ...})."""
+    """The tensors of a Dense layer of sentence-transformers, printed as Dense({'in_features': 768, ...})."""
     sizes = dict(_ENTRY.findall(arguments.positional[0] if arguments.positional else ""))
     if not sizes.keys() >= {"in_features", "out_features"}:
         raise ValueError
@@ -114,7 +114,7 @@ def _conv1d_of_transformers(arguments: Arguments) -> LeafTensors:
 
 
 def _convolution(arguments: Arguments) -> LeafTensors:
-    """PyTorch prints ``bias`` only where it is False."""
+    """The tensors of a convolution, of which PyTorch prints ``bias`` only where it is False."""
     units, groups = arguments.size(1, "out_channels"), (arguments.sizes(99, "groups") or (1,))[0]
     kernel = arguments.sizes(2, "kernel_size")
     weight = (units, arguments.size(0, "in_channels") // max(1, groups), *kernel)
@@ -126,7 +126,7 @@ def _embedding(arguments: Arguments) -> LeafTensors:
 
 
 def _norm(arguments: Arguments) -> LeafTensors:
-    """LayerNorm: older releases of PyTorch do not print whether there is a bias."""
+    """The tensors of a LayerNorm; older releases of PyTorch do not print whether it has a bias."""
     if not arguments.has("elementwise_affine"):
         return LeafTensors()
     shape = arguments.sizes(0, "normalized_shape")
@@ -156,7 +156,7 @@ def _prelu(arguments: Arguments) -> LeafTensors:
 
 
 def _recurrent(gates: int) -> Callable[[Arguments], LeafTensors]:
-    """LSTM, GRU and RNN: matrices from the input and from the state, and their biases, in each layer and direction."""
+    """The rule for an LSTM, GRU or RNN: in each layer and direction, input and recurrent matrices with biases."""
 
     def tensors(arguments: Arguments) -> LeafTensors:
         size, state = arguments.size(0, "input_size"), arguments.size(1, "hidden_size")
@@ -196,7 +196,7 @@ _ENDS: dict[str, Callable[[Arguments], LeafTensors]] = {
     "Embedding": _embedding,
     "EmbeddingBag": _embedding,
 }
-# The ends of the names of modules that have no tensors of their own, in PyTorch and in most programs.
+# Suffixes of the names of modules without tensors, in PyTorch and in most programs.
 _QUIET = (
     *("Activation", "RotaryEmbedding", "Dropout", "Dropout1d", "Dropout2d", "DropPath", "Identity", "Loss"),
     *("Softmax", "LogSoftmax", "Pool1d", "Pool2d", "Flatten", "Unflatten", "ReLU", "GELU", "SiLU", "ELU", "SELU"),

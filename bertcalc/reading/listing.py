@@ -88,7 +88,7 @@ def listed(text: str) -> Listing:
 
 
 def _nameless(text: str) -> list[_ListedTensor]:
-    """The shapes of a text that prints them without names, as ``[p.shape for p in model.parameters()]``."""
+    """The shapes in a text without names, such as the output of ``[p.shape for p in model.parameters()]``."""
     if text.count("torch.Size(") < _FEWEST_NAMELESS:
         return []
     shapes = list(_shapes(text))
@@ -121,7 +121,7 @@ def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
 
 
 def _sizes(text: str) -> Shape | None:
-    """The sizes of a shape. A comma without a space separates thousands only where others separate the sizes."""
+    """Parse a shape. A comma without a space separates thousands only if × or a comma with a space separates sizes."""
     if re.search(r"[x×]|, ", text):
         parts = re.split(r" ?[x×] ?|,? +", text)
         if any("," in part.rstrip(",") and not _GROUPED.fullmatch(part.rstrip(",")) for part in parts):
@@ -158,7 +158,7 @@ def _is_name(name: str) -> bool:
 
 
 def _written(text: str, shape: Shape) -> int | None:
-    """The count that a line writes after a shape: the one that is right if there is one."""
+    """The count that a line gives after a shape; of several numbers, the one that is the shape's product."""
     line = text.split("\n", 1)[0]
     numbers = [int(re.sub(r"\D", "", number)) for number in _NUMBER.findall(line) if len(number) < 25]
     if prod(shape) in numbers:
@@ -182,7 +182,7 @@ _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 
 def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
-    """The reading of named tensors, wherever they come from; ``text`` may hold their total."""
+    """Recognize the model of tensors with names and shapes; ``text`` may contain their total."""
     sentence = Problem.of(N_("Read as: a listing of {count} tensors."), count=len(listing.tensors))
     if listing.from_tensorflow:
         sentence = Problem.of(N_("Read as: the {count} variables of a TensorFlow model."), count=len(listing.tensors))
@@ -219,7 +219,7 @@ _LEFT_OUT = re.compile(r"^[ \t]{0,80}(?:\.{3,12}|…{1,6})[ \t,]{0,9}$|\)…", r
 
 
 def _of_all_layers(recognition: Recognition) -> Iterator[PossibleCount]:
-    """The counts of a listing that has one layer: an excerpt of a published model, as people show it, or all of it."""
+    """The possible counts of a listing of one layer, which may be an excerpt of a published model or complete."""
     model = recognition.model
     if model.config.num_hidden_layers != 1 or not recognition.agrees:
         return
@@ -231,7 +231,7 @@ def _of_all_layers(recognition: Recognition) -> Iterator[PossibleCount]:
         if same and config.num_hidden_layers > 1:
             whole = model.changed(config=replace(model.config, num_hidden_layers=config.num_hidden_layers))
             yield PossibleCount(whole.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=name))
-            yield PossibleCount(model.num_parameters(), Problem.of(N_("if nothing but what is listed belongs to it")))
+            yield PossibleCount(model.num_parameters(), Problem.of(N_("if the model has only the listed tensors")))
             return
 
 
@@ -239,7 +239,7 @@ _TELLING = (*(field for field in TELLING if field != "num_hidden_layers"), "inte
 
 
 def _under_other_names(listing: Listing) -> Recognition | None:
-    """In families whose head comes first, PyTorch lists the tied matrix under the head's name alone."""
+    """Recognize a model whose tied matrix is listed only under the head's name, as in families with the head first."""
     for head, table in _tables_of_heads():
         if head in dict(listing.tensors):
             renamed = [(table if name == head else name, shape) for name, shape in listing.tensors]
@@ -249,7 +249,7 @@ def _under_other_names(listing: Listing) -> Recognition | None:
 
 @cache
 def _tables_of_heads() -> tuple[tuple[str, str], ...]:
-    """The name of each head's matrix that PyTorch lists instead of the word embeddings, and their name."""
+    """Pairs of names: a head's matrix that PyTorch lists instead of the word embeddings, and the word embeddings."""
     pairs = (
         (listed_name, table)
         for family in FAMILIES.values()
@@ -260,9 +260,10 @@ def _tables_of_heads() -> tuple[tuple[str, str], ...]:
 
 
 def _with_ties(recognition: Recognition, listing: Listing, text: str) -> tuple[Recognition, tuple[PossibleCount, ...]]:
-    """A state_dict lists a tied matrix under both of its names; a listing of parameters has it once.
+    """Decide whether a matrix with two names is tied: a state_dict lists it twice, ``named_parameters()`` once.
 
-    If nothing else shows which of both a text is, the matrix is taken as tied, the default.
+    If the text does not show which listing it is, the matrix is assumed to be tied, the default, and both counts are
+    possible.
     """
     model = recognition.model
     tied = with_ties(model, True)

@@ -1,4 +1,4 @@
-r"""Text as people paste it, without what terminals, notebooks and editors add to it.
+r"""Remove what terminals, notebooks and editors add to a pasted text.
 
 >>> plain_lines("\x1b[1m>>> model\x1b[0m\nOut[3]: BertModel(\n  12 |   (embeddings): BertEmbeddings(")
 ['model', 'BertModel(', '  (embeddings): BertEmbeddings(']
@@ -26,9 +26,9 @@ def checked_length(text: str) -> None:
 
 
 def without_ansi(text: str) -> str:
-    """The text without colors of a terminal, and with ordinary spaces and line ends.
+    """The text without terminal colors, and with ordinary spaces and line ends.
 
-    A text from the source of a notebook, whose line ends are written as \\n, gets real ones.
+    In a text from a notebook's source, the escapes \\n become line ends.
     """
     if text.count("\\n") > max(3, text.count("\n")):
         text = text.replace('\\"', '"').replace("\\n", "\n")
@@ -36,7 +36,7 @@ def without_ansi(text: str) -> str:
 
 
 def plain_lines(text: str) -> list[str]:
-    """The lines without prompts, line numbers, and marks of quotes, comments and lists; HTML's breaks end a line."""
+    """The lines without prompts, line numbers, and marks of quotes, comments and lists; <br> ends a line."""
     lines = _BREAK.sub("\n", without_ansi(text)).split("\n")
     return [_without_prefix(line.expandtabs(4).rstrip()) for line in lines]
 

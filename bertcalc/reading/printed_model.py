@@ -75,7 +75,7 @@ def _reading(tree: PrintedTree, trees: Sequence[PrintedTree]) -> TextReading:
 
 
 def _completed(tree: PrintedTree, recognition: Recognition) -> Recognition:
-    """Fill what the text leaves out from a preset that has the same sizes; what it cuts off stays missing otherwise."""
+    """Complete a shortened print from a preset with the same sizes; without such a preset, parts stay missing."""
     if tree.is_complete or recognition.additional or recognition.reshaped:
         return recognition
     model = recognition.model
@@ -122,24 +122,27 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
         message = N_("The text has {count} printed models: this is {name}, with {lines} lines.")
         yield Problem.of(message, count=len(trees), name=shorten(tree.root.kind), lines=tree.lines)
     if tree.headless:
-        yield Problem.of(N_("The first lines of the print are missing."))
+        yield Problem.of(N_("The first lines of the printed model are missing."))
     for path in tree.left_out:
-        yield Problem.of(N_("Lines are left out inside of {path}."), path=shorten(path or tree.root.kind))
+        yield Problem.of(N_("Lines are left out inside {path}."), path=shorten(path or tree.root.kind))
     for path in tree.filled:
         yield Problem.of(
-            N_("Layers are left out in {path}: their numbers show how many, and they are read like the one before."),
+            N_(
+                "Layers are left out in {path}. Their numbers show how many; each is assumed to equal the layer "
+                "before it."
+            ),
             path=shorten(path or tree.root.kind),
         )
     for path in tree.cut:
-        yield Problem.of(N_("The print ends inside of {path}."), path=shorten(path or tree.root.kind))
+        yield Problem.of(N_("The printed model ends inside {path}."), path=shorten(path or tree.root.kind))
     kinds = dict.fromkeys(tree.unknown().values())
     if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
         names = ", ".join(map(shorten, strange[:8]))
-        yield Problem.of(N_("Modules whose parameters their print does not show: {names}."), names=names)
+        yield Problem.of(N_("Modules whose parameters print(model) does not show: {names}."), names=names)
 
 
 def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition | None:
-    """Compare the tree with the model of its class, with tensors that do not print where the model has them."""
+    """Compare the tree with the model of its class, adding the tensors that ``print`` does not show."""
     named = [(path, module.kind) for path, module, _copies in tree.root.modules(folded=False)]
     place, cls = next(((path, kind) for path, kind in named if kind in CLASSES), ("", None))
     whole = cls if cls and _is_all(tree.root, place) else None
@@ -157,24 +160,24 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
 
 
 def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
-    """Whether a print without a class of ours has modules of a family: Llama's tensors have EuroBERT's names."""
+    """Whether a print of an unknown class has modules of the family: Llama's tensors have the names of EuroBERT's."""
     return any(kind.startswith(model.family.kind) for kind in kinds)
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
-    """The biases that an old print leaves open, in a family that has none by default."""
+    """The biases that prints of older PyTorch releases leave open, in a family that has none by default."""
     default = CLASSES[cls].config.default() if cls else None
     has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
     return {starred(name) for name in tree.unsure()} if has_none else set()
 
 
 def _without_adapters(path: str) -> str:
-    """PEFT wraps a module that it adapts or trains a copy of, and keeps it as base_layer or original_module."""
+    """The path without the names under which PEFT keeps a module that it wraps."""
     return path.replace(".base_layer", "").replace(".original_module", "")
 
 
 def _is_all(root: Module, path: str) -> bool:
-    """Whether there is nothing beside the module at a path: it is wrapped, as DataParallel and PEFT do."""
+    """Whether the module at a path is the whole model, perhaps inside wrappers such as DataParallel or PEFT."""
     module = root
     for name in path.split(".") if path else ():
         children = [child for _name, child, _copies in module.named_children(folded=True)]
@@ -185,9 +188,9 @@ def _is_all(root: Module, path: str) -> bool:
 
 
 def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mapping[str, Shape]) -> dict[str, Shape]:
-    """Tensors that do not print, of modules that the text has: those of a module with children, and of DeBERTa's norms.
+    """The tensors that ``print`` does not show: those of modules with children, and of DeBERTa's norms.
 
-    The first guess is that they have the family's default shapes; only their names are needed to tell the sizes.
+    They get the family's default shapes at first; the search for sizes needs only their names.
     """
     if cls is None:
         return {}
@@ -203,7 +206,7 @@ def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mappi
 
 
 def _known_by(model: Model, tree: PrintedTree) -> set[str]:
-    """The paths of modules whose tensors the print does not show, and the model knows."""
+    """The paths of modules whose tensors ``print`` does not show but the model has."""
     paths = tuple({_DIGITS.sub("*", path) for path, module, _copies in model.modules() if is_hidden(module) and path})
     return {path for path in tree.unknown() if paths and _DIGITS.sub("*", path).endswith(paths)}
 
@@ -217,7 +220,7 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
         yield PossibleCount(
             model.num_parameters(), Problem.of(N_("if the rest is like {preset}"), preset=recognition.preset)
         )
-        yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if nothing but what is printed belongs to it")))
+        yield PossibleCount(tree.root.num_parameters(), Problem.of(N_("if the model has only the printed modules")))
         return
     yield from of_ties(model, count)
     if _absent_biases(tree, model.architecture):
@@ -227,13 +230,13 @@ def _possible(tree: PrintedTree, recognition: Recognition) -> Iterator[PossibleC
 
 
 _NOT_SHOWN = N_(
-    "A print shows neither which modules share a tensor nor tensors that belong to a module with others inside: "
-    "bertcalc does not know this class, so its real count may differ."
+    "print(model) shows neither which modules share a tensor nor tensors of modules that have "
+    "children. bertcalc does not know this class, so its real count may differ."
 )
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
-    """The counts of an unknown class with its equal word embeddings apart, and with all of them shared."""
+    """The counts of an unknown class with its matrices of the vocabulary's shape separate, and shared."""
     weights: dict[Shape, list[str]] = {}
     for path, module, copies in tree.root.modules():
         if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:
@@ -244,7 +247,7 @@ def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     vocabulary = max(tables, key=prod)  # smaller tables, such as those of positions, are hardly ever shared
     less = prod(vocabulary) * (len(weights[vocabulary]) - 1)
     names = ", ".join(shorten(user.partition(" ")[0]) for user in weights[vocabulary][:8])
-    apart, together = N_("if {names} are matrices of their own"), N_("if {names} of the same shape are shared")
+    apart, together = N_("if {names} are separate matrices"), N_("if {names} of the same shape are shared")
     return (
         PossibleCount(count, Problem.of(apart, names=names)),
         PossibleCount(count - less, Problem.of(together, names=names)),
@@ -255,7 +258,7 @@ _EMBEDDING = re.compile(r"Embedding$")
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
-    """The counts with and without the biases that an old print leaves open."""
+    """The counts with and without the biases that prints of older PyTorch releases leave open."""
     copies = {path: copies for path, _module, copies in tree.root.modules()}
     shapes = {tensor.name: tensor.shape for tensor in tree.root.tensors()}
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
@@ -274,9 +277,9 @@ _BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"
 
 
 def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:
-    """Correct the fields that no shape shows, but the arguments of a module do: probabilities, epsilons, activations.
+    """Set the fields that modules print but shapes do not show: probabilities, epsilons, activations.
 
-    Whether the decoder is tied does not print: the default is assumed.
+    ``print`` does not show whether the decoder is tied: the default is assumed.
     """
     config = model.config
     if config.has("tie_word_embeddings"):
@@ -295,7 +298,7 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
 
 
 def _printed_values(model: Model, field: str, modules: Mapping[str, Module]) -> Iterator[Any]:
-    """The values of a field that the text may show, by the module whose print the field changes."""
+    """The values of a field that the text shows, read from the modules whose printed lines depend on the field."""
     for sample in _samples(model.config, field):
         with suppress(ConfigError):
             changed = model.changed(config=replace(model.config, **{field: sample}))
@@ -330,7 +333,7 @@ def _value(field: str, old: Module, new: Module, text: Module) -> Iterator[Any]:
 
 
 def _samples(config: Config, field: str) -> tuple[Any, ...]:
-    """Another value of a field whose value shows in the print but in no shape."""
+    """Other values of a field, to see which printed lines depend on it; empty for sizes."""
     value = getattr(config, field)
     if isinstance(value, float):
         return (0.123 if value != 0.123 else 0.321,)

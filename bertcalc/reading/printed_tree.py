@@ -37,7 +37,7 @@ _DEEPEST = 100
 
 
 class PrintedModule(ReadModule):
-    """A module of a printed model; ``known`` says whether its tensors are, ``unsure`` which of them may not exist."""
+    """A module of a printed model; ``known`` is whether its tensors are known, ``unsure`` those that may not exist."""
 
     known = True
     unsure: tuple[str, ...] = ()
@@ -47,8 +47,8 @@ class PrintedModule(ReadModule):
 class PrintedTree:
     """A printed model: its root, and the paths of the modules in which lines are missing.
 
-    ``left_out`` are modules that stand around a line that is none of the print's, such as three dots; ``cut`` are those
-    that the text does not close; ``filled`` are lists whose numbers show how many equal layers were left out.
+    ``left_out`` are the modules around a line that print() does not write, such as three dots; ``cut`` are modules that
+    the text does not close; ``filled`` are lists whose numbers show how many equal layers were left out.
     """
 
     root: Module
@@ -69,7 +69,7 @@ class PrintedTree:
         return {path: module.kind for path, module in modules if isinstance(module, PrintedModule) and not module.known}
 
     def unsure(self) -> list[str]:
-        """The names of the tensors that an old print leaves open."""
+        """The names of the tensors of which an old release of PyTorch does not print whether they exist."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()
@@ -106,7 +106,7 @@ def printed_models(text: str) -> list[PrintedTree]:
 
 
 def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
-    """The module of a text that is nothing but one line: Linear(in_features=768, out_features=2, bias=True)."""
+    """The module of a text of one line: Linear(in_features=768, out_features=2, bias=True)."""
     written = [line.strip() for line in lines if line.strip()]
     match = _MODULE.fullmatch(written[0]) if len(written) == 1 else None
     arguments, closed = _arguments(match["rest"]) if match else ("", False)
@@ -117,7 +117,7 @@ def _single_module(lines: Sequence[str]) -> list[PrintedTree]:
 
 
 class _Reader:
-    """Reads the lines in one pass; parentheses and, where there is any, indentation show what is inside of what."""
+    """Reads the lines in one pass; parentheses and any indentation show the nesting."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -177,9 +177,9 @@ class _Reader:
             self._stack[-1].parameters[name] = tuple(int(size[:18]) for size in shape.split("x") if size)
 
     def _has_own_tensors(self, arguments: str) -> bool:
-        """Whether a line has the arguments of the module that it begins, which has children as well.
+        """Whether a line has the arguments of the module that it begins, although the module also has children.
 
-        PyTorch prints them so, for instance for a Linear layer with LoRA matrices of older releases of PEFT.
+        PyTorch prints a Linear layer with LoRA matrices of older releases of PEFT this way.
         """
         module = self._stack[-1]
         tensors = tensors_of(module.kind, arguments) if not module.children else None
@@ -252,7 +252,7 @@ class _Reader:
         return module
 
     def _without_gaps(self, layers: Sequence[LayerRun], path: str) -> Iterator[LayerRun]:
-        """The layers with those that were left out between two equal ones, as their numbers show."""
+        """The layers, filled in where their numbers have a gap between two equal layers."""
         end = 0
         before: Module | None = None
         for start, copies, layer in layers:
@@ -268,7 +268,8 @@ class _Reader:
 def _is_reindented(lines: Sequence[str]) -> bool:
     """Whether an editor moved modules to the indentation of those around them; then only parentheses show the nesting.
 
-    A print that is cut off may have equal indentations as well, but not as many closing parentheses as opening ones.
+    A printed model that is cut off can also have equal indentations, but it has fewer closing parentheses than opening
+    ones.
     """
     printed = [line for line in lines if _MODULE.match(line.lstrip()) or _ENDS.fullmatch(line.strip())]
     is_flat = any(
@@ -331,7 +332,7 @@ def _joined(lines: Sequence[str], at: int) -> _Line:
 
 
 def _is_prose(text: str) -> bool:
-    """Whether a text that begins with a parenthesis is no module's."""
+    """Whether a text begins with a parenthesis but is not a module."""
     return text.startswith("(") and ")" in text and not _NAMED.match(text)
 
 
@@ -340,7 +341,7 @@ def _is_balanced(text: str) -> bool:
 
 
 def _is_whole(text: str, following: str) -> bool:
-    """Whether a text is all of a module's line, with the line after it."""
+    """Whether a text is a module's whole line, given the line that follows."""
     if _is_balanced(text):
         return True
     match = _MODULE.match(text)

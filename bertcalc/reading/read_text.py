@@ -44,14 +44,14 @@ _SHORT = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = N_(
-    "This is nothing that bertcalc reads: paste a number, a calculation, a config.json, the output of print(model), "
-    "a listing of tensors, a summary, or an article."
+    "bertcalc cannot recognize this: paste a number, a calculation, a config.json, the output of "
+    "print(model), a listing of tensors, a summary, or an article."
 )
 
 
 @checked
 def read(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
-    """Read a text as what it is, or as ``kind``.
+    """Recognize the kind of a text, or take ``kind``, and read it.
 
     Args:
         text: Anything of at most 1,000,000 characters: a number, a calculation, a hand count, an article, a
@@ -60,8 +60,11 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
         kind: What to read it as; None to recognize it.
         model: The model against which numbers and hand counts are explained; BERT-base if it is None.
 
+    Returns:
+        The kind, the model, the number of parameters, and sentences about them.
+
     Raises:
-        InputError: The text is too long, or is nothing of this kind.
+        InputError: The text is too long, or is not of this kind.
 
     Example:
         >>> read("110M").kind, read("Bert", "article").kind
@@ -94,7 +97,7 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
 
 
 def kind_of(text: str, model: Model) -> Kind:
-    """Recognize what a text is. Raises InputError if it is nothing of these kinds."""
+    """Recognize the kind of a text. Raises InputError if it is of no known kind."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
@@ -130,4 +133,4 @@ def _structure(text: str) -> Kind | None:
     return None
 
 
-_SHARE = 4  # one in so many lines is the model's or a tensor's; half of a print is closing parentheses
+_SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses

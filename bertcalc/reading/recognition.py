@@ -1,4 +1,4 @@
-"""Recognize the model whose tensors were read: its family, class and sizes, and what it lacks or has in addition.
+"""Recognize the model whose tensors were read: its family, class and sizes, and missing or additional tensors.
 
 >>> from bertcalc.families import build
 >>> tensors = [StoredTensor(name, "", shape) for name, shape in build("bert-base-uncased").named_parameters()]
@@ -43,10 +43,11 @@ class UnmatchedPart(NamedTuple):
 
 
 class Recognition(NamedTuple):
-    """The model that the tensors are most like; ``missing`` and ``additional`` are parts of the text against it.
+    """The model nearest to the tensors of a text, and how they differ.
 
-    ``reshaped`` are parts whose shapes differ; their parameters are the text's minus the model's. ``second_names`` are
-    tensors that the model ties to others. ``guessed`` are fields of the configuration that no shape shows.
+    ``missing`` are parts that only the model has, ``additional`` those that only the text has. ``reshaped`` are parts
+    whose shapes differ; their parameters are the text's minus the model's. ``second_names`` are tensors that the model
+    ties to others. ``guessed`` are fields of the configuration that no shape shows.
     """
 
     model: Model
@@ -55,7 +56,7 @@ class Recognition(NamedTuple):
     additional: tuple[UnmatchedPart, ...] = ()
     reshaped: tuple[UnmatchedPart, ...] = ()
     second_names: tuple[str, ...] = ()
-    preset: str = ""  # the one whose sizes were taken, as the text does not have all of them
+    preset: str = ""  # whose sizes complete a text that does not show all of them
 
     @property
     def agrees(self) -> bool:
@@ -64,7 +65,7 @@ class Recognition(NamedTuple):
 
     @property
     def num_parameters(self) -> int:
-        """The parameters of the text: the model's, without what is missing, with what is additional."""
+        """The parameters of the text: the model's, less what is missing, plus what is additional or reshaped."""
         more = sum(part.parameters for part in (*self.additional, *self.reshaped))
         return self.model.num_parameters() + more - sum(part.parameters for part in self.missing)
 
@@ -75,7 +76,7 @@ class Recognition(NamedTuple):
 
     @property
     def different_parameters(self) -> int:
-        """The parameters of the modules that differ; fewer where a part of a module agrees."""
+        """The parameters of the tensors that differ."""
         return sum(part.parameters for part in (*self.missing, *self.additional, *self.reshaped))
 
 
@@ -86,7 +87,7 @@ def recognized(
     kinds: Mapping[str, str] | None = None,
     prepare: Callable[[Model], Model] = lambda model: model,
 ) -> Recognition | None:
-    """The model that some tensors are most like; None if they are those of no family.
+    """The model nearest to some tensors; None if they fit no family.
 
     ``architecture`` is the class that the text names for the whole; ``body`` a class that it names for a part of it;
     ``kinds`` has the classes of modules by path; ``prepare`` corrects fields that no shape shows.
@@ -111,14 +112,14 @@ def recognized(
 
 
 def _untied_heads(model: Model) -> Iterator[Model]:
-    """The classes of a model's family with a matrix that they tie by default."""
+    """The classes of a model's family, with the matrix untied that they tie by default."""
     for cls in model.family.classes:
         with suppress(ConfigError):
             yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
 
 
 def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
-    """The model with other switches, such as those of biases, where they agree better with the tensors."""
+    """Flip the configuration's flags, such as those for biases, where the model then agrees better with the tensors."""
     for field in fields(nearest.model.config):
         config = nearest.model.config
         if isinstance(value := getattr(config, field.name), bool):
@@ -149,7 +150,7 @@ def _compared(
 
 
 def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Model) -> dict[str, str]:
-    """The kinds of a text's modules by their names without the prefixes of the body and of what is around it."""
+    """The kinds of a text's modules, by path without the prefixes of the body and of its wrapper."""
     wrapper = wrapper_of(tensors)
     return {
         model.bare(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path] for path in kinds
@@ -157,7 +158,7 @@ def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Mod
 
 
 def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
-    """The tensors of a model that do not print, of modules that a print has."""
+    """The tensors that ``print`` does not show, of modules that it shows."""
     return {
         model.bare(name)
         for path, module, _copies in model.modules(folded=False)
@@ -177,7 +178,7 @@ def own_names(path: str, module: Module) -> Iterator[str]:
 
 
 def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[UnmatchedPart, ...]:
-    """Some tensors by module; the same module of several layers is one part."""
+    """Group tensors by module; the same module of several layers is one part."""
     tensors: dict[str, list[Matched]] = {}
     for entry in matched:
         tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
@@ -192,7 +193,7 @@ def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[Unmatc
 
 
 def _difference(matched: Matched) -> int:
-    """The elements of a tensor; of one that both have, the text's minus the model's."""
+    """The elements of a tensor; for a tensor that both have, the text's minus the model's."""
     if matched.entry is None:
         return prod(matched.shape or ())
     return matched.entry.numbers() - (prod(matched.shape) if matched.shape is not None else 0)
@@ -209,7 +210,7 @@ def starred(path: str) -> str:
 
 
 def _kind(entries: Sequence[Matched]) -> str:
-    """The kind of a module, if its tensors show it: a matrix and a bias of as many rows are Linear."""
+    """The kind of a module, if its tensors show it: Linear for a matrix and a bias of as many rows; else empty."""
     shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}
     weight, bias = shapes.get("weight", ()), shapes.get("bias", ())
     return "Linear" if shapes.keys() == {"weight", "bias"} and len(weight) == 2 and weight[:1] == bias else ""
@@ -218,7 +219,7 @@ def _kind(entries: Sequence[Matched]) -> str:
 def _of_presets(
     tensors: Sequence[StoredTensor], architecture: str | None, body: str | None, kinds: Mapping[str, str]
 ) -> Recognition | None:
-    """The first preset that has all tensors of a text, which does not have all that tell the sizes."""
+    """The first preset that has all tensors of a text whose shapes do not show every size; None if there is none."""
     named = architecture or body
     for name, preset in PRESETS.items():
         model = Model(preset.config)

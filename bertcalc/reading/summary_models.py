@@ -26,9 +26,9 @@ SummaryKind = Literal["keras-summary", "torchinfo", "torchsummary"]
 
 
 class SummaryRow(NamedTuple):
-    """A row: its name if the table has it, its class, how deep it is inside of others, and its own parameters.
+    """A row: its name if the table has names, its class, its depth in the tree, and its own parameters.
 
-    ``repeated`` rows are uses of a module that an earlier row counts. The number of a row may be cut off.
+    A ``repeated`` row is another use of a module that an earlier row counts. With ``is_cut``, the count is cut off.
     """
 
     name: str
@@ -42,9 +42,9 @@ class SummaryRow(NamedTuple):
 def model_of_rows(
     kind: SummaryKind, counted: Sequence[SummaryRow], total: int
 ) -> tuple[Model, tuple[UnmatchedPart, ...]] | None:
-    """The model of the first row with a class of ours, and the rows that do not belong to it; None if there is none.
+    """The model of the first row with a known class, and the rows outside it; None if there is none.
 
-    ``counted`` are the rows that count something once, ``total`` their sum as the table has it.
+    ``counted`` are the rows without repetitions, ``total`` is the table's total.
     """
     for number, row in enumerate(counted):
         architecture = _class(row.kind)
@@ -72,9 +72,10 @@ def model_of_rows(
 def count_of_tied(
     kind: SummaryKind, rows: Sequence[SummaryRow], total: int
 ) -> tuple[int, tuple[PossibleCount, ...]] | None:
-    """The count of a table with a decoder that may be tied to the word embeddings, and those with a tie and without.
+    """The count of a table whose decoder may be tied to the word embeddings, and the counts if it is and if not.
 
-    The first is that of the class that a row names, or the total if it is none of ours. None if no row may be tied.
+    The first is without the decoder's matrix if a row names a class that ties it, and the table's total otherwise. None
+    if no row can be tied.
     """
     words = next((row.parameters for row in rows if row.kind == "Embedding" and row.parameters), 0)
     matrices = [row for row in rows if row.kind == "Linear" and words and row.parameters >= words]
@@ -92,21 +93,21 @@ _FEWEST_WORDS = 100  # of a vocabulary
 
 
 def tied_class(rows: Sequence[SummaryRow]) -> str:
-    """The class of ours that the rows name, if its decoder is usually tied to the word embeddings; else empty."""
+    """The first known class that the rows name, if it ties its decoder to the word embeddings; otherwise empty."""
     architecture = next(filter(None, (_class(row.kind) for row in rows)), "")
     is_tied = architecture and Model(CLASSES[architecture].config.default(), architecture).ties()
     return architecture if is_tied else ""
 
 
 def _class(kind: str) -> str | None:
-    """The class that a row names; those of TensorFlow begin with TF, and their bodies end in MainLayer."""
+    """The known class that a row names, without TensorFlow's prefix TF and with Model for its suffix MainLayer."""
     name = kind.removeprefix("TF")
     name = f"{name.removesuffix('MainLayer')}Model" if name.endswith("MainLayer") else name
     return name if name in CLASSES else None
 
 
 def _with_count(architecture: str, count: int) -> Model | None:
-    """The preset that has this count as this class, with or without the pooler."""
+    """The preset that has this count with this class, with or without the pooler."""
     family = CLASSES[architecture]
     configs = [preset.config for preset in PRESETS.values() if type(preset.config) is family.config]
     for config, pooler in product(configs, (True, False)):
@@ -123,7 +124,7 @@ def _has(model: Model, count: int) -> bool:
 
 
 def _counted_again(model: Model) -> Iterator[int]:
-    """What a table may count twice: the tied matrices alone, as torchinfo does, with their biases, or nothing."""
+    """The parameters that a table may count twice: tied matrices, as in torchinfo, with their biases, or none."""
     tied = [module for _path, module, _copies in model.modules() if isinstance(module, Linear) and module.tied]
     for names in ({"weight"}, {"weight", "bias"}):
         yield sum(prod(module.shapes[name]) for module in tied for name in names & module.tied.keys())
@@ -131,7 +132,7 @@ def _counted_again(model: Model) -> Iterator[int]:
 
 
 def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
-    """Whether a model has modules with the counts of all rows of tables, matrices and LayerNorms."""
+    """Whether each row of an embedding, matrix or LayerNorm has a module with its count in the model."""
     counts: Counter[tuple[str, int]] = Counter()
     for _path, module, copies in model.modules():
         if isinstance(module, Linear | Conv1D | Embedding | Norm):
@@ -143,10 +144,10 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
 
 
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
-    """The class that has the total, with the number of labels that the last row outside of the body shows.
+    """The class that has the total, with the number of labels in the last row outside the body.
 
-    Of several, the one with modules of the rows' names; one of them is needed if the rows may be somebody's
-    ``own_head``.
+    Of several classes, the one with most modules of the rows' names. With ``own_head`` the rows may be the author's
+    own head: then at least one name has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}
@@ -197,7 +198,7 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model 
 
 
 def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str, int] | None:
-    """The rows of each table of embeddings, by the name of the table or by the order; None if one is missing."""
+    """The sizes that embedding tables show, matched by name or by order; None if a table is missing."""
     tables = [(path, module) for path, module, _copies in default.modules() if isinstance(module, Embedding)]
     shown = [row for row in rows if row.kind == "Embedding" and row.parameters]
     if len(tables) > len(shown) or not width:
@@ -217,14 +218,14 @@ def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str,
 
 
 def _tokens_within(default: Model, sizes: Mapping[str, int]) -> dict[str, int]:
-    """The special tokens that the vocabulary does not have, as its first one: no count depends on them."""
+    """Set the special tokens that the vocabulary does not have to 0: no count depends on them."""
     tokens = {name: token for name, token in vars(default.config).items() if name.endswith("_token_id")}
     words = sizes.get("vocab_size", default.config.vocab_size)
     return {name: 0 for name, token in tokens.items() if isinstance(token, int) and token >= words}
 
 
 def _fitting(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Iterator[Model]:
-    """The models with some sizes that have a count, with the intermediate_size or number of layers that leads to it."""
+    """The models with these sizes and this count, solved for intermediate_size or the number of layers."""
 
     def model(**more: int) -> Model:
         fields = default.config.under_own_names({**values, **more})

@@ -37,7 +37,7 @@ _FROZEN = re.compile(r"\((?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,18})\)(?=\s|$)")  #
 _TOTAL = re.compile(r"Total params:? {0,20}(?P<count>[0-9,]{1,30})", re.IGNORECASE)
 _QUOTE = re.compile(r"^ {0,40}(?:[>#]|//) ", re.MULTILINE)
 _CELL = re.compile(r"(?P<name>[A-Za-z_][\w./:-]*…?) {0,3}\((?P<kind>[A-Za-z_][\w.>]*…?)\)?")
-_CUT = "…"  # behind what does not fit into a cell of Keras 3
+_CUT = "…"  # after a text that does not fit into a cell of Keras 3
 _REPEATED = "(recursive)"
 _UNBUILT = "(unbuilt)"  # Keras 3, of a layer that has not got its first input yet
 _MOST_ROWS = 20_000
@@ -80,7 +80,7 @@ def table_of(text: str) -> SummaryTable:
 
 
 def _completed(rows: tuple[SummaryRow, ...], total: int) -> tuple[SummaryRow, ...]:
-    """The rows; the total gives the number of one that is cut off."""
+    """The rows; if a single count is cut off, it follows from the total."""
     if sum(row.is_cut for row in rows) != 1 or any(row.depth > 1 for row in rows):
         return rows
     rest = total - sum(row.parameters for row in rows)
@@ -114,9 +114,9 @@ def _torchsummary(lines: Iterable[str]) -> Iterator[SummaryRow]:
 
 
 def _keras(lines: Sequence[str]) -> Iterator[SummaryRow]:
-    """The rows of Keras 2, or those of Keras 3, which are in boxes.
+    """The rows of Keras 2, or of Keras 3, which draws boxes.
 
-    A class or a shape that does not fit into its column goes on in the next line, which has no number.
+    A class or a shape that does not fit into its column continues on the next line, which has no count.
     """
     if any(line.lstrip().startswith("│") and line.count("│") > 2 for line in lines):
         yield from _boxes(lines)
@@ -164,11 +164,15 @@ def read_table(text: str) -> TextReading:
     sentence = Problem.of(_SENTENCES[table.kind], count=len(table.rows))
     notes = []
     if table.total is None:
-        notes.append(Problem.of(N_("The table has no total, so it may be cut off: its rows are added up.")))
+        notes.append(Problem.of(N_("The table has no total, so it may be cut off. The count is the sum of its rows.")))
     elif any(row.is_cut for row in counted):
         notes.append(Problem.of(N_("Some numbers of the table are cut off, so its rows do not sum to its total.")))
     elif added != table.total:
-        notes.append(Problem.of(N_("The rows sum to {rows}, the table says {total}."), rows=added, total=table.total))
+        notes.append(
+            Problem.of(
+                N_("The rows sum to {rows}, but the total of the table is {total}."), rows=added, total=table.total
+            )
+        )
     is_at_least = table.total is None or _UNBUILT in text
     if _UNBUILT in text:
         notes.append(Problem.of(N_("Layers that are not built yet have no parameters in the table.")))
@@ -218,7 +222,7 @@ _SENTENCES: dict[SummaryKind, str] = {
 
 
 def _tree(table: SummaryTable) -> Module:
-    """The rows as modules, each with the parameters that its row counts."""
+    """A tree with a module for each row, with the row's parameters."""
     first = table.rows[0] if table.rows and not table.rows[0].depth else SummaryRow("", "Model", 0, 0)
     root = ReadModule(first.kind, "")
     stack: list[tuple[int, Module]] = [(0, root)]

@@ -1,4 +1,4 @@
-"""What was read from a text: its kind, its model, its counts, and all of it as sentences."""
+"""The result of reading a text: its kind, its model, its counts, and sentences about them."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
@@ -30,13 +30,13 @@ Kind = Literal[
     "other-file",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-# What each kind is, for a choice of kinds.
+# The names of the kinds, for a list to choose from.
 KIND_NAMES: dict[Kind, str] = {
     "number": N_("a number"),
     "calculation": N_("a calculation"),
     "hand-count": N_("a hand count"),
     "article": N_("an article"),
-    "peft-line": N_("the line that peft prints"),
+    "peft-line": N_("a line printed by peft"),
     "config": N_("a config.json"),
     "printed-model": N_("a printed PyTorch model"),
     "listing": N_("a listing of tensors"),
@@ -46,13 +46,13 @@ KIND_NAMES: dict[Kind, str] = {
     "safetensors-index": N_("an index of safetensors files"),
     "safetensors-header": N_("a safetensors header"),
     "adapter-config": N_("an adapter_config.json"),
-    "other-file": N_("a file that describes no model"),
+    "other-file": N_("a file that does not describe a model"),
 }
 _SHOWN = 12  # parts named in a sentence
 
 
 class PossibleCount(NamedTuple):
-    """A number of parameters, and when it is the right one."""
+    """A number of parameters, and the condition under which it is right."""
 
     parameters: int
     condition: Problem
@@ -141,7 +141,7 @@ _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
 def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
-    """The counts of a text with a decoder that may be tied or not; ``count`` is that of the text as this model."""
+    """The counts of a text whose decoder may be tied or not; ``count`` is its count when read as ``model``."""
     counts = {tied: with_ties(model, tied) for tied in (True, False)}
     tied, untied = counts[True], counts[False]
     if tied is None or untied is None:
@@ -152,10 +152,10 @@ def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
 
 
 def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
-    """The counts of a text with a matrix that is tied, and with one of its own."""
+    """The counts of a text if the matrix ``name`` is tied, and if it is separate."""
     return (
         PossibleCount(tied, Problem.of(N_("if {name} is tied to the word embeddings"), name=name)),
-        PossibleCount(untied, Problem.of(N_("if {name} is a matrix of its own"), name=name)),
+        PossibleCount(untied, Problem.of(N_("if {name} is a separate matrix"), name=name)),
     )
 
 

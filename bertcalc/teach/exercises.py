@@ -186,7 +186,7 @@ _WITH_BIAS = Sentence(N_("the bias is counted as well, but it is a separate tens
 
 
 def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
-    """The mistakes that change the number: no extra layers if there is one, no bias that an embedding lacks."""
+    """The mistakes that give a number other than the right one and 0."""
     return tuple(mistake for mistake in mistakes if mistake.amount not in (0, right))
 
 
@@ -272,7 +272,7 @@ _WEIGHT_PRECISIONS: tuple[Precision, ...] = ("fp32", "mixed-18")  # they compute
 def _memory_mistakes(memory: TrainingMemory) -> Iterator[Mistake]:
     sizes = memory.num_bytes()
     right = sum(sizes.values())
-    yield Mistake(Sentence(N_("the parameters are counted, not the bytes of each")), memory.parameters)
+    yield Mistake(Sentence(N_("the parameters are counted, not their bytes")), memory.parameters)
     yield Mistake(Sentence(N_("bits are counted, not bytes")), 8 * right)
     if len(sizes) > 1:
         yield Mistake(Sentence(N_("only the weights are counted")), sizes["weights"])

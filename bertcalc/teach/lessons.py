@@ -37,7 +37,7 @@ def lesson(stop: Stop) -> Lesson:
 
 
 def _special(stop: Stop) -> str:
-    """The key of a stop's texts if they depend on more than its own key; "" for other stops."""
+    """The key of a stop's texts if they depend on more than the stop's own key; "" for other stops."""
     module = stop.steps[0].module
     if stop.steps[0].operation == "unused" and stop.key == "embeddings.position":
         return "embeddings.unused position"

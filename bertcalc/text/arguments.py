@@ -250,7 +250,7 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
 
 # What people call arguments whose names are not near.
 _ALSO_CALLED = {"rank": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
-_NO_MORE = N_("{function} has no argument {argument}, and no others.")
+_NO_MORE = N_("{function} has no argument {argument}: it takes none.")
 
 
 @cache
@@ -566,7 +566,7 @@ def _check_together(values: Mapping[str, Any]) -> None:
         return
     stated = values.get("config")
     if stated is not None and stated is not config and "model" in values and not _same(stated, config):
-        message = N_("config must be model.config, the model's own configuration; this is another one.")
+        message = N_("config must be the configuration of the model, model.config.")
         raise _error(message, "config", stated)
     longest = config.longest
     for name in values.keys() & _WITH_LENGTH:
@@ -584,7 +584,7 @@ def single_model(function: str, *values: Any) -> None:
     for value in values:
         config = _config_of(value)
         if config is not None and any(map(_is_column, vars(config).values())):
-            message = N_("{function} takes a single model, not one of columns.")
+            message = N_("{function} takes a single model, not a model of columns.")
             raise _error(message, "", value, function=function)
 
 

@@ -1,9 +1,9 @@
 """Format numbers for readers: thousands separators, units, and no more digits than are meaningful.
 
 Pages, reports and commands format every number with decimals here, so that a small number never reads as 0 and a small
-change never reads as none; tests/text/test_digits.py finds formatting elsewhere. Three kinds of numbers do not belong
+change never as no change; tests/text/test_digits.py finds formatting elsewhere. Three kinds of numbers do not belong
 here: exact counts, for which ``f"{count:,}"`` is enough; axes and columns that a browser formats; and the numbers in
-JSON and CSV. What depends on the language is in pages/ui/widgets/numbers.py.
+JSON and CSV. Formatting that depends on the language is in pages/ui/widgets/numbers.py.
 
 >>> fixed(437.93), fixed(0.0041, 2), fixed(Fraction(10_003, 10_000), 2, unlike=1)
 ('437.9', '0.004', '1.0003')
@@ -39,7 +39,7 @@ def fixed(number: Fraction | float, places: int = 1, unlike: int = 0) -> str:
 
 
 def _ratio(number: Fraction | float) -> tuple[int, int]:
-    """A number as a ratio in lowest terms: integers take a tenth of the time that fractions take."""
+    """A number as a ratio of integers in lowest terms, which takes a tenth of the time of computing with Fraction."""
     return (number if isinstance(number, int | float) else Fraction(number)).as_integer_ratio()
 
 

@@ -1,4 +1,4 @@
-"""Numbers and texts that are chosen or compared, live where their numbers are; a browser has the same functions.
+"""Choices and comparisons that give live numbers and texts; a browser has the same functions.
 
 >>> largest([3, 5]), either(1, 2, "the same", "another")
 (5, 'another')
@@ -24,37 +24,37 @@ def smallest(figures: tuple[int, ...] | list[int]) -> int:
 
 @mirrored
 def distance(count: int, other: int) -> int:
-    """How far two integers are apart."""
+    """The absolute difference of two integers."""
     return abs(count - other)
 
 
 @mirrored
 def unless_same(count: int, other: int) -> float:
-    """The second number as a position in a chart, if it differs from the first; otherwise not a number."""
+    """``other`` as a position in a chart, or NaN if it equals ``count``."""
     return nan if count == other else float(other)
 
 
 @mirrored
 def if_negative(count: int, text: str, otherwise: str) -> str:
-    """The text for a number below 0; otherwise the other one."""
+    """``text`` if a number is below 0; otherwise ``otherwise``."""
     return text if count < 0 else otherwise
 
 
 @mirrored
 def differ(figures: tuple[int, ...] | list[int], others: tuple[int, ...] | list[int]) -> int:
-    """1 if any number of the first list differs from that of the second; otherwise 0."""
+    """1 if two lists of integers differ; otherwise 0."""
     return int(list(figures) != list(others))
 
 
 @mirrored
 def if_between(low: int | Fraction, count: int, high: int | Fraction, inside: str, outside: str) -> str:
-    """One of two texts: whether a count is in a range, both ends included."""
+    """``inside`` if a count is in a range, both ends included; otherwise ``outside``."""
     return inside if low <= count <= high else outside
 
 
 @mirrored
 def with_sign(difference: int, text: str) -> str:
-    """The text of a difference with its sign; none for 0."""
+    """Put the sign of a difference before its text; empty for 0."""
     return f"{MINUS if difference < 0 else '+'}{text}" if difference else ""
 
 
@@ -78,41 +78,41 @@ def rounded_up(part: int, whole: int) -> int:
 
 @mirrored
 def place_of_largest(figures: tuple[int, ...] | list[int]) -> int:
-    """The place of the largest of several integers; of equal ones, the first."""
+    """The index of the largest of several integers; the first of equal ones."""
     return figures.index(max(figures))
 
 
 @mirrored
 def either(count: int, other: int, same: str, different: str) -> str:
-    """One of two texts: whether two numbers are the same."""
+    """``same`` if two numbers are equal; otherwise ``different``."""
     return same if count == other else different
 
 
 @mirrored
 def text_at(texts: tuple[str, ...], place: int) -> str:
-    """The text at a place."""
+    """The text at an index."""
     return texts[place]
 
 
 @mirrored
 def inside(count: int, low: int, high: int) -> float:
-    """A number as a position in a chart, if it is in a range; otherwise not a number."""
+    """``count`` as a position in a chart, or NaN if it is outside a range."""
     return float(count) if low <= count <= high else nan
 
 
-_FAR = 8  # an axis that is so many times as long as the longest bar is hardly readable
+_FAR = 8  # an axis this many times as long as the longest bar is hardly readable
 _TENTHS = (10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45, 50, 60, 70, 80, 90, 100)
 
 
 @mirrored
 def widened(limit: int, largest: int) -> int:
-    """The end of an axis: it stays while the largest figure fits and is readable."""
+    """The end of an axis: unchanged while the largest figure fits and is readable."""
     return round_figure(largest) if largest > limit or _FAR * largest < limit else limit
 
 
 @mirrored
 def round_figure(largest: int) -> int:
-    """A round figure, at least a tenth above the largest one."""
+    """A round number at least a tenth above the largest figure."""
     wanted = max(100, 11 * largest)
     tenth: int = 10 ** (len(f"{wanted}") - 2)
     return next(steps * tenth for steps in _TENTHS if steps * tenth >= wanted) // 10

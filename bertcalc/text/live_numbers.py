@@ -50,7 +50,7 @@ class LiveNode:
 
 
 def _types(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The types in tuples among arguments: 1, True and a Fraction of 1 are equal, but not for a browser."""
+    """The types of the elements of tuples: 1, True and Fraction(1) are equal in Python, but not in a browser."""
     return tuple([(type(value), *map(type, value), _types(value)) for value in arguments if isinstance(value, tuple)])
 
 
@@ -62,7 +62,7 @@ def _node(operation: str, _types: tuple[Any, ...] | None, *arguments: Any) -> Li
 
 
 class Live:
-    """The base of all live values: ``node`` is the expression that a value follows from, ``plain`` its value alone."""
+    """The base of all live values: ``node`` is the expression that computes the value, ``plain`` the bare value."""
 
     node: LiveNode
     plain: Any
@@ -94,7 +94,7 @@ class LiveInt(Live, int):
 
 
 class OutsideError(ValueError):
-    """The sizes are outside of those for which a live value has a formula."""
+    """The exception for sizes at which a live value has no formula."""
 
 
 class LiveFraction(Live, Fraction):
@@ -130,9 +130,9 @@ class LiveFloat(Live, float):
 
 
 class LiveText(Live, str):
-    """A text with numbers that follow from sizes; what is joined to it other than by ``fill`` is not live.
+    """A text with numbers that follow from sizes; join it to others with ``fill`` or ``between``, which keep it live.
 
-    ``parts`` are the texts that it consists of: those that stay, and live ones.
+    ``parts`` are the texts that it consists of, fixed and live ones.
     """
 
     parts: tuple[str, ...]
@@ -144,9 +144,9 @@ MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live
 
 
 def live(value: Any, node: Any) -> Any:
-    """A value with the node that computes it; a value that is the same for all sizes stays as it is.
+    """A value with the node that computes it; the value itself if the node is a constant or the value is None.
 
-    A tuple gets live elements; None, and a node that is a constant, make nothing live.
+    The elements of a tuple become live, each with its own node.
     """
     if not isinstance(node, LiveNode):
         return value
@@ -201,7 +201,7 @@ def _computed(operation: str, result: Result, *values: Any) -> Result:
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """Mark a function of the same name in bertcalc/live/runtime.js: of live arguments it gives a live result.
+    """Mark a function that bertcalc/live/runtime.js also has: for live arguments, its result is live.
 
     tests/browser/test_live.py compares both.
     """
@@ -245,7 +245,7 @@ def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
 
 
 class FigureBound(NamedTuple):
-    """A figure that has to stay within limits; ``high`` None is no limit."""
+    """A figure that has to stay from ``low`` to ``high``; None is no upper limit."""
 
     figure: int
     low: int
@@ -253,15 +253,15 @@ class FigureBound(NamedTuple):
 
 
 def staying(figure: int) -> FigureBound:
-    """The bound of a figure that has to stay what it is now."""
+    """The bound of a figure that has to keep its present value."""
     return FigureBound(figure, int(figure), int(figure))
 
 
 @mirrored
 def within(value: Any, bounds: tuple[FigureBound, ...]) -> Any:
-    """A value that has a formula only while these figures stay within their bounds. Raises OutsideError elsewhere.
+    """A value whose formula is valid only while these figures stay within their bounds.
 
-    In a browser it then stays as it is, and is marked as older.
+    Elsewhere its evaluation raises OutsideError; a browser keeps the last value and marks it as outdated.
     """
     for figure, low, high in bounds:
         if figure < low or (high is not None and figure > high):
@@ -293,7 +293,7 @@ def between(sign: str, texts: Iterable[str]) -> str:
 
 
 def without_start(text: str, start: str) -> str:
-    """``text.removeprefix(start)``, live if the text is; the start does not move."""
+    """``text.removeprefix(start)``, live if the text is; ``start`` itself is fixed."""
     if not isinstance(text, LiveText):
         return text.removeprefix(start)
     first, *others = text.parts
@@ -344,7 +344,7 @@ def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
 
 
 def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
-    """A live value in which these fields stay as they are.
+    """A live value in which some fields are fixed at these sizes.
 
     >>> area = live(12, LiveNode("*", (LiveNode("field", ("height",)), LiveNode("field", ("width",)))))
     >>> evaluated(at_sizes(area, {"height": 3}).node, {"height": 5, "width": 5})
@@ -357,7 +357,7 @@ def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
 
 
 def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
-    """A node with other nodes or constants in the place of fields."""
+    """Replace fields in a node by other nodes or constants."""
     replaced: dict[int, Any] = {}
 
     def inside(node: Any) -> Any:

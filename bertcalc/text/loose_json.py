@@ -1,7 +1,7 @@
 """Read an object that is almost JSON: a printed configuration, Python's dictionary or call, JSON with comments.
 
-The text is rewritten as strict JSON, token by token, and read as such; nothing in it is executed. What could mean two
-things is not rewritten, so that the error of the strict parser is raised.
+The text is rewritten as strict JSON, token by token, and parsed; nothing in it is executed. Ambiguous text is not
+rewritten, so that the strict parser raises its error.
 
 >>> read_loosely("BertConfig {'hidden_size': 768, 'is_decoder': False,}  # the defaults", most=100)
 {'hidden_size': 768, 'is_decoder': False}
@@ -23,7 +23,7 @@ from bertcalc.text.strict_json import read_json
 
 LONGEST = 200_000  # characters of a text that is rewritten; real configurations have less than 60,000
 _NOT_JSON = "This is not JSON: line {line}, column {column}: {why}."
-# What stands in front of a printed object: a log's words, an assignment, the name of a class.
+# Text before a printed object: words of a log, an assignment, the name of a class.
 _HEAD = re.compile(
     r"(?:```[a-z]{0,10}\s{0,9})?(?:Model config\s{1,9})?(?:[A-Za-z_][A-Za-z0-9_.]{0,60}\s{0,9}=\s{0,9})?"
     r"(?:([A-Z][A-Za-z0-9]{0,60}Config)\s{0,9}(?=[{(])|(?=\{))"
@@ -41,14 +41,14 @@ _VALUES = ("string", "number", "word")
 
 
 def read_loosely(text: str, most: int) -> Any:
-    """Parse JSON, or a text of at most ``most`` characters that certainly means it. Raises InputError."""
+    """Parse JSON, or a text of at most ``most`` characters that is unambiguous. Raises InputError."""
     try:
         return read_json(text, most)
     except InputError as error:
         if error.problem.message != _NOT_JSON or (strict := as_json(text)) is None:
             raise
         with suppress(json.JSONDecodeError, RecursionError):
-            json.loads(strict)  # else the position of the strict parser's error would be one in another text
+            json.loads(strict)  # otherwise the error's position would be that in the rewritten text
             return read_json(strict, 2 * most)
         raise
 
@@ -60,7 +60,7 @@ def class_in_front(text: str) -> str:
 
 
 def begins_object(text: str) -> bool:
-    """Whether a text begins with an object, with what is printed in front of one, or with a configuration's call."""
+    """Whether a text begins with an object, perhaps after words printed before it, or with a configuration's call."""
     return _HEAD.match(_stripped(text)) is not None
 
 
@@ -112,13 +112,13 @@ def _tokens(text: str, start: int) -> Iterator[tuple[str, str]]:
 
 
 def _without_comments(rest: str) -> str:
-    """The rest of a text behind an object, if it is only a comment or the end of a code block: then empty."""
+    """The rest of a text after an object, without a comment or the end of a code block."""
     rest = rest.strip().removeprefix("```").strip()
     return "" if "\n" not in rest and rest.startswith(("#", "//")) else rest
 
 
 def _written(tokens: list[tuple[str, str]]) -> Iterator[str]:
-    """The tokens as strict JSON. Two values in a row stay in a row, which the strict parser refuses."""
+    """The tokens as strict JSON. Two values without a comma stay so, and the strict parser refuses them."""
     names = [_SIGNS.get(token, token) for _kind, token in tokens]
     for (kind, _token), token, following, before in zip(
         tokens, names, [*names[1:], ""], ["{", *names[:-1]], strict=True
@@ -141,7 +141,7 @@ def _value(kind: str, token: str, following: str) -> str:
 
 
 def _string(token: str) -> str:
-    """A string in JSON's quotes; unchanged if it is one of JSON's, or none of Python's."""
+    """A string in JSON's quotes; unchanged if it is already valid JSON, or not a valid Python string."""
     if token[0] in "“‘":
         return json.dumps(token[1:-1])
     with suppress(json.JSONDecodeError):

@@ -1,4 +1,4 @@
-"""Regular expressions that a person wrote: whether they are valid, and whether a server may match them."""
+"""Check regular expressions from users: whether they are valid, and quick enough for a server."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -8,8 +8,8 @@ from bertcalc.text.problem import wrong
 
 _INVALID = N_("{argument} {pattern} is not a regular expression: {reason}.")
 _SLOW = N_(
-    "{argument} {pattern} could take too long to match: repeat at most {most} parts, and no group in which a part is "
-    "repeated or has alternatives."
+    "{argument} {pattern} could take too long to match: use at most {most} repetitions, and do not "
+    "repeat a group that contains a repetition or alternatives."
 )
 MOST = 4  # quantifiers; four .* take a fifteenth of a second for the names of BERT-base
 _GROUP, _CLASS = r"\((?:\?(?:[:=!>]|<[=!]|P?<\w+>))?", r"\[\^?\]?(?:\\.|[^\]\\])*\]"
@@ -31,14 +31,14 @@ def check_patterns(name: str, value: object) -> None:
 
 
 def check_quick_patterns(name: str, value: object) -> None:
-    """Raise InputError for a regular expression of a stranger that could keep the server busy.
+    """Raise InputError for a user's regular expression that could keep the server busy.
 
     A repeated group that can match the same text in several ways takes exponential time.
 
     >>> check_quick_patterns("target_modules", r".*layer[.][01][.].*(query|value)")
     >>> check_quick_patterns("target_modules", "([a-z]*)*")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    bertcalc.text.problem.InputError: target_modules '([a-z]*)*' could take too long to match: repeat at most 4 ...
+    bertcalc.text.problem.InputError: target_modules '([a-z]*)*' could take too long to match: use at most 4 ...
     """
     for pattern in _texts(value):
         if not _is_quick(pattern):

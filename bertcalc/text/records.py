@@ -65,7 +65,7 @@ def default(part: Field[Any]) -> object:
 
 
 def arguments(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
-    """The arguments of a record that differ from their defaults, and those that are ``always`` among them."""
+    """The arguments of a record that differ from their defaults, and those named in ``always``."""
     values = {part: getattr(record, part.name) for part in fields(record)}
     return {part.name: value for part, value in values.items() if part.name in always or value != default(part)}
 

@@ -37,7 +37,7 @@ def read_json(text: str | bytes, most: int) -> Any:
 
 
 def _why(error: json.JSONDecodeError) -> str:
-    """The mistake, if it is a common one in handwritten JSON; otherwise the parser's message."""
+    """The explanation of a common mistake in handwritten JSON; for other mistakes, the parser's message."""
     rest, before = error.doc[error.pos :].lstrip(), error.doc[: error.pos].rstrip()
     for starts, why in HABITS.items():
         if rest.startswith(starts) and (starts != ("}", "]") or before.endswith(",")):

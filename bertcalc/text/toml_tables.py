@@ -1,4 +1,4 @@
-"""Tables in TOML files beside modules."""
+"""Read tables in TOML files beside modules."""
 
 from functools import cache
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 
 @cache
 def table_beside(module: str, name: str = "") -> dict[str, Any]:
-    """Read the file ``name`` in the folder of a module, given by its ``__file__``; by default the one of its name.
+    """Read the TOML file ``name`` beside a module, given by its ``__file__``; by default the file of the module's name.
 
     Call it where the table is needed: reading all of them takes a tenth of the import time of the library.
     """

@@ -20,7 +20,7 @@ from pages.server.upstream.uvicorn_internals import HttpPeer, SocketPeer
 # Seconds that a request may take to arrive; its body, and the next request of a connection, may take twice as long.
 PATIENCE = 10.0
 _FILES = 10_000  # open files; each browser takes six connections
-# Limits on incomplete messages: bytes of all in this process; fragments of one, and seconds until it is complete.
+# Limits on incomplete messages: bytes of all together; fragments of one message, and seconds until it is complete.
 _MOST_INCOMPLETE, _MOST_FRAGMENTS, _SLOWEST = 32_000_000, 1_000, 60.0
 
 

@@ -1,9 +1,9 @@
 """Make the files of downloads in turns, so that the reports of one reader do not delay other readers.
 
 Streamlit 1.67 makes all files in the six threads that asyncio has on two cores, first come, first served: 160 reports
-for eight sessions delay the table of another reader by 20 seconds, and every run of a script. Here one file is made at
-a time, for the session that has used the least time. A second file may be made in parallel for a session that has used
-almost none.
+for eight sessions delay the table of another reader by 20 seconds, and they delay every run of a script. Here one file
+is made at a time, for the session that has used the least time. A second file may be made in parallel for a session
+that has used almost none.
 """
 
 import asyncio

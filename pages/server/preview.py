@@ -1,4 +1,4 @@
-"""Title and description in the served HTML, for programs that show previews of links, and what is loaded early."""
+"""Title and description in the served HTML, for programs that show previews of links, and scripts to load early."""
 
 import gzip
 import posixpath

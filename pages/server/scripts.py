@@ -1,4 +1,4 @@
-"""Scripts as files of this server: one copy for all readers, which browsers keep and load before a page needs it."""
+"""Serve scripts as files: one copy for all readers, which browsers cache and load before a page needs it."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -17,7 +17,7 @@ _MAKING = Lock()
 
 
 def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, which takes vl-convert a second and a half to make."""
+    """Vega, Vega-Lite and Vega-Embed as one script, which vl-convert makes in a second and a half."""
     import vl_convert  # 65 MB
 
     bundle: Any = vl_convert.javascript_bundle  # its stub demands an argument that has a default
@@ -29,14 +29,14 @@ _MAKERS: dict[str, Callable[[], str]] = {VEGA: vega_script}
 
 
 def offer(name: str, text: str) -> str:
-    """Serve a script; return its address, which has the hash of its text."""
+    """Serve a script; return its address, which contains the hash of its text."""
     address = f"{_FOLDER}/{name}-{sha256(text.encode()).hexdigest()[:12]}.js"
     _TEXTS[address] = text
     return address
 
 
 def script(address: str) -> str | None:
-    """The script with an address, which is made if it is not there yet; None if there is none."""
+    """The script at an address, made at its first use; None if there is none."""
     with _MAKING:
         if address not in _TEXTS and address in _MAKERS:
             _TEXTS[address] = _MAKERS[address]()
@@ -54,7 +54,7 @@ else addEventListener("load", load);
 
 
 def preloaded() -> tuple[str, ...]:
-    """The tags of a page by which a browser loads scripts before it needs them."""
+    """The HTML tags that make a browser load scripts before it needs them."""
     small = [address for address in [*_TEXTS] if address not in (*_MAKERS, _EARLY)]
     return (
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
@@ -71,6 +71,6 @@ def _serve(request: Request) -> Response:
 
 
 def route() -> Route:
-    """The route of the scripts, below the server's base path if it has one."""
+    """The route of the scripts, below the server's base path, if any."""
     base = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return Route("/" + "/".join(filter(None, (base, _FOLDER, "{file}"))), _serve)

@@ -7,11 +7,11 @@ STORED = 400
 
 
 def keep_sessions() -> None:
-    """Give the runs of a session one lock, finish callbacks, open pages quietly, and store the sessions of two classes.
+    """Change how Streamlit treats sessions; ``upstream`` has the reasons.
 
-    Also let controls read only the values that they need.
-
-    ``upstream`` has the reasons. tests/server/test_sessions.py and tests/browser/test_links.py fail without this.
+    The runs of a session share one lock, callbacks finish before the next run, a page opens without changing the
+    address, the sessions of two classes are stored, and controls read only the values that they need.
+    tests/server/test_sessions.py and tests/browser/test_links.py fail without this.
     """
     streamlit_internals.share_lock()
     streamlit_internals.finish_callbacks()

@@ -103,7 +103,7 @@ def test_what_is_for_a_single_model_is_refused_in_a_sentence(field: str, name: s
     model = load(columns(BertConfig(), **{field: [12, 24]}))
     with pytest.raises(InputError) as refusal:
         OF_ONE[name](model)
-    assert str(refusal.value) == f"{name} takes a single model, not one of columns."
+    assert str(refusal.value) == f"{name} takes a single model, not a model of columns."
 
 
 def test_layers_of_columns_are_listed_folded_only() -> None:

@@ -14,7 +14,10 @@ BERT = bertcalc.load("bert-base-uncased")
         ("85,054,464", "85,054,464 is the count of all 12 layers."),
         # Sizes of the real files on the Hub: model.safetensors and pytorch_model.bin of bert-base-uncased.
         ("440,449,768 bytes", "A safetensors file of BertForPreTraining, decoder tied, in float32"),
-        ("440473133 bytes", "Near the size of a PyTorch file (.bin) of BertForPreTraining, decoder tied, in float32"),
+        (
+            "440473133 bytes",
+            "Close to the size of a PyTorch file (.bin) of BertForPreTraining, decoder tied, in float32",
+        ),
         # pytorch_model.bin of roberta-base: saved by a release whose language model had a pooler.
         ("501,200,538 bytes", "a PyTorch file (.bin) of RobertaForMaskedLM, decoder tied, with a pooler"),
         # model.safetensors of albert-base-v2, converted from a release whose decoder had a bias of its own.
@@ -33,14 +36,14 @@ BERT = bertcalc.load("bert-base-uncased")
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128, BertModel has 102,267,648 parameters."),
         ("what hidden size gives 109,482,240?", "With hidden_size = 768, BertModel has 109,482,240 parameters."),
         ("which vocabulary gives 1e8?", "No vocab_size gives 1e8: with 18,175"),
-        ("which hidden size gives 1e13?", "Nothing simple gives 1e13."),
+        ("which hidden size gives 1e13?", "There is no simple explanation for 1e13."),
         ("what hidden size gives 1?", "No hidden_size gives 1: with 12"),
         ("which vocabulary gives 229,503,472?", "No vocab_size gives 229,503,472: with 186,800"),
         (
             "108,495,360",
             "instead of 109,482,240 for BertModel with pooler: the LayerNorm of the embeddings is left out",
         ),
-        ("123,456,789", "Nothing simple gives 123,456,789."),
+        ("123,456,789", "There is no simple explanation for 123,456,789."),
     ],
 )
 def test_a_text_is_explained_in_sentences(text: str, sentence: str) -> None:

@@ -185,7 +185,7 @@ def test_every_wrong_field_is_named_and_no_older_number_stays() -> None:
 def test_a_program_of_its_own_makes_the_count_a_guess() -> None:
     config = {"model_type": "bert", "auto_map": {"AutoModel": "modeling.OurBert"}}
     app = paste(json.dumps(config))
-    assert metrics(app) == {"Parameters in BertModel, a guess": real("BertModel", BertConfig())}
+    assert metrics(app) == {"Parameters in BertModel (estimate)": real("BertModel", BertConfig())}
     assert "has its own code ('modeling.OurBert'), which bertcalc does not run" in read(app.warning[0].value).seen
 
 
@@ -388,7 +388,7 @@ def test_somebodys_tensors_are_no_markdown() -> None:
     app = bring_files(len(header).to_bytes(8, "little") + header + bytes(at), name="![x](y).safetensors")
     assert "has all tensors of BertModel, and others" in app.info[0].value
     assert "`![x](y).safetensors`" in app.info[0].value
-    example = groups(app)["in no class of these sizes"][3]
+    example = groups(app)["in no class with these sizes"][3]
     assert read(example).code == ["x`![x](http://example.com/x.png)embe ..."]
     assert "BF16" in captions(app)
 

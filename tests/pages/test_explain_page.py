@@ -157,7 +157,7 @@ def test_a_product_is_worked_out(text: str) -> None:
 
 def test_a_bar_of_the_first_page_is_said_to_be_that_and_no_miscount() -> None:
     app = open_app("explain.py", number="28,348,416")
-    assert "Exactly a part of this model" in app.success[0].value
+    assert "Exactly the count of a part of this model" in app.success[0].value
     rows = cells(app)
     assert [row[0] for row in rows] == [
         "attention of all 12 layers",
@@ -223,7 +223,7 @@ def test_another_published_model_is_named_and_can_be_taken() -> None:
     app = open_app("explain.py", number="335,141,888")
     assert "bert-large-uncased" in app.success[0].value
     click(app, "Use bert-large-uncased")
-    assert "Exactly a known count, as" in app.success[0].value
+    assert "Exactly a known count, read as" in app.success[0].value
     assert present(app).hidden_size == 1024
 
 
@@ -265,7 +265,7 @@ def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded
 def test_a_rounded_number_with_a_miscount_is_said_before_another_models_count() -> None:
     app = open_app("explain.py", number="470.3M", preset="xlm-roberta-base", architecture="XLMRobertaForMaskedLM")
     said, elsewhere = [info.value for info in app.info]
-    assert said.startswith("This way of counting rounds to your number. Among nearby numbers, one in")
+    assert said.startswith("Counted this way, the total rounds to your number. Among nearby numbers, one in")
     assert "LaBSE" in elsewhere
     assert [row[-1] for row in cells(app)][-2:] == ["470,296,722", "**470,300,000**"]
 
@@ -394,7 +394,7 @@ def test_the_examples_are_of_the_present_model(preset: str) -> None:
 )
 def test_operations_of_the_model_are_recognised(number: str, row: str) -> None:
     app = open_app("explain.py", number=number)
-    assert "a number of operations of this model" in app.success[0].value
+    assert "This model takes this number of operations" in app.success[0].value
     assert [cell for line in cells(app) for cell in line if cell == row]
 
 

@@ -148,7 +148,7 @@ def test_chinese_has_one_term_for_one_thing_and_its_own_punctuation(pattern: str
 OF_THE_HOST = (
     "Building this model takes more than {size} GB of memory",
     "The process that builds this model crashed, probably because it ran out of memory",
-    "This does not fit into the memory. Choose a smaller model, or run the app on a larger machine.",
+    "The model does not fit into memory. Choose a smaller model, or run the app on a larger machine.",
     "The process that runs PyTorch was stopped, perhaps for lack of memory.",
 )
 

@@ -129,7 +129,7 @@ def test_a_pasted_config_is_there_again_also_from_another_page() -> None:
     assert [one.value for one in app.metric] + [one.value for one in app.success] + texts(app) == shown
 
 
-@pytest.mark.parametrize(("lang", "sentence"), [("en", "has restarted and lost"), ("zh", "服务器已重启")])
+@pytest.mark.parametrize(("lang", "sentence"), [("en", "has restarted and no longer has"), ("zh", "服务器已重启")])
 def test_files_that_were_read_are_missed(lang: str, sentence: str) -> None:
     app = opened_with({"file read": "model.safetensors"}, "bring.py", bring="file", lang=lang)
     [warning] = app.warning

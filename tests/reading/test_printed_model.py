@@ -221,7 +221,7 @@ def test_a_print_that_is_cut_off_says_so_and_is_completed_from_a_preset() -> Non
     reading = bertcalc.read(cut)
     assert reading.preset == "bert-base-uncased"
     assert reading.model == bertcalc.build("bert-base-uncased")
-    assert "The print ends inside of encoder.layer" in str(reading)
+    assert "The printed model ends inside encoder.layer" in str(reading)
     assert {109_482_240} < counts(cut)
 
 

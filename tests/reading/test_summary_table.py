@@ -256,7 +256,7 @@ def test_a_table_without_its_end_is_added_up() -> None:
 
 def test_a_total_that_is_not_the_sum_is_named() -> None:
     reading = bertcalc.read(KERAS_3.replace("130", "131"))
-    assert "The rows sum to 1,953,539, the table says 1,953,538" in str(reading)
+    assert "The rows sum to 1,953,539, but the total of the table is 1,953,538" in str(reading)
 
 
 def test_a_text_without_a_table_has_none() -> None:

@@ -185,7 +185,7 @@ def test_a_model_card_of_sentence_transformers_shows_its_dense_layer() -> None:
     assert "0 parameters" not in str(without)
 
 
-BERTS_FILE = "Near the size of a PyTorch file (.bin) of BertForPreTraining"
+BERTS_FILE = "Close to the size of a PyTorch file (.bin) of BertForPreTraining"
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ BERTS_FILE = "Near the size of a PyTorch file (.bin) of BertForPreTraining"
         ("220 million", "twice the count of BertModel"),
         ("1,340,000,000 bytes", "another model, bert-large-uncased, given in bytes in float32"),
         ("which vocabulary gives 102,267,648?", "With vocab_size = 21,128"),
-        ("123,456,789", "Nothing simple gives 123,456,789."),
+        ("123,456,789", "There is no simple explanation for 123,456,789."),
         ("QKV+O = L*4*(H*H+H)", "1 of 1 lines"),
         ("Number of parameters: 109,482,240", "109,482,240 is the count of BertModel with pooler."),
         ("#params = 110M", "110M may mean the count of BertModel with pooler"),

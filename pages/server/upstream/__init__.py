@@ -1,4 +1,4 @@
-"""The only place that uses what Streamlit, uvicorn and websockets do not document.
+"""The only code that uses undocumented parts of Streamlit, uvicorn and websockets.
 
 Each ``Internal`` lists such names, the reason for using them, the public issue, and what the app loses without them. If
 the installed version lacks a name, or the parameters of a replaced method differ, the log says so once, and the app
@@ -17,6 +17,6 @@ INTERNALS = {
 
 
 def log_differences() -> None:
-    """Log which of these the installed versions do not have."""
+    """Log which of the ``INTERNALS`` the installed versions lack."""
     for internal in INTERNALS.values():
         is_usable(internal)

@@ -1,4 +1,4 @@
-"""What the app uses of other packages beyond their documentation, and whether the installed versions still have it."""
+"""The undocumented parts of other packages that the app uses, and whether the installed versions still have them."""
 
 import inspect
 import logging
@@ -30,7 +30,7 @@ class Internal(NamedTuple):
 
 @lru_cache
 def is_usable(internal: Internal) -> bool:
-    """Whether the installed version still has these names and parameters. If it has not, the log says so once."""
+    """Whether the installed version still has these names and parameters. If not, the log says so once."""
     problem = _difference(internal)
     if problem:
         package = internal.names[0].partition(":")[0].partition(".")[0]
@@ -73,7 +73,7 @@ def package_file(package: Any, file: str) -> str:
 
 
 def _instance_attributes(owner: Any) -> Collection[str]:
-    """Attributes that only instances of a class have: fields, and what its constructors set."""
+    """Attributes that only instances of a class have: fields, and attributes that constructors set."""
     if not inspect.isclass(owner):
         return ()
     if hasattr(owner, "DESCRIPTOR"):  # a message of protobuf

@@ -1,4 +1,4 @@
-"""What Streamlit does not document: sessions, the messages of browsers, the address, downloads, and its page."""
+"""The undocumented parts of Streamlit: sessions, the messages of browsers, the address, downloads, and its page."""
 
 import logging
 from collections.abc import Awaitable, Callable, ItemsView, Iterable, Iterator, Mapping
@@ -272,7 +272,7 @@ def store_sessions(count: int) -> None:
 
 
 class _StateValues(Mapping[str, Any]):
-    """The values of a session's state, each read when it is asked for."""
+    """The values of a session's state, each read on access."""
 
     def __init__(self, safe: Any) -> None:
         self._safe = safe
@@ -304,13 +304,13 @@ class _StateValues(Mapping[str, Any]):
 
 
 def read_values_singly() -> None:
-    """Let a control that asks for one value of the session's state read only that."""
+    """Let a control that needs one value of the session's state read only that value."""
     if is_usable(VALUES):
         look_up(VALUES.names[0].rpartition(".")[0]).filtered_state = property(_StateValues)
 
 
 def session_value(session_id: str, name: str) -> Any:
-    """Return a value of a session's state, from outside of its runs; None if there is none."""
+    """Return a value of a session's state, outside the session's runs; None if there is none."""
     if not is_usable(OTHER_SESSION):
         return None
     from streamlit.runtime import get_instance
@@ -325,7 +325,7 @@ Values: TypeAlias = Any  # the values of the controls in a message: Streamlit's 
 
 
 def filter_values(choose: Callable[[dict[str, Any], Values | None], Values | None]) -> None:
-    """Have ``choose`` decide which values a run gets, by notes about its session and the values that arrived."""
+    """Have ``choose`` decide which values a run gets, from the notes about its session and the values that arrived."""
 
     def make(begin_run: Method) -> Method:
         def begin_run_filtered(state: Any, fresh_widget_states: Values | None, *arguments: Any, **options: Any) -> None:
@@ -400,16 +400,16 @@ def run_again(values: Values) -> NoReturn:
 
 
 def _context() -> Any:
-    """Streamlit's description of this run; None outside of runs."""
+    """Streamlit's context of this run; None outside runs."""
     from streamlit.runtime.scriptrunner import get_script_run_ctx
 
     return get_script_run_ctx(suppress_warning=True)
 
 
 def outside_of_runs() -> bool:
-    """Whether the caller is known to be outside of a run, such as in the thread that makes a download.
+    """Whether the caller is certainly outside a run, such as in the thread that makes a download.
 
-    There, each look into ``st.session_state`` is a line in the log.
+    There, each access to ``st.session_state`` writes a line to the log.
     """
     return is_usable(HISTORY) and _context() is None
 
@@ -424,7 +424,7 @@ _NOT_SENT = {
 
 @lru_cache
 def _is_sent(kind: str) -> bool:
-    """Whether pages send messages of this kind. A new kind of Streamlit's is ignored, and the log says so once."""
+    """Whether pages send messages of this kind. A kind that is new in Streamlit is ignored and logged once."""
     if kind not in _SENT | _NOT_SENT:
         logging.getLogger("bertcalc").warning("Messages of the kind %s are ignored: it is new in Streamlit.", kind)
     return kind in _SENT
@@ -440,7 +440,7 @@ class BrowserMessage:
 
     @property
     def is_of_page(self) -> bool:
-        """Whether it is of a kind that pages send: no page asks for files, clears caches or installs anything."""
+        """Whether pages send this kind of message: no page asks for files, clears caches or installs anything."""
         kind = self._message.WhichOneof("type")
         if kind == "backend_operation_request":
             kind = self._message.backend_operation_request.WhichOneof("payload")
@@ -448,18 +448,18 @@ class BrowserMessage:
 
     @property
     def is_run(self) -> bool:
-        """Whether it requests a run of the script, with the values of controls."""
+        """Whether the message requests a run of the script, with the values of controls."""
         return bool(self._message.WhichOneof("type") == "rerun_script")
 
     @property
     def has_foreign_names(self) -> bool:
-        """Whether it names a control that Streamlit did not name."""
+        """Whether the message names a control that Streamlit did not name."""
         prefixes = _control_prefixes()
         return not all(control.id.startswith(prefixes) for control in self._controls)
 
     @property
     def size(self) -> int:
-        """The number of controls and of messages that the browser keeps."""
+        """The number of controls, and of messages in the browser's cache."""
         return len(self._controls) + len(self._state.cached_message_hashes)
 
     @property
@@ -474,7 +474,7 @@ class BrowserMessage:
 
 
 def read_message(payload: bytes) -> BrowserMessage | None:
-    """Read a message, or return None if messages have other parts than expected. Raises protobuf's DecodeError."""
+    """Read a message; None if messages have other parts than expected. Raises protobuf's DecodeError."""
     if not is_usable(MESSAGES):
         return None
     from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -489,7 +489,7 @@ def _value_count(control: Any) -> int:
 
 @lru_cache
 def _control_prefixes() -> tuple[str, ...]:
-    """The beginnings of Streamlit's names for controls; every name begins with "" if they are not known."""
+    """The prefixes of Streamlit's names for controls; "", which fits every name, if they are not known."""
     return tuple(map(look_up, CONTROL_NAMES.names)) if is_usable(CONTROL_NAMES) else ("",)
 
 
@@ -505,8 +505,8 @@ def went_back() -> bool:
 def restore_parameters() -> None:
     """Read all query parameters of the address again; after Back, before any control is drawn.
 
-    The browser is told the address, too: a run that Back ended may have written its own into it since. With ``&`` at
-    its end, it says that this run has begun: see pages/ui/shell/panel/address.js.
+    The browser gets the address, too: a run that Back ended may have overwritten it. An ``&`` at its end says that this
+    run has begun: see pages/ui/shell/panel/address.js.
     """
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
@@ -538,18 +538,18 @@ def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
 
 
 class DownloadError(Exception):
-    """A file is not made; its text is a sentence for the reader."""
+    """The exception for a file that is not made; its text is a sentence for the reader."""
 
 
 class UnknownFileError(Exception):
-    """Streamlit could not make a file: because of the exception that is the cause, or because it does not know it."""
+    """The exception for a file that Streamlit cannot make: without a cause, it does not know the file."""
 
 
 def answer_downloads(make_file: Callable[[str, Callable[[], str]], Awaitable[str]]) -> None:
     """Have ``make_file`` answer requests for files that are made when a reader presses Download.
 
-    It gets the session's id and a function that makes the file, which may raise UnknownFileError, and returns the
-    file's address, as ``make_file`` does. It may raise DownloadError.
+    ``make_file`` gets the session's id and a function that makes the file and returns its address; this function may
+    raise UnknownFileError. ``make_file`` returns the address, or raises DownloadError.
     """
 
     def make(_handle: Method) -> Method:

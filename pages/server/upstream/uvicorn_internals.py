@@ -1,4 +1,4 @@
-"""What uvicorn and websockets do not document: connections before the app gets a request, and their own refusals."""
+"""The undocumented parts of uvicorn and websockets: connections before the app gets a request, and their refusals."""
 
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable, Mapping
@@ -71,7 +71,7 @@ REJECTED_SOCKETS = Internal(
 
 
 class Peer:
-    """A connection of a browser; the server's own object for it is not kept alive."""
+    """A connection of a browser, which does not keep the server's object for it alive."""
 
     def __init__(self, protocol: Any) -> None:
         self._reference = ref(protocol)
@@ -83,7 +83,7 @@ class Peer:
 
     @property
     def is_open(self) -> bool:
-        """Whether it is neither closed nor closing."""
+        """Whether the connection is neither closed nor closing."""
         return self._protocol is not None and not self._protocol.transport.is_closing()
 
     def call_later(self, seconds: float, function: Callable[[], object]) -> TimerHandle:
@@ -92,7 +92,7 @@ class Peer:
         return handle
 
     def end(self) -> None:
-        """Close it at once, if it is open."""
+        """Close the connection at once, if it is open."""
         if self.is_open:
             self._protocol.transport.abort()
 
@@ -102,13 +102,13 @@ class HttpPeer(Peer):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is neither closed nor closing, nor a WebSocket."""
+        """Whether the connection is neither closed nor closing, nor has become a WebSocket."""
         return super().is_open and self._protocol in self._protocol.connections
 
     def waiting_since(self) -> object:
-        """The request after which an open connection waits for a request or a body; None before the first one.
+        """The last request of a connection that waits for the next request or for a body; None before the first one.
 
-        A new object if it does not wait.
+        If the connection does not wait, a new object, which equals no other.
         """
         from h11 import IDLE, SEND_BODY
 
@@ -117,11 +117,11 @@ class HttpPeer(Peer):
 
 
 class SocketPeer(Peer):
-    """A WebSocket that is not gone."""
+    """A WebSocket."""
 
     @property
     def has_handshake(self) -> bool:
-        """Whether its handshake has arrived."""
+        """Whether the handshake has arrived."""
         return self._protocol is not None and bool(self._protocol.handshake_initiated)
 
     def limit_messages(self, size: int) -> None:
@@ -161,7 +161,7 @@ def _watch_connections(internal: Internal, begin: Callable[[Any], object]) -> No
 
 
 def watch_fragments(look: Callable[[SocketPeer], object]) -> None:
-    """Call a function with a WebSocket, always the same object, whenever bytes have arrived on it."""
+    """Call a function with a WebSocket whenever bytes arrive on it, each time with the same object."""
     peers: WeakKeyDictionary[Any, SocketPeer] = WeakKeyDictionary()
 
     def make(data_received: Method) -> Method:

@@ -41,7 +41,7 @@ class _DiscoveredBuilder:
         return data_of(written, self._total, in_letters, in_numbers, map(self._chip, self._used()), self._tips)
 
     def _without(self) -> list[Part]:
-        """Parameters without a formula: a question mark in the line of letters, and their number in the other."""
+        """Parameters without a formula: a question mark in the line of letters, and their count in the other line."""
         self._tips["rest"] = [
             with_colon(_("without a formula"), f"{self._rest:,}"),
             *list(self._discovery.unexplained)[:_LINES],
@@ -89,7 +89,7 @@ class _DiscoveredBuilder:
         return f"{factor}({inside})" if self._has_brackets(group) else factor + inside
 
     def _has_brackets(self, group: Group) -> bool:
-        """Whether one copy is in brackets: 3L(4H²), but 3LH."""
+        """Whether the formula of one copy needs brackets: 3L(4H²), but 3LH."""
         terms = self._terms(group)
         return bool(self._factor(group)) and (len(terms) > 1 or not terms[0][0].isalpha())
 

@@ -1,4 +1,4 @@
-"""Discovery on the page: its progress, and its result, which is proven or incomplete."""
+"""Discovery on the page: its progress, and its result, complete or not."""
 
 from collections.abc import Callable
 from functools import partial
@@ -159,7 +159,7 @@ def _show_how(discovery: Discovered) -> None:
         st.markdown(_("The formula is valid only under these conditions:"))
         st.markdown("\n".join(f"- {code(sentence(condition.sentence(), str))}" for condition in discovery.regime))
     else:
-        st.markdown(_("No sizes were found at which it fails."))
+        st.markdown(_("The search found no sizes at which the formula fails."))
 
 
 def show_tree(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Choose the model by a config.json of any type, pasted or read from the Hub."""
+"""Choose the model by a config.json of any model type, pasted or read from the Hub."""
 
 from typing import Any
 

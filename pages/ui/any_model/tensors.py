@@ -25,7 +25,7 @@ from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.tables import shape_text
 
 _WHOLE = ""
-_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars beside it, and beside others, in the projector view
+_LONG, _FEW, _SOME = 8, 3, 7  # fields of a long formula; bars beside a long formula and a short one on the projector
 
 
 class _Paths(Select[str]):

@@ -1,4 +1,4 @@
-"""The box for any text: what it is read as, its model, its counts and its differences from the model."""
+"""The box for any text: its kind, its model, its counts and its differences from the model."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -31,7 +31,7 @@ from pages.ui.widgets.tables import show_rows
 from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
-_KINDS = {AUTOMATIC: N_("what it is recognized as")} | {str(kind): name for kind, name in KIND_NAMES.items()}
+_KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
 # Part of the link, but not drawn: the box takes far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=260)
@@ -48,7 +48,7 @@ class _Read(NamedTuple):
 
 
 def show(model: Model) -> None:
-    """Draw the box, and what its text is read as; numbers are explained against ``model``."""
+    """Draw the box and the result of reading its text; numbers are explained against ``model``."""
     text, kind = _show_box()
     if not text.strip():
         return
@@ -62,7 +62,7 @@ def show(model: Model) -> None:
 
 
 def _show_box() -> tuple[str, str]:
-    """The text in the box, and what it is read as."""
+    """Draw the box; return its text and the chosen kind."""
     st.markdown(
         _(
             "Paste what you have: a number, a calculation, a text with numbers, a config.json, a printed model, a list "
@@ -158,12 +158,12 @@ def _show_hand_count(model: Model, text: str) -> None:
 
 
 def _show_link(**query: str) -> None:
-    """Show the way to the page whose link holds the number or the terms."""
+    """Draw a link to the page Explain with the number or the terms."""
     st.page_link("explain.py", label=_("A link to this →"), query_params=query)
 
 
 def _show_model(reading: TextReading) -> None:
-    """Show the counts of a text that describes a model, and its differences from the model that it is most like."""
+    """Show the counts of a text that describes a model, and its differences from the nearest model."""
     with st.container(horizontal=True, vertical_alignment="center"):
         if reading.num_parameters is not None:
             matching.show_figure(_of_text(reading), reading.num_parameters)
@@ -188,7 +188,7 @@ def _show_model(reading: TextReading) -> None:
 
 
 def _of_text(reading: TextReading) -> str:
-    """The count of a text, in words: a guess where a preset completes the text."""
+    """The title of a text's count: an estimate if a preset completes the text."""
     if reading.preset:
         return _("Completed like {preset}").format(preset=reading.preset)
     return _("Parameters in the text, at least") if reading.is_at_least else _("Parameters in the text")

@@ -1,4 +1,4 @@
-"""The proofread text: what it is about, its claims with their verdicts, the marked text, and both as files."""
+"""The proofread text: its model, its claims with their verdicts, the marked text, and both as files."""
 
 import streamlit as st
 
@@ -20,9 +20,9 @@ AGAINST = Switch("against_sidebar", N_("Check it against the model in the sideba
 
 
 def show(report: Proofread, present: Model, text: str) -> None:
-    """Show a report: its summary first, then each claim, then the text as it is with its claims marked.
+    """Show a report: its summary, then each claim, then the text with its claims marked.
 
-    The reader can have it checked against the ``present`` model instead of the one that the text is about.
+    The reader can choose to check the text against the ``present`` model instead of the one that it names.
     """
     if AGAINST.show():
         report = _checked_against(present, text)
@@ -69,7 +69,7 @@ def _checked_against(model: Model, text: str) -> Proofread:
 
 
 def _verdict(claim: CheckedClaim) -> str:
-    """The verdict, the right value, and what the claim counts or why it is wrong."""
+    """The verdict, the right value, and what the claim counts or why it is wrong, in Markdown."""
     word = f"{MARKS[claim.verdict]} {_(WORDS[claim.verdict])}"
     if claim.right_value is not None:
         word = with_colon(word, f"**{in_words(claim.right_value, claim.unit)}**")

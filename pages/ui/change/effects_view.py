@@ -1,4 +1,4 @@
-"""What the steps of the Change page do: before and after, step by step, and in peft's words."""
+"""The effects of the steps on the Change page: before and after, step by step, and in peft's words."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -34,7 +34,7 @@ CODE = Fold("change_code", N_("Python with the real libraries"))
 
 
 class Figure(NamedTuple):
-    """A figure of a model: its title, where it is in the effect of a step, and its unit."""
+    """A figure of a model: its title, its attribute of a StepEffect, and its unit."""
 
     title: str
     field: str
@@ -45,11 +45,11 @@ class Figure(NamedTuple):
         return count
 
     def written(self, count: int) -> str:
-        """A number of parameters to the last digit, or a short amount of another unit."""
+        """Format a count: parameters to the last digit, other units in short."""
         return grouped(count) if self.unit == "parameters" else short(count, self.unit)
 
     def exactly(self, effect: StepEffect) -> str:
-        """The figure of an effect to the last digit; a dash if it is not known."""
+        """Format the figure of an effect to the last digit; a dash if it is not known."""
         count = self.of(effect)
         return "–" if count is None else fill("{count:,}{unit}", count=count, unit=" B" * (self.unit == "bytes"))
 
@@ -70,11 +70,11 @@ FIGURE: Select[str] = Select(
     row=True,
     label_visibility="collapsed",
 )
-_HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels of all bars together; of each, at most and at least
+_HEIGHT, _HIGHEST, _LOWEST = 150, 40, 24  # pixels: all bars together; each bar at most and at least
 
 
 def show_headline(figures: Sequence[StepEffect]) -> None:
-    """Show the figures after the last step, each with its share of the figure before the first one."""
+    """Show the figures after the last step, each with its share of the figure before the first step."""
     before, after = figures[0], figures[-1]
     shown = {}
     for name, figure in FIGURES.items():
@@ -135,7 +135,7 @@ def show_waterfall(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 
 
 def _known_amounts(names: Sequence[str], amounts: Sequence[int | None]) -> tuple[list[str], list[int]]:
-    """The amounts that are known; steps without one are drawn together with the next one."""
+    """The names and amounts to draw: a step without a known amount is drawn together with the next step."""
     drawn, known, together = list[str](), list[int](), list[str]()
     for name, amount in zip(names, amounts, strict=True):
         together.append(name)
@@ -151,7 +151,7 @@ def _exported(amount: int, difference: int) -> dict[str, object]:
 
 
 def _most_changed(known: dict[str, Figure], figures: Sequence[StepEffect]) -> str:
-    """The figure with the largest relative change between the first effect and the last one, except what is trained."""
+    """The figure with the largest relative change from the first effect to the last, except trained parameters."""
 
     def change(name: str) -> Fraction:
         before, after = known[name].of(figures[0]) or 0, known[name].of(figures[-1]) or 0
@@ -178,7 +178,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
 
 
 def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
-    """Show peft's line and why it counts so, the formulas, why a quantized model is not smaller, and the code."""
+    """Show peft's line with its explanation, the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):
         live.code(words)
@@ -202,7 +202,7 @@ def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[St
 
 
 def _explain_all(figures: Sequence[StepEffect]) -> None:
-    """Say what peft's "all params" are, which are more than the model's."""
+    """Explain why peft's "all params" are more than the model's."""
     before, after = figures[-2].parameters, figures[-1].parameters
     saved = copies(figures[-1].changed.model)
     values = {"all": after, "model": before, "adapter": after - before - sum(saved.values())}
@@ -219,7 +219,7 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
 
 
 def _legend(model: Model, formulas: Iterable[Formula]) -> str:
-    """The letters of formulas for which there is no slider, with their numbers."""
+    """The letters in formulas that have no slider, with their values and meanings."""
     values = model.letter_values()
     letters = {
         field: letter for counted in formulas for field, letter in counted.letters.items() if field not in SLIDERS

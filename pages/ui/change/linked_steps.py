@@ -1,4 +1,4 @@
-"""The steps of the link: in the exported files, and on another page than Change, with a line that names them."""
+"""The steps of the link, in exported files and on pages other than Change, where a line names them."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def note_made(steps: Sequence[ChangeStep], changed: ChangedModel) -> None:
 
 
 def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan) -> None:
-    """Record the steps and the page's last table for the files of the model."""
+    """Record the training settings, the steps and the page's last table for the files of the model."""
     settings = assignments({TRAINING_DTYPE.name: plan.precision, OPTIMIZER.name: plan.optimizer})
     notes().settings = Settings(settings, plan)
     if steps:
@@ -33,7 +33,7 @@ def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan)
 
 
 def after_steps(model: Model) -> ChangedModel:
-    """The model after the steps of the link; draw a line that names them, or why one is not possible."""
+    """The model after the steps of the link; draws a line that names them, or says why one is not possible."""
     steps, wrong = steps_of_link()
     models, impossible = changed_models(model, steps)
     made = steps[: len(models) - 1]

@@ -1,4 +1,4 @@
-"""What moves on the Change page while a slider is dragged: the figures, and the sizes that steps have."""
+"""The live parts of the Change page during a drag: the figures, and the sliders for the steps' sizes."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ from pages.ui.change.step_words import title
 from pages.ui.shell import live, page_slider
 from pages.ui.shell.i18n import with_colon
 
-_WIDTH, _FIELD, _LETTER = 230, 150, 9  # pixels of a slider at least, of the field beside its label, and of a letter
+_WIDTH, _FIELD, _LETTER = 230, 150, 9  # pixels: a slider at least, the field beside its label, and a letter
 
 
 def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> list[StepEffect]:
@@ -26,14 +26,17 @@ def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> li
 
 
 def _change_numbers(steps: Sequence[ChangeStep]) -> list[int]:
-    """For each step, the number of changes in front of it: quantizations are none."""
+    """For each step, the number of changes before it; quantizations are not changes."""
     return [sum(isinstance(before, Change) for before in steps[:at]) for at in range(len(steps))]
 
 
 def show_slider(
     steps: Sequence[ChangeStep], at: int, argument: str, models: Sequence[ChangedModel], take: Callable[[str], None]
 ) -> bool:
-    """Draw the slider of an argument of step ``at``, if it has one: it is a size, and the step is possible."""
+    """Draw the slider of an argument of step ``at``, if the argument is a size and the step is possible.
+
+    Returns whether the slider was drawn.
+    """
     step: Any = steps[at]
     if not (isinstance(step, Change) and at + 1 < len(models) and argument in sliding_arguments(step)):
         return False

@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _
 
 
 def show() -> None:
-    """Draw a button for each recipe, and beside it what it replaces, or why it cannot work with the model."""
+    """Draw a button for each recipe, and beside it what the recipe replaces, or why it cannot work with the model."""
     for recipe in RECIPES:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             _show(recipe)
@@ -56,7 +56,7 @@ def _take(chosen: ChosenModel, recipe: ChangeRecipe) -> None:
 
 
 def _chosen(recipe: ChangeRecipe) -> ChosenModel:
-    """The present model with the steps of a recipe; another one, or another class of it, where the recipe needs it."""
+    """The present model with the steps of a recipe, or another model or class if the recipe needs it."""
     chosen = present_model.track().present
     if chosen.config.vocab_size < recipe.tokens:
         chosen = chosen.reset(recipe.preset)
@@ -66,10 +66,10 @@ def _chosen(recipe: ChangeRecipe) -> ChosenModel:
 
 
 def _replaced(chosen: ChosenModel) -> str:
-    """The parts of the present model that a recipe replaces; empty if it keeps all."""
+    """A text on the parts of the present model that a recipe replaces; empty if it keeps all."""
     present = present_model.track().present
     if chosen.preset != present.preset:
-        return _("takes {preset}").format(preset=chosen.preset)
+        return _("uses {preset}").format(preset=chosen.preset)
     if chosen.architecture != present.architecture:
         return _("as {architecture}").format(architecture=chosen.architecture)
     return ""

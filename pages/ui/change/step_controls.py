@@ -1,4 +1,4 @@
-"""The steps of the Change page: a card for each step, and what can be added."""
+"""The steps of the Change page: a card for each step, and menus of steps to add."""
 
 import re
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _VALUE = re.compile("=([^,;]*)")
 
 
 def steps_of_link() -> tuple[list[ChangeStep], list[tuple[str, Problem]]]:
-    """The steps of the link, and each part of it that is no step, with the problem.
+    """The steps of the link, and each part of it that is not a step, with the problem.
 
     A plus sign that is pasted into an address becomes a space.
     """
@@ -68,12 +68,12 @@ def _take_text(text: str) -> None:
 
 
 def menu_key(name: str, steps: Sequence[ChangeStep]) -> str:
-    """A key for a menu, another one after each step that is added: a menu that was used is then closed."""
+    """A key for a menu that changes with the number of steps, so that the menu closes after use."""
     return f"{name} {len(steps)}"
 
 
 def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
-    """Draw menus of the steps that can be added to the model after all steps, and a button that removes all steps."""
+    """Draw menus of the steps that can be added at the end, and a button that removes all steps."""
     for group, kinds in GROUPS.items():
         with st.popover(_(group), icon=":material/add:", key=menu_key(group, steps)):
             for name in kinds:
@@ -84,9 +84,10 @@ def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
 
 
 def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impossible: Problem | None = None) -> None:
-    """Draw a card for each step, with its arguments, and the problem with it.
+    """Draw a card for each step, with its arguments and its problem, if any.
 
-    ``models`` are those before the first step and after each one that is possible; the next one is ``impossible``.
+    ``models`` are those before the first step and after each possible step; ``impossible`` is the problem with the step
+    after these.
     """
     refused: _RefusedArgument | None = st.session_state.pop("refused argument", None)
     for number, step in enumerate(steps):
@@ -102,13 +103,13 @@ def show_steps(steps: Sequence[ChangeStep], models: Sequence[ChangedModel], impo
 
 
 def show_wrong(wrong: Sequence[tuple[str, Problem]]) -> None:
-    """Explain each part of the link that is no step."""
+    """Explain each part of the link that is not a step."""
     for part, problem in wrong:
         st.error(with_colon(literal(part.strip()), refusal(problem)))
 
 
 def show_impossible(steps: Sequence[ChangeStep], made: int, problem: Problem) -> None:
-    """Say why the step after those that are ``made`` is not possible."""
+    """Say why the step after the first ``made`` steps is not possible."""
     st.error(with_colon(f"{made + 1} · {title(steps[made])}", refusal(problem)))
 
 
@@ -144,7 +145,7 @@ def _move_buttons(steps: Sequence[ChangeStep], number: int) -> None:
 
 
 class _RefusedArgument(NamedTuple):
-    """An argument of a step whose value is not possible: it stays in its field, and the step has the one before."""
+    """An impossible value of a step's argument: the field still shows it, but the step keeps its previous value."""
 
     number: int
     name: str
@@ -178,7 +179,7 @@ def _show_argument(
     models: Sequence[ChangedModel],
     refused: _RefusedArgument | None,
 ) -> None:
-    """Draw the control of an argument, under the name that the library gives it."""
+    """Draw the control of an argument, labeled with its name in the library."""
     step = steps[number]
     if live_steps.show_slider(steps, number, part.name, models, partial(_put_argument, number, part.name)):
         return
@@ -217,7 +218,7 @@ def _is_number(hint: Any) -> bool:
 
 
 def _choices(hint: Any) -> list[str]:
-    """The words among which an annotation leaves the choice, "" for None; empty if it means anything else."""
+    """The options of a Literal annotation, "" for None; empty for any other annotation."""
     words = [part for part in _parts(hint) if get_origin(part) is Literal]
     if not words or _is_number(hint):
         return []

@@ -27,7 +27,7 @@ TITLES: Mapping[str, str] = {
     "gptq": "GPTQ",
     "awq": "AWQ",
 }
-# The kinds of steps by what people want, in the order of their menus.
+# The kinds of steps by purpose, in the order of their menus.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     N_("Train less"): ("lora", "ia3", "prompt_tuning", "prefix_tuning", "p_tuning", "ln_tuning", "bitfit"),
     N_("Resize"): ("vocabulary", "layers", "heads", "feed_forward", "embeddings"),
@@ -35,7 +35,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
         *("bitsandbytes", "torchao_int8", "torchao_intx", "torch_dynamic", "onnx_dynamic", "gguf", "gptq", "awq"),
     ),
 }
-# What an argument means, by its name in all kinds of steps.
+# The meanings of arguments, by name; a name means the same in all kinds of steps.
 HELP: Mapping[str, str] = {
     "r": N_("The rank of the adapter: each target gets two matrices, one with r rows and one with r columns."),
     "target_modules": N_(
@@ -59,7 +59,7 @@ HELP: Mapping[str, str] = {
     "prefix_projection": N_("Whether two dense layers make the prefixes."),
     "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),
     "encoder_reparameterization_type": N_("The network that makes the vectors."),
-    "head": N_("Whether the whole head is trained, beside the biases."),
+    "head": N_("Whether the whole head is trained, in addition to the biases."),
     "new_num_tokens": N_("The tokens of the new vocabulary."),
     "pad_to_multiple_of": N_("The number of tokens is rounded up to a multiple of this, such as 8 or 64."),
     "layers": N_("The layers that are dropped, by their numbers from 0: 1, 3, 5."),
@@ -91,7 +91,7 @@ HELP: Mapping[str, str] = {
 
 
 def title(step: ChangeStep) -> str:
-    """What a step is, in the language of the session."""
+    """The title of a step in the session's language."""
     return _(TITLES[kind_of(step)])
 
 
@@ -102,7 +102,7 @@ def summary(step: ChangeStep, without: Collection[str] = ()) -> str:
 
 
 def brief(step: ChangeStep) -> str:
-    """A step in a few words: its title and the first arguments, if they fit; a quantization by its format alone."""
+    """A step in a few words: its title and the first arguments, if they fit; for a quantization, only its format."""
     if isinstance(step, QuantizationFormat):
         return _(step.title)
     names = list(_arguments(step))
@@ -116,10 +116,10 @@ _ONE, _SEVERAL = 44, 32  # letters of a step with one argument, and with several
 
 
 def _arguments(step: ChangeStep) -> dict[str, str]:
-    """The arguments that differ from their defaults, and the sizes, such as r, which readers compare."""
+    """The texts of the arguments that differ from their defaults, and of sizes such as r, which readers compare."""
     return argument_texts(step, always=() if isinstance(step, QuantizationFormat) else sliding_arguments(step))
 
 
 def refusal(problem: Problem) -> str:
-    """Why a step is refused. Its arguments have the names that they have in the library."""
+    """The sentence on why a step is refused, with the library's names for its arguments."""
     return sentence(problem, label=str)

@@ -119,8 +119,8 @@ def forget(view: str) -> None:
 def show_problems(view: str, config: str = "") -> None:
     """Show each problem of a view, and say if the model below is an earlier one.
 
-    For a config.json of another type, whose text is ``config``, show the way to the page of any model. A key that is
-    probably misspelled, or a missing model type, is corrected with one press.
+    For a config.json of another type, whose text is ``config``, link to the page Any model. If a key is probably
+    misspelled, or the model type is missing, offer a button that corrects it.
     """
     problems = _problems(view)
     if is_of_another_type(problems) and show_config_link(config):
@@ -187,7 +187,7 @@ def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
 
 
 def last_read(view: str) -> Any:
-    """What a view read last; None if nothing, or if its input is now a model of another type."""
+    """The last model that a view read; None if there is none, or if its input is now a model of another type."""
     return None if is_of_another_type(_problems(view)) else st.session_state.get(f"{view} read last")
 
 
@@ -197,11 +197,11 @@ def _problems(view: str) -> Sequence[Problem]:
 
 
 def show_lost(view: str, brought: Brought | None) -> None:
-    """If the server restarted, say that it lost what it had read; else have the browser keep the name."""
+    """If the server has restarted, say that the read file is lost; otherwise have the browser keep its name."""
     if view in ("text", "config"):
         return
     if brought:
         kept.put(f"{view} read", brought.name)
     elif isinstance(name := kept.get(f"{view} read"), str):
-        message = _("The server has restarted and lost what it had read of {name}. Please read it again.")
+        message = _("The server has restarted and no longer has {name}. Please read it again.")
         st.warning(message.format(name=code(shorten(name))))

@@ -28,7 +28,7 @@ _WORDS: dict[Group, str] = {
     "head": N_("head of another class"),
     "tied": N_("tied copy"),
     "buffer": N_("buffer: not trained"),
-    "other": N_("in no class of these sizes"),
+    "other": N_("in no class with these sizes"),
 }
 
 
@@ -113,7 +113,7 @@ def _described(model: Model) -> str:
 
 
 def show_groups(matching: Matching) -> None:
-    """Show the groups of tensors that lead from our count to the file's own."""
+    """Show the groups of tensors that lead from bertcalc's count to the file's."""
     bold = "**{}**".format
     ours = bold(_("{architecture} has").format(architecture=matching.model.architecture))
     tensors, numbers = bold(f"{matching.tensors:,}"), bold(f"{matching.numbers:,}")
@@ -130,7 +130,7 @@ def show_groups(matching: Matching) -> None:
 
 
 def _examples(group: Group, members: Members, config: Config) -> str:
-    """Name one tensor of a group; of heads, name all modules and the classes that have them."""
+    """Name one tensor of a group; for heads, all modules and the classes that have them."""
     tensors = members.first
     if group == "head":
         modules = dict.fromkeys(tensor.name.rpartition(".")[0] for tensor in tensors)

@@ -70,7 +70,7 @@ class _ModelChoice(Select[str]):
         return MODELS.wrong(text)
 
     def choose(self, names: Mapping[str, str]) -> None:
-        """Draw it, with the names of the models; the link leaves the first one out."""
+        """Draw the choice, with the names of the models; the link omits the first one, which is the default."""
         options = [*names]
         if self.show(options, format_func=lambda item: names.get(item, item)) == options[0]:
             st.session_state["drawn choices"][self.name] = None
@@ -87,7 +87,7 @@ VERTICAL = Select(
     width=190,
 )
 FIGURES = ("forward", "training_memory", "inference_memory")  # of the table, beside parameters
-_OF_STEPS = ("trainable", "weights", "file")  # as well, if a model has steps
+_OF_STEPS = ("trainable", "weights", "file")  # also, if a model has steps
 GLANCE = ("parameters", "embeddings", "forward", "training_memory")  # the columns of "At a glance"
 _ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"), "chosen": N_("As chosen")}
 ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
@@ -110,7 +110,7 @@ class Compared(NamedTuple):
 
 @dataclass(frozen=True)
 class Present:
-    """The present model with its steps of the page Change, and what is wrong with their text."""
+    """The present model with its steps from the Change page, and the problem with their text, if any."""
 
     model: Model
     steps: Sequence[ChangeStep]
@@ -155,7 +155,7 @@ class Comparison(NamedTuple):
 
     @property
     def figures(self) -> tuple[str, ...]:
-        """The quantities of the table, beside parameters."""
+        """The quantities of the table, in addition to parameters."""
         return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
     def case(self, compared: Compared) -> Case | DiscoveredCase:
@@ -227,7 +227,7 @@ class Comparison(NamedTuple):
 
 
 def models_of_link(choice: Choice, present: Present) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
-    """The models in the link, or the default comparison; and the problems in the rest of the text."""
+    """The models in the link, or the default comparison, and the problems in the rest of the text."""
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice, present)], [])
 
@@ -244,7 +244,7 @@ def begin(choice: Choice, present: Present) -> list[ModelRef]:
 
 
 def choose_measure(view: str) -> str:
-    """Draw the choice of the quantity; at a glance, it is the one to sort by, in the scatter plot the vertical axis."""
+    """Draw the choice of the quantity to compare, to sort by (at a glance), or on the vertical axis (scatter plot)."""
     if view == "scatter":
         measure = COMPARE_BY.value()
         is_new = VERTICAL.name not in st.session_state and VERTICAL.name not in st.query_params
@@ -258,7 +258,7 @@ def choose_measure(view: str) -> str:
 
 
 def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -> Batch:
-    """Draw the batch, limited to what all models with known limits can take."""
+    """Draw the batch controls, limited to batches that all models with known limits accept."""
     configs = [compared.model.config for compared in models if isinstance(compared.model, Model)]
     if models and not configs and view != "scatter":
         return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
@@ -292,7 +292,7 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, pre
         on_change=_take_chosen,
         args=(picker.number, options),
     )
-    help_text = _("It stays in the comparison as it is now when the sidebar changes.")
+    help_text = _("Keeps this model in the comparison as it is now, even if the sidebar changes.")
     pin = item_of(choice.model, choice.preset).with_steps(present.steps)
     _add_button(_("Pin the current model"), items, pin, icon=":material/keep:", help=help_text)
     other = discovered_models.choose()
@@ -300,7 +300,7 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, pre
 
 
 class _Picker(NamedTuple):
-    """The number of the control that chooses the models, and the models that it shows."""
+    """The number in the key of the control that chooses the models, and the models that it shows."""
 
     number: int
     models: str
@@ -324,7 +324,7 @@ def paste(items: Sequence[ModelRef | DiscoveredRef]) -> None:
         if is_of_another_type(error.problems):
             with suppress(InputError):
                 other = discovered_models.read_config(text)
-                st.text(_("{architecture}: its formula will be discovered").format(architecture=other.cls))
+                st.text(_("{architecture}: its formula will be inferred").format(architecture=other.cls))
                 _add_button(_("Add to the comparison"), items, other)
                 return
         with st.container(border=True):
@@ -391,12 +391,12 @@ def build(items: Sequence[ModelRef | DiscoveredRef], present: Present) -> tuple[
 
 
 def _reason(problem: Problem) -> str:
-    """Why a model is left out. Arguments of its steps have the names of the library, whatever a control is called."""
+    """The sentence on why a model is left out, with the library's names for arguments of its steps."""
     return sentence(problem, str, label=own_name)
 
 
 def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
-    """Name the models that are left out, and why, with a button that removes them from the link."""
+    """List the models that are left out, with the reasons, and a button that removes them from the link."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
             # st.text, because it quotes the link, which must not be read as Markdown.

@@ -1,4 +1,4 @@
-"""Differences on the Compare page: one model's figure explained from another's, as a sum, as bars, and step by step."""
+"""Differences on the Compare page: how one model's figure follows from another's, as a sum, as bars, and in steps."""
 
 from itertools import accumulate, pairwise
 from typing import Any
@@ -39,7 +39,7 @@ def difference(comparison: Comparison) -> Explanation | None:
 
 
 def how_found(comparison: Comparison, explanation: Explanation) -> str:
-    """How the parts of a difference were found, in a sentence."""
+    """A sentence on how the parts of a difference were computed."""
     if not explanation.by_part:
         return _(
             "The fields are changed one after another in this order, and the model is counted after each change, so "
@@ -51,9 +51,9 @@ def how_found(comparison: Comparison, explanation: Explanation) -> str:
 
 
 def show_parts(comparison: Comparison, explanation: Explanation, *, changing: bool = False) -> None:
-    """Draw the parts of a difference as a waterfall of bars, and their sum; leave out those of 0 if there are many.
+    """Draw the parts of a difference as a waterfall of bars, and their sum.
 
-    With ``changing`` they are left out in any case.
+    Parts of 0 are left out if there are many parts, or with ``changing``.
     """
     changing = changing or len(explanation.parts) > _MANY
     shown = [(part, _is_shown(part, changing)) for part in explanation.parts]
@@ -82,7 +82,7 @@ def show_parts(comparison: Comparison, explanation: Explanation, *, changing: bo
 
 
 def _is_shown(part: Attribution, changing: bool) -> int:
-    """1 if a part is shown now; 0, perhaps live, if not."""
+    """1 if a part is shown now, otherwise 0; live if a slider can change it."""
     if not changing or part.moved:
         return _is_change(part)
     moves = any(change.field in SLIDERS for change in part.changes)
@@ -100,7 +100,7 @@ def _is_change(part: Attribution) -> int:
 def show_steps(comparison: Comparison, explanation: Explanation) -> None:
     """Show the sum as a table, with the fields to change in the sidebar to check each line.
 
-    A table gets no rows while a slider moves: it is marked as older where a field begins or ceases to differ.
+    A table gets no new rows while a slider moves: it is marked as outdated when a field begins or ceases to differ.
     """
     first, other = comparison.models[0], explained(comparison.models)
     steps = [
@@ -118,7 +118,7 @@ def show_steps(comparison: Comparison, explanation: Explanation) -> None:
 
 
 def show_all(comparison: Comparison, chosen_explanation: Explanation) -> None:
-    """Show the difference of each model from the first; that of the explained model is given."""
+    """Show the difference of each model from the first; ``chosen_explanation`` is that of the explained model."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
     st.markdown(_("**All models, compared to {first}**").format(first=first.name))
@@ -152,7 +152,7 @@ def _change(change: FieldChange | PartChange, *, alone: bool) -> str:
 
 
 def _assignments(part: Attribution) -> str:
-    """The old and new values of a part's changes; fields are named, components already are in the column before."""
+    """The old and new values of a part's changes, with the names of fields; components are named in another column."""
     names = ["" if isinstance(change, PartChange) else f"`{change.field}` " for change in part.changes]
     changes = [
         fill("{before} → {after}", before=_value_text(change.before), after=_value_text(change.after))
@@ -175,7 +175,7 @@ def _cancelled(part: Attribution) -> str:
 
 
 def _label(comparison: Comparison, difference: int, nothing: str | None = None) -> str:
-    """A difference in exact and in abbreviated form; ``nothing`` is written beside a difference of 0."""
+    """A difference in exact and in abbreviated form; a difference of 0 is followed by ``nothing``."""
     nothing = _("changes nothing") if nothing is None else nothing
     unit, amount = comparison.quantity.unit, distance(difference, 0)
     short = "" if unit == "parameters" else size(amount) if unit == "bytes" else scaled(amount, unit)
@@ -208,7 +208,7 @@ def sum_formula(explanation: Explanation) -> dict[str, Any]:
 
 
 def _sign(part: Attribution, number: int) -> str:
-    """The sign before a term; none before the first one if that is positive."""
+    """The sign before a term; empty before a first term that is positive."""
     return either(part.difference, 0, "", if_negative(part.difference, "−", "+" if number else ""))
 
 

@@ -1,4 +1,4 @@
-"""Models of any class of transformers in a comparison: choosing one, and discovering its formula."""
+"""Models of any transformers class in a comparison: choose a class, and discover its formula."""
 
 from collections.abc import Mapping, Sequence
 

@@ -80,7 +80,7 @@ def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
 
 
 def _names_class(compared: Compared) -> bool:
-    """Whether a model's name tells its class: it contains it, or it is the base class."""
+    """Whether a model's name shows its class: it contains the class, or the class is the family's base class."""
     model = compared.model
     if isinstance(model, DiscoveredModel):
         return model.architecture in compared.name

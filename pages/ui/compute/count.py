@@ -126,7 +126,7 @@ class Count(NamedTuple):
         return self._replace(choice=start, steps=steps)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """These figures as one side of a comparison."""
+        """Figures and their formulas as one side of a comparison."""
         return Side(figures, formulas, self.values)
 
     @property
@@ -183,7 +183,7 @@ def _meanings(control: Select[str]) -> str:
 
 
 def show_convention(count: Count) -> None:
-    """Show in words what the figures count."""
+    """Show the options of the convention in words."""
     options = count.convention._asdict()
     if not has_masked_head(count.steps):
         del options["logits"]

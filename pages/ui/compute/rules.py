@@ -57,7 +57,7 @@ def rule_latex(count: Count, rule: PublishedRule, look: str) -> str:
 
 
 def published(rule: PublishedRule) -> list[str]:
-    """The counts that were published with a convention, beside ours, each as a sentence."""
+    """Sentences with the counts that were published with a convention, each beside bertcalc's count."""
     message = _("Published for {preset}, batch {batch:,}, sequence {length:,}: {figure} {unit}; here {ours}")
     sentences = []
     for count in PUBLISHED:
@@ -79,4 +79,4 @@ def show_element_costs(steps: Iterable[Step]) -> None:
         )
     )
     rows = [(_(cost.meaning), f"{cost.flops}") for cost in costs]
-    show_rows((_("Operation"), _("FLOPs per output element")), rows, _("What each element-wise operation counts"))
+    show_rows((_("Operation"), _("FLOPs per output element")), rows, _("How each element-wise operation is counted"))

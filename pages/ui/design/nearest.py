@@ -170,7 +170,7 @@ def _cached_search(case: Case, budget: Budget, constraints: Constraints) -> Resu
 
 
 def unknown(question: BudgetQuestion) -> list[str]:
-    """Why quantities of these models are not known, each reason once."""
+    """The reasons why quantities of these models are not known, without duplicates."""
     return list(filter(None, dict.fromkeys(reason(name, question.case) for name in _NAMES if name in QUANTITIES)))
 
 

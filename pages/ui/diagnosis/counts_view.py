@@ -1,4 +1,4 @@
-"""What a number may be: known counts, parts of the model, counts of published models, and peaks of memory."""
+"""Meanings of a number: known counts, parts of the model, counts of published models, and memory peaks."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -52,10 +52,10 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 def _meaning(reading: Reading) -> str:
     meaning = _(READINGS[reading.key][0])
     if reading.exact is not None:
-        return _("Exactly a known count, as {meaning}:").format(meaning=meaning)
+        return _("Exactly a known count, read as {meaning}:").format(meaning=meaning)
     bounds = {"meaning": meaning, "low": fixed(reading.low, 0), "high": fixed(reading.high, 0)}
     if reading.rounded:
-        return _("If the trailing zeros are not significant, as {meaning}: {low} to {high}").format(**bounds)
+        return _("If the trailing zeros are not significant, read as {meaning}: {low} to {high}").format(**bounds)
     return _("Known counts that round to it, from {low} to {high}, read as {meaning}").format(**bounds)
 
 
@@ -77,10 +77,11 @@ def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
     if reading.exact is None:
-        st.markdown(_("**Parts of this model round to it, as {meaning}:**").format(meaning=meaning))
+        st.markdown(_("**Parts of this model whose count rounds to it, read as {meaning}:**").format(meaning=meaning))
     else:
         st.success(
-            _("Exactly a part of this model, as {meaning}:").format(meaning=meaning), icon=":material/check_circle:"
+            _("Exactly the count of a part of this model, read as {meaning}:").format(meaning=meaning),
+            icon=":material/check_circle:",
         )
     visible = parts[:_MOST_ROWS]
     rows = []
@@ -109,7 +110,10 @@ def show_flops(counts: Sequence[FlopCount]) -> None:
     """Show the batches and conventions by which the model costs this number of FLOPs or multiply-adds."""
     if not counts:
         return
-    st.success(_("This is a number of operations of this model by common conventions:"), icon=":material/check_circle:")
+    st.success(
+        _("This model takes this number of operations for these batches, by common conventions:"),
+        icon=":material/check_circle:",
+    )
     rows = [
         (
             _("forward pass") if count.phase == "forward" else _("training step"),
@@ -130,7 +134,7 @@ _CONVENTIONS = {
 
 
 def show_claims(model: Model, claims: Sequence[Claim]) -> None:
-    """Show the models for which this number was published although it is not their count."""
+    """Show the models for which this number was published, although it is not their count."""
     for claim in claims:
         message = _(
             "This number was published for {preset}: {whose} ({source}). The exact count is {count:,} parameters."
@@ -144,7 +148,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
 
 
 def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
-    """Show the published models that have the number, or a part with it."""
+    """Show the published models that have this count, or a part with it."""
     if not origins:
         return
     first = origins[0]
@@ -153,7 +157,7 @@ def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
     if first.reading.exact is None:
         message = _("This is the rounded count of published models: {models}.")
         if first.counted:
-            message = _("Parts of published models round to it: {models}.")
+            message = _("Parts of published models whose count rounds to it: {models}.")
         names = [f"{origin.preset} ({_part_of(origin)})" if origin.counted else origin.preset for origin in origins]
         st.info(message.format(models=listed(names[:_MOST_ROWS])), icon=":material/info:")
     elif first.known_count:

@@ -1,4 +1,4 @@
-"""What can lead to a number: the mistakes of a published hand count, the likeliest miscounts, and rarer ones."""
+"""Mistakes that lead to a number: those of a published hand count, the likeliest miscounts, and rarer ones."""
 
 from collections.abc import Sequence
 
@@ -57,8 +57,10 @@ def show_miscounted(diagnosis: Diagnosis, number: Typed, *, explained: bool) -> 
 def _summary(equals: Sequence[Miscounted]) -> str:
     if equals[0].reading.exact is None:
         if len(equals) > 1:
-            return _("Each of these ways of counting rounds to your number; the likeliest comes first.")
-        return _("This way of counting rounds to your number.")
+            return _(
+                "Each of these ways of counting gives a total that rounds to your number; the likeliest comes first."
+            )
+        return _("Counted this way, the total rounds to your number.")
     if len(equals) > 1:
         return _("{count} explanations lead to exactly this number; the likeliest comes first.").format(
             count=len(equals)
@@ -98,7 +100,7 @@ def _show_what_tells_them_apart(equals: Sequence[Miscounted]) -> None:
 
 
 def show_ways(explanations: Sequence[Miscounted], number: Typed, caption: str = "") -> None:
-    """Show how each of the first few explanations leads to the number, below a caption if there is one."""
+    """Show how each of the first few explanations leads to the number, below an optional caption."""
     if caption:
         st.caption(caption)
     for miscounted in explanations[:_MOST_FOLDED]:

@@ -1,4 +1,4 @@
-"""A number with what explains it: known counts, FLOPs, memory, common mistakes, and other models."""
+"""A number and its explanations: known counts, FLOPs, memory, common mistakes, and other models."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from pages.ui.shell.i18n import _, listed
 
 
 def show_number(model: Model, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
-    """Show how a text was read as a number, and what explains it, likeliest first; or answer a question about one.
+    """Show how a text was read as a number, and its explanations, likeliest first; or answer a question about it.
 
     If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with its
     steps, whose quantization ``model`` does not have.

@@ -168,7 +168,7 @@ def _verdict(verdict: LineVerdict) -> str:
 
 
 def _miscounts(verdict: LineVerdict, present: KnownCount) -> str:
-    """Each miscount in a line with its formula and the parameters it adds, or the reason why there is none."""
+    """A line for each miscount, with its formula and the parameters that it adds, or the reason why there is none."""
     texts = [sentence(verdict.line.problem)] if verdict.line.problem else []
     if verdict.kind == "step":
         texts.append(_("A later line multiplies this, so it is not added."))

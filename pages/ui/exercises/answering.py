@@ -32,7 +32,7 @@ _SHAPE = "2 × 5 × 4"
 
 
 def take_new_sheet() -> None:
-    """In a callback: take another sheet from its first exercise on, as one step of Back."""
+    """In a callback: open another sheet at its first exercise, as one entry in the browser's history."""
     address.drop_with_next([EXERCISE.name])
     change({"seed": randrange(exercises.LARGEST_SEED + 1), "exercise": NUMBERS[0]})
 

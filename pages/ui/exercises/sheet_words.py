@@ -33,11 +33,11 @@ class ChosenSheet(NamedTuple):
         return exercises.sheet(self.seed, self.level, self.family)
 
     def place(self, number: str) -> Place:
-        """Where the session keeps the answer to an exercise."""
+        """The key under which the session keeps the answer to an exercise."""
         return self.family, self.level, self.seed, number
 
     def exercise(self, number: str) -> Exercise:
-        """The exercise of a number, which is counted from 1."""
+        """The exercise with a number, counted from 1."""
         return self.exercises[int(number) - 1]
 
     def link(self) -> str:
@@ -64,7 +64,7 @@ def right_answer(exercise: Exercise, _: Translate) -> str:
 
 
 def _lines(_: Translate, lines: Iterable[WorkedLine]) -> tuple[str, ...]:
-    """Each line as text: what is counted, and the equation."""
+    """Each line as text: its label and the equation."""
     message = _("{name}: {what}")
     return tuple(message.format(name=" · ".join(map(_, line.label)), what=f"${line.latex()}$") for line in lines)
 

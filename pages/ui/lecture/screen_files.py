@@ -1,4 +1,4 @@
-"""The lectures: one for each TOML file of the folder, named after the file."""
+"""The lectures: one for each TOML file in pages/lectures, named after the file."""
 
 from difflib import get_close_matches
 from pathlib import Path
@@ -14,7 +14,7 @@ LONGEST = 60  # characters of a screen's name
 
 
 def names() -> list[str]:
-    """The names of the lectures, which can change while the app runs; ``DEFAULT`` is the first."""
+    """The names of the lectures, ``DEFAULT`` first; files can be added or removed while the app runs."""
     return sorted((file.stem for file in FOLDER.glob("*.toml")), key=lambda name: (name != DEFAULT, name))
 
 

@@ -30,7 +30,7 @@ NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lect
 
 
 def where(page: str) -> tuple[str, str]:
-    """The lecture screen that this run will draw, and the preset that it is about; empty if none."""
+    """The lecture screen that this run will draw, and the preset that it is about; empty texts if there is none."""
     there = screen_files.names()
     if page != "lecture" or not there:
         return "", ""
@@ -165,7 +165,7 @@ def _jump(order: Collection[str]) -> None:
 
 
 def color_figures(choice: Choice, paths: Sequence[str]) -> None:
-    """Give the figures of a screen the color of the first of these modules."""
+    """Give the figures of a screen the color of the module at the first of these paths."""
     color = colors()[component_at(choice.model, paths[0])] if paths else "inherit"
     st.html(f"<style>.st-key-lecture-screen [data-testid='stMetricValue'] {{ color: {color}; }}</style>")
 

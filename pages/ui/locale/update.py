@@ -1,7 +1,8 @@
 """Update the catalogues: ``python -m pages.ui.locale.update``, which ``make messages`` runs.
 
-New messages of the source are added, those that are gone are removed. A long message has an id, the place where it
-stands in the source: pages/memory.py, show, the second long one. If its English is edited, it keeps its translation.
+New messages of the source are added, and messages that it no longer has are removed. A long message has an id, its
+place in the source: pages/memory.py, show, the second long message. If its English is edited, it keeps its
+translation.
 """
 
 import ast
@@ -18,7 +19,7 @@ from babel.messages.extract import extract_python as extract_with_babel
 from babel.messages.frontend import parse_mapping_cfg
 from babel.messages.pofile import read_po, write_po
 
-LONG = 120  # characters, from which on a message has an id
+LONG = 120  # characters; a message of this length or more has an id
 KEYWORDS = {"_": None, "N_": None, "in_context": ((1, "c"), 2)}
 _ID = "id: "
 _ROOT = Path(__file__).parents[3]

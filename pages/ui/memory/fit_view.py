@@ -30,7 +30,7 @@ from pages.ui.widgets.numbers import percent
 
 
 class Largest(NamedTuple):
-    """The largest number with its limit, and both at the sizes of the sliders (see ``most_fitting``)."""
+    """The largest batch or length: the answer with its limit (``most``), and both as live numbers."""
 
     most: Most
     number: int

@@ -53,7 +53,7 @@ NOT_COUNTED = N_(
 
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
-    """Show the peak, when it occurs, a chart of the whole step, and the formulas of that moment."""
+    """Show the peak, when it occurs, a chart of the whole step, and the formulas of the peak."""
     highest, now = peak(run.model, how, *run.batch), run.live_peak(how)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
@@ -86,7 +86,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     ]
     titles = (_("Allocated at the peak"), _("Formula, in bytes"), _("Size"), _("Share"))
     with live.container_within(now.bounds):
-        show_rows(titles, rows, _("What is alive at the peak"))
+        show_rows(titles, rows, _("What is in memory at the peak"))
     if isinstance(how, Plan):
         with live.older("savings"):
             for sentence in _savings(run, how):
@@ -107,7 +107,7 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
-    """The metrics: the peak, and beside it the memory that is always used (training) or the outputs (inference)."""
+    """The metrics: the peak, and the memory that is always used (training) or the outputs (inference)."""
     tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
     against = fill(
         _("{difference} against {preset}"), difference=signed(highest - before, size), preset=run.choice.preset
@@ -123,7 +123,7 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 
 
 def loop(run: Run, plan: Plan, needed: int) -> str:
-    """A sentence on which training loop is counted, and one on how much more a loop needs that keeps all outputs."""
+    """A sentence on the training loop that is counted, and one on the extra memory of a loop that keeps all outputs."""
     with_outputs = plan._replace(keep_outputs=True)
     kept_too = peak_bytes(run.model, with_outputs, *run.batch)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")

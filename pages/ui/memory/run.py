@@ -126,7 +126,7 @@ class Run(NamedTuple):
         return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
-        """These figures as one side of a comparison."""
+        """Figures and their formulas as one side of a comparison."""
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch._asdict()})
 
     def growth(self, how: Plan | Inference) -> FigureGrowth:

@@ -117,7 +117,7 @@ def _product(saved: Saved) -> str:
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
-    """Show the published formula for one layer, and each reason why our count differs."""
+    """Show the published formula for one layer, and each reason why bertcalc's count differs."""
     terms = footprint.korthikanti(run.model, plan, *run.batch)
     formulas = korthikanti_formulas(run.model, plan, *run.batch)
     rows: list[tuple[str, ...]] = []
@@ -126,7 +126,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
             letters, numbers = run.written(formula)
             count = signed_count(amount) if rows else f"{amount:,}"  # the first is the published formula
             rows.append((_(reason), f"${letters}$", f"${numbers}$", count))
-    rows.append((_("together: ours"), "", "", f"{sum(amount for _reason, amount in terms):,}"))
+    rows.append((_("together: bertcalc's count"), "", "", f"{sum(amount for _reason, amount in terms):,}"))
     titles = (_("One trained layer"), _("Formula, in bytes"), _("In numbers"), _("Bytes"))
     show_rows(titles, rows, _("The published formula, and what makes the difference"))
     st.caption(
@@ -148,5 +148,5 @@ def _show_verdict(run: Run, plan: Plan) -> None:
         proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
-        message = same if agrees else _("PyTorch counts {theirs:,} bytes, we count {ours:,}.")
+        message = same if agrees else _("PyTorch counts {theirs:,} bytes, bertcalc counts {ours:,}.")
         show_agreement(agrees, message.format(**proof._asdict(), bytes=proof.theirs) + masks)

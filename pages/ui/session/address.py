@@ -21,15 +21,15 @@ def went_back() -> bool:
 def restore() -> None:
     """After Back or Forward, read all parameters of the address, before any control is drawn.
 
-    If both pages have a control of the same name, Streamlit 1.67 drops its parameter as the other page's, and the
-    control starts with its default.
+    If both pages have a control of the same name, Streamlit 1.67 treats its parameter as the other page's and drops it;
+    the control then starts with its default.
     """
     if went_back():
         streamlit_internals.restore_parameters()
 
 
 def open_page(page: str) -> None:
-    """Record the page of this run, and whether the last run, perhaps in a session that was lost, drew another one."""
+    """Record the page of this run, and whether the last run, perhaps in a lost session, drew another page."""
     before = st.session_state.setdefault("page of the link", kept.get("page") or page)
     st.session_state["opened"] = before != page
     if not is_rehearsal():  # else the next run opens the page again
@@ -38,7 +38,7 @@ def open_page(page: str) -> None:
 
 
 def is_opened() -> bool:
-    """Whether this run opens a page: the last run drew another one."""
+    """Whether this run opens a page, because the last run drew another page."""
     opened: bool = st.session_state["opened"]
     return opened
 

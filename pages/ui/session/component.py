@@ -22,7 +22,7 @@ export default (component) => {{
 def component(name: str, *files: str, **options: Any) -> Any:
     """Make a component from style sheets and scripts in pages/ui; files of the same kind are joined in order.
 
-    Its scripts are a file of the server: browsers keep it, and no run sends it.
+    Its scripts are served as a file, which browsers cache and no run sends.
     """
     css, js = (
         "".join((_HERE / file).read_text(encoding="utf-8") for file in files if file.endswith(kind))

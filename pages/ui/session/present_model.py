@@ -90,7 +90,7 @@ def write_link(page: str) -> None:
 
 
 def stood_in() -> list[Problem]:
-    """The impossible values of the link whose messages are still shown."""
+    """The problems with impossible values in the link whose messages are still shown."""
     problems: list[Problem] = st.session_state["stood in"]
     return problems
 
@@ -102,14 +102,14 @@ def change(values: Mapping[str, Any]) -> None:
 
 
 def take_preset(preset: str, **changes: Any) -> None:
-    """In a callback: take a preset with some fields changed, in one step."""
+    """In a callback: load a preset with some fields changed, in one step."""
     take(track().present.reset(preset).changed(changes))
 
 
 def take(model: ChosenModel) -> None:
-    """In a callback: take another model, in one step.
+    """In a callback: load another model, in one step.
 
-    A run of the browser's Back or Forward takes none: a control that the browser has not redrawn still sends its old
+    A run of the browser's Back or Forward ignores it: a control that the browser has not redrawn still sends its old
     value, which Streamlit ignores only for controls that are bound to the link.
     """
     if not address.went_back():

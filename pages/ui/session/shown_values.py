@@ -1,8 +1,8 @@
-"""Keys for controls that show a value of the model: another key each time the model has changed the value.
+"""Keys for controls that show a value of the model: a new key each time the model has changed the value.
 
 A browser that has not drawn the new value yet sends the old one with its next message, whatever the reader did. Under
-the same key, Streamlit would take it for a choice of the reader's: a slider that was moved just before another page was
-opened went back. Another key tells both apart.
+the same key, Streamlit would treat the old value as the reader's choice: a slider that was moved just before another
+page was opened went back. A new key tells both apart.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _EARLIER = 20  # values that a browser may still show
 
 
 class _ShownValue(NamedTuple):
-    """How often the model has changed a control's value, the value that the control shows, and those before by key."""
+    """How often the model has changed a control's value, the shown value, and earlier values with their keys."""
 
     changes: int
     value: Any
@@ -25,9 +25,9 @@ class _ShownValue(NamedTuple):
 
 
 def showing(name: str, value: Any, take: Callable[[Any], None]) -> dict[str, Any]:
-    """Set a control to a value before it is drawn; return its key, and the callback that takes what the reader chooses.
+    """Set a control to a value before it is drawn; return the arguments with its key and its callback.
 
-    The first key is the control's name.
+    The callback calls ``take`` with the reader's choice. The first key is the control's name.
     """
     controls: dict[str, _ShownValue] = st.session_state.setdefault(_CONTROLS, {})
     shown = controls.get(name) or _ShownValue(_kept_changes(name), value)
@@ -42,7 +42,7 @@ def showing(name: str, value: Any, take: Callable[[Any], None]) -> dict[str, Any
 
 
 def _take_choice(name: str, key: str, take: Callable[[Any], None]) -> None:
-    """Take the reader's choice, unless it is what the control showed under an old key."""
+    """Take the reader's choice, unless it is the value that the control showed under an old key."""
     value, controls = st.session_state[key], st.session_state[_CONTROLS]
     shown: _ShownValue = controls[name]
     if key == _key(name, shown):
@@ -62,6 +62,6 @@ def _kept() -> dict[str, Any]:
 
 
 def _kept_changes(name: str) -> int:
-    """The values that the browser has kept: in a new session, its first message names the controls that it shows."""
+    """How often a value had changed in the browser's last session; its first message uses the keys of that session."""
     changes = _kept().get(name)
     return changes if isinstance(changes, int) else 0

@@ -138,7 +138,7 @@ def choose(
 
 
 def set_derived(field: str, value: int) -> None:
-    """Give a derived field a value, so that it becomes a size like the others, which are kept."""
+    """Set a derived field, which becomes a size of its own; the other sizes are kept."""
     selection = selected()
     sizes = size_steps(selection)
     choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.present if sizes else {})

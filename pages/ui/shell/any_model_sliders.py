@@ -1,4 +1,4 @@
-"""The model's sizes in the sidebar: sliders for those with the largest effect, number fields for the others."""
+"""The model's sizes in the sidebar: sliders for the sizes with the largest effect, number fields for the others."""
 
 from functools import partial
 from typing import Any

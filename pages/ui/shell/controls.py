@@ -32,7 +32,7 @@ P = ParamSpec("P")
 Value = TypeVar("Value")
 Whole = TypeVar("Whole", bound=int | None)
 Option = TypeVar("Option", bound=str)
-# Why a text in the link is wrong: an English sentence with the placeholders {name}, {text} and those of the dict.
+# Why a text in the link is wrong: an English sentence with placeholders {name}, {text} and the keys of the dictionary.
 Reason = tuple[str, dict[str, str]]
 CONTROLS: dict[str, "Control[Any]"] = {}  # every control that a link can set, by its name there
 
@@ -63,11 +63,11 @@ class Control(Generic[Value]):
         raise NotImplementedError
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
-        """The reason why its text in a link is wrong, or None; for some controls the rest of the link matters."""
+        """The reason why the control's text in a link is wrong, or None; it can depend on the rest of the link."""
         return self.wrong(link[self.name])
 
     def takes(self, value: object) -> bool:
-        """Whether any given value has the type of this control's value and could be in a link."""
+        """Whether a value, of any type, is a possible value of this control in a link."""
         kind = int if self.default is None else type(self.default)
         return type(value) is kind and self.wrong(_in_link(value)) is None
 
@@ -118,7 +118,7 @@ class Number(Control[Whole]):
         return number
 
     def problem(self, value: int, low: int, high: int) -> Problem | None:
-        """The problem of a number outside of these limits, with the nearest as remedy; None for a possible number."""
+        """The problem with a number outside these limits, with the nearest valid number as remedy; otherwise None."""
         return check_whole_number(self.name, value, low, high, low if self.default is None else self.default)
 
     def show_within(self, low: int, high: int, say: Callable[[Problem], None] | None = None, **look: Any) -> int:
@@ -179,7 +179,7 @@ class Fold(Switch):
 
 
 class Text(Control[str]):
-    """A field for a text of limited length; ``check`` says what else can be wrong with it in a link."""
+    """A field for a text of limited length; ``check`` finds further problems of a text in a link."""
 
     def __init__(
         self,
@@ -206,7 +206,7 @@ class Text(Control[str]):
 
 
 class Select(Control[Option]):
-    """A choice of one option, with ``words`` as labels for options that are not shown as in the link.
+    """A choice of one option; ``words`` has the labels of options whose label differs from their name in the link.
 
     Streamlit 1.67 writes the label of an option into the link, which depends on the language. So a choice is not
     bound to the link: it is kept in the session, and ``write_link`` writes it.
@@ -279,7 +279,7 @@ class Select(Control[Option]):
     def value(self, options: Sequence[Option] | None = None) -> Option:
         """The chosen option: from the link after Back and when a page opens, otherwise from the session.
 
-        A browser that is faster than the page can choose an option that is gone; Streamlit then holds its text.
+        A browser that is faster than the page can choose an option that no longer exists: Streamlit then has its text.
         """
         offered = self.options if options is None else options
         linked: Any = st.query_params.get(self.name)
@@ -294,7 +294,7 @@ _NO_OPTION = N_("{name}={text} in the link is not possible: it must be one of th
 
 
 def _nearest(text: str, options: Collection[str]) -> str:
-    """The option that is probably meant; a model may be written with its owner on the Hub."""
+    """The option nearest to a text, in which a model may have its owner on the Hub before its name."""
     return nearest(text.rpartition("/")[2], options, similarity=0.0) or next(iter(options))
 
 
@@ -345,7 +345,7 @@ def _in_link(value: object) -> str:
 
 
 def label_of(name: str) -> str:
-    """The label of a control, in the language of the session; fields of the configuration have the family's name."""
+    """The label of a control in the session's language; for a field of the configuration, its name in the family."""
     if name in FIELDS or name in OWN_FIELDS:
         return present_model.own_name(name)
     return CONTROLS[name].title if name in CONTROLS else name
@@ -354,7 +354,7 @@ def label_of(name: str) -> str:
 def sentence(problem: Problem, write: Callable[[str], str] = literal, label: Callable[[str], str] = label_of) -> str:
     """A problem as a sentence in the language of the session: Markdown, or with ``str`` plain text.
 
-    ``label`` is what the page calls a field.
+    ``label`` gives the page's name for a field.
     """
     values = problem.values.items()
     inner = {name: sentence(value, write, label) for name, value in values if isinstance(value, Problem)}
@@ -377,7 +377,7 @@ def show_problem(problem: Problem) -> None:
 
 
 def assignments(values: Mapping[str, object]) -> str:
-    """Fields with their values."""
+    """Fields with their values, as a list in one line."""
     return ", ".join(assignment(field, value) for field, value in values.items())
 
 
@@ -389,7 +389,7 @@ def assignment(field: str, value: object) -> str:
 
 
 def change(values: Mapping[str, Any]) -> None:
-    """In a callback: change fields of the model in one step, and put other values into controls and the link."""
+    """In a callback: change fields of the model in one step, and set other controls, which also changes the link."""
     present_model.change({name: value for name, value in values.items() if name in NAMES})
     others = {name: value for name, value in values.items() if name not in NAMES}
     for field, value in others.items():

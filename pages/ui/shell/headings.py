@@ -18,7 +18,7 @@ _MOST_CHANGES = 3  # changed fields in the title of a tab
 
 
 def show_heading(path: str, choice: Choice) -> None:
-    """Draw the heading of the page at an address, and set the tab's title; the projector does not show the line."""
+    """Draw the heading of a page, and the line under it unless on the projector; set the tab's title."""
     page = PAGES[path]
     state = any_model.state() if path == any_model.PAGE else state_of(choice)
     st.set_page_config(page_title=f"{_(page.title)} · {state} · bertcalc")

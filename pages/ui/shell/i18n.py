@@ -32,8 +32,8 @@ _RUN = _ThreadTranslator()
 def choose_language() -> None:
     """Draw the language switch. The link has codes (lang=zh); readers see the languages' own names.
 
-    Without a language in the link, the page has the browser's. A language is written into the link once a link or the
-    reader has chosen it: so a link with a language opens in it everywhere, and a link without one stays unchanged.
+    Without a language in the link, the page uses the browser's. The link gets a language only if it had one, or once
+    the reader has chosen one: so a link with a language opens in it everywhere, and a link without one stays unchanged.
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
@@ -87,7 +87,7 @@ def _translator_into(language: str) -> Translate:
 
 
 def translator_of(session_id: str) -> Translate:
-    """A function that translates into the language of a session, from outside of its runs."""
+    """A function that translates into the language of a session, for use outside its runs."""
     return catalogue(session_value(session_id, "lang") or LANGUAGES[0]).gettext
 
 
@@ -120,12 +120,12 @@ def with_colon(name: str, text: str) -> str:
 
 
 def space() -> str:
-    """The space between two sentences; empty in Chinese."""
+    """The space between two sentences in the session's language; empty in Chinese."""
     return _("{first} {second}").format(first="", second="")
 
 
 def in_a_row(sentences: Iterable[str]) -> str:
-    """Join sentences; Chinese needs no space between them."""
+    """Join sentences with spaces; in Chinese, without."""
     return between(space(), (sentence for sentence in sentences if sentence or is_live(sentence)))
 
 

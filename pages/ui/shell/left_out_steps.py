@@ -7,6 +7,6 @@ from pages.ui.shell.i18n import _
 
 
 def say_left_out() -> None:
-    """If there are steps, say that the page's figures leave them out, with a link to the Change page."""
+    """If the link has steps, say that the page's figures ignore them, with a link to the Change page."""
     if present_model.track().present.changes:
         st.page_link("change.py", label=_("The steps of the page Change are left out here →"))

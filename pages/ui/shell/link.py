@@ -29,9 +29,9 @@ def check(before_rerun: Callable[[], object]) -> None:
 
     ``before_rerun`` has to call st.navigation: a run that ends before that would start again on the first page.
 
-    This has to happen before any control reads the link: Streamlit raises an error for inf as a whole number, and reads
-    1e3 as 1000. Valid values that do not form a possible model are left to ``present_model.begin``, which takes the
-    nearest.
+    Call it before any control reads the link: Streamlit raises an error for inf as a whole number, and reads 1e3 as
+    1000. Valid values that do not form a possible model are left to ``present_model.begin``, which takes the nearest
+    model.
     """
     if "rejected" in st.session_state:
         return
@@ -60,7 +60,7 @@ def rejections(parameters: Mapping[str, str]) -> list[tuple[str, str, str, dict[
 
 
 def show_rejected() -> None:
-    """Show what was wrong with the link, until the reader presses a button."""
+    """Show the problems of the link, until the reader presses a button."""
     rejected, stood_in = st.session_state["rejected"], present_model.stood_in()
     if not (rejected or stood_in):
         kept.put(present_model.NOTED, None)

@@ -13,9 +13,8 @@ from pages.ui.shell.i18n import LANGUAGES, _, catalogue
 class PageEntry(NamedTuple):
     """A page: its name in the navigation, its heading, a line on its purpose, and its icon.
 
-    ``follows_sliders``: whether the page shows the model of the sidebar. ``is_listed``: whether the navigation lists
-    it; other pages are opened by links. ``takes_steps``: whether its figures are those after the steps of the page
-    Change.
+    ``follows_sliders``: whether the page shows the sidebar's model. ``is_listed``: whether the navigation lists the
+    page; other pages are opened by links. ``takes_steps``: whether its figures include the steps of the Change page.
     """
 
     title: str
@@ -27,7 +26,7 @@ class PageEntry(NamedTuple):
     takes_steps: bool = False
 
 
-# By the section of the navigation, then by the page's address, which is also its file's name; the first page has none.
+# By section of the navigation, then by address, which is also the name of the file; the first page's address is empty.
 SECTIONS: dict[str, dict[str, PageEntry]] = {
     "": {
         "": PageEntry(N_("Parameters"), N_("Why does BERT have 110 million parameters?"), ""),  # it has a live sentence

@@ -71,13 +71,13 @@ class Choice(NamedTuple):
 
 
 def choice() -> Choice:
-    """The model of this session, as it is in this run."""
+    """The model of this session in this run."""
     present = present_model.track().present
     return Choice(present.model(), present.preset)
 
 
 def sizes(page: str) -> dict[str, int]:
-    """The sizes that the sliders of a page move, by the names that its live numbers use."""
+    """The sizes that a page's sliders move, by the names in its live numbers."""
     if page == any_model.PAGE:
         return any_model_sliders.sizes()
     config = present_model.track().present.config
@@ -85,9 +85,9 @@ def sizes(page: str) -> dict[str, int]:
 
 
 def choose(page: str) -> None:
-    """Draw the controls of a page; a screen of a lecture draws its own sliders, and the page of any model has others.
+    """Draw the controls of a page; a lecture screen draws its own sliders, and the page Any model has its own controls.
 
-    A page that does not show this model has its presets and classes, undo, redo and reset, but no sliders.
+    A page that does not show the sidebar's model has presets, classes, undo, redo and reset, but no sliders.
 
     A value that equals the preset's is not in the link: preset=bert-large-uncased&vocab_size=21128 is the preset with
     one field changed.

@@ -40,7 +40,7 @@ def growth_formula(swept: Swept, trend: Growth, appearance: str) -> str:
 
 
 def present_and_doubled(swept: Swept) -> dict[int, int]:
-    """The figures of the present model and, if it is possible, of the one with the dimension doubled."""
+    """The figures of the present model and, if possible, of the model with the dimension doubled."""
     sweep = swept.sweep
     (field,) = sweep.dimensions
     present = sweep.present(field)
@@ -69,7 +69,7 @@ def show_in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> None:
 
 
 def show_range(trend: Growth) -> None:
-    """Say for which values the formula holds, if not for all."""
+    """Say for which values the formula is valid, if not for all."""
     if trend.start:
         text = _("The formula holds from {field} = {start} on.")
         st.caption(text.format(field=label_of(trend.field), start=f"{trend.start:,}"))

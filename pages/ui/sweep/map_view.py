@@ -1,4 +1,4 @@
-"""The Sweep page over two dimensions: a map with contour lines; a click takes a model."""
+"""The Sweep page over two dimensions: a map with contour lines; a click loads a model."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -42,7 +42,7 @@ class Map(NamedTuple):
 
 
 def published_points(swept: Swept) -> list[MapPoint]:
-    """The published models on the map, one point for those at the same place."""
+    """The published models on the map, with a single point for models at the same place."""
     points = []
     for entry in published(swept.sweep.dimensions):
         if swept.includes(entry.place):
@@ -100,7 +100,7 @@ def along(sweep: Sweep) -> str:
 
 
 def take_clicked(sweep: Sweep, chart: str) -> None:
-    """Take the clicked model: a published one unchanged, or the present one with these two sizes."""
+    """Load the clicked model: a published model, or the present model with these two sizes."""
     for place in clicked(chart, "place"):
         st.session_state[CLICKS] = st.session_state.get(CLICKS, 0) + 1
         if preset := place.get("preset"):

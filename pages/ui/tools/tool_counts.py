@@ -1,4 +1,4 @@
-"""The counts of other tools in a table, the formula of one, and the corrections from its count to the right one."""
+"""A table of other tools' counts, the formula of a tool, and the corrections from its count to the right count."""
 
 from collections.abc import Sequence
 from fractions import Fraction

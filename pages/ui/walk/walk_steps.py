@@ -36,7 +36,7 @@ from pages.ui.widgets.live_formula import show_formula
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
 
-LAYER = Number("layer", N_("Layer"), 0, width=66)  # the one that is shown in full
+LAYER = Number("layer", N_("Layer"), 0, width=66)  # the layer that is shown in full
 HEADS = Fold("heads", N_("Query, key and value head by head"))
 ROWS = Fold("rows", N_("The whole forward pass, one Keras-style row for each layer"))
 
@@ -94,7 +94,7 @@ def choose_stop(stops: Sequence[Stop]) -> int:
 
 
 def heading(stops: Sequence[Stop], position: int, rows: Sequence[KerasRow]) -> str:
-    """The number and the name of a stop, with the name in Keras below it except on the projector."""
+    """The number and the name of a stop, with its Keras-style name below, except on the projector."""
     stop = stops[position]
     name = f"## {position + 1} / {len(stops)} · {_(lesson(stop).label)}\n"
     row = next(row for row in rows if stop in row.stops)
@@ -137,7 +137,7 @@ def show_question(question: Question, values: Mapping[str, str]) -> None:
 
 
 def show_keras_rows(rows: Sequence[KerasRow]) -> None:
-    """Show the whole walk as Keras summarizes a model, a row for each layer, beside Hugging Face's names."""
+    """Show the whole walk like a Keras summary, a row for each layer, with Hugging Face's names."""
     titles = (_("Row"), _("Keras-style name"), "Hugging Face", _("Output shape"), _("Parameters"), _("So far"))
     cells = []
     for row in rows:

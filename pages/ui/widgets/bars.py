@@ -1,4 +1,4 @@
-"""Bar charts of a model's parts: one bar for each, compared with the preset; or a single bar divided into them."""
+"""Bar charts of a model's parts: a bar for each part, compared with the preset, or a single bar divided into parts."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache, partial
@@ -79,7 +79,7 @@ class Bars(NamedTuple):
     paths: Sequence[str] | None = None
     unit: str = "parameters"
     preset: str = ""
-    factors: Sequence[str] = ()  # by what factor each figure has grown, and why
+    factors: Sequence[str] = ()  # the factor by which each figure has grown, with the reason
 
     @property
     def changed(self) -> bool:
@@ -146,7 +146,7 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
 
 
 def with_room(before: int) -> int:
-    """A third more than the preset's figure: small changes keep the scale, and most of the axis is used."""
+    """The end of an axis with room for growth: a third more than the preset's figure."""
     return before * 4 // 3
 
 
@@ -223,7 +223,7 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
 
 
 def _line(name: str, share: str, texts: Sequence[tuple[str, str]], room: float) -> tuple[str, str]:
-    """The label of a bar and that of its difference, in the first format in which both fit."""
+    """The labels of a bar and of its difference, in the first format in which both fit."""
     return first_fitting(tuple((joined(" · ", (name, figure, share)), change) for figure, change in texts), room)
 
 

@@ -38,7 +38,7 @@ def linked_batch() -> Batch:
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
-    """Draw both controls and return their values, or the last possible ones if the model cannot take these.
+    """Draw both controls and return their values, or the last possible values if the model cannot take these.
 
     If the configuration is the sidebar's (``sidebar``), changes of its fields are offered as remedies too.
     """
@@ -52,7 +52,7 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
 
 
 def choose_training_batch(config: Config) -> Batch:
-    """Draw the batch of a training run; it starts with BERT's own, or with the batch that was set on another page."""
+    """Draw the batch of a training run; the default is BERT's, or the batch that was set on another page."""
     of_page = {TRAINED_BATCH: BATCH_SIZE, TRAINED_LENGTH: SEQUENCE_LENGTH}
     is_told = any(control.is_changed for control in of_page.values())
     if is_told and TRAINED_BATCH.name not in st.session_state and not st.query_params.keys() & _TRAINED:

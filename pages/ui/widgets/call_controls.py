@@ -30,7 +30,7 @@ FLAGS = [
     Switch(flag, flag, getattr(_DEFAULT, flag), draw=st.checkbox)
     for flag in ("output_hidden_states", "output_attentions", "return_dict", "labels")
 ]
-# The options of the link and their values; "none" leaves it to the configuration.
+# The options of the link and their values; with "none" the configuration decides.
 _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False}
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 

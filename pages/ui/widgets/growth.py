@@ -1,4 +1,4 @@
-"""The factor by which a number has grown from the preset's, and why, with a link to the Sweep page."""
+"""The factor by which a number has grown from the preset's, with the reason and a link to the Sweep page."""
 
 import streamlit as st
 

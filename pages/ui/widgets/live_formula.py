@@ -13,9 +13,9 @@ from pages.ui.shell.i18n import _
 
 
 def show_node_formula(model: Model, path: str, count: int, color: str = "") -> None:
-    """Show the formula of the module at a path of the tree in letters, in the colour if one is given; and in numbers.
+    """Show the formula of the module at a path of the tree, with letters (in ``color``) and with numbers.
 
-    ``count`` is its number of parameters, which can be live.
+    ``count`` is the module's number of parameters, which can be live.
     """
     sizes = live_sizes(model.config)
     numbers = fill("= {numbers} = {count:,}", numbers=filled(formula_text(model, path), sizes), count=count)

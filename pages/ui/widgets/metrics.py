@@ -13,7 +13,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.numbers import metric_width, text_width
 
-_FEW = 4  # numbers in large type that a window of 1,280 pixels has room for
+_FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
@@ -24,7 +24,7 @@ def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) 
 
 
 def _place(label: str, value: str, below: str) -> AbstractContextManager[object]:
-    """A container for a number that moves with the sliders; for others none is needed."""
+    """A container for a number that moves with the sliders; a null context for other numbers."""
     if not is_live((label, value, below)):
         return nullcontext()
     key = live.key()
@@ -37,8 +37,8 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
 def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 6) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
-    ``grown`` is the factor that belongs to the difference. Space is reserved for a difference as large as the total,
-    and a factor of ``room`` characters, so that the first step moves nothing.
+    ``grown`` is the factor of growth. Space is reserved for a difference as large as the total and a factor of ``room``
+    characters, so that the layout does not change with the first step.
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))

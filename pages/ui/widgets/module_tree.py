@@ -56,7 +56,7 @@ def draw_tree(
 
 
 def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
-    """All lines, with the layers ``folded`` or not; with ``counts`` each line ends with the module's parameters.
+    """The HTML of all lines; layers can be ``folded``; with ``counts``, each line ends with the module's parameters.
 
     The browser folds <details> by mouse and keyboard, without help from the server.
     """
@@ -72,7 +72,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
 
 
 def count_text(line: PrintedLine) -> str:
-    """The parameters of all copies of a module, and of one; tied tensors are named."""
+    """The text with the parameters of all copies of a module and of one copy, and the names of tied tensors."""
     copies, one = line.copies, line.module.num_parameters()
     several = fill("{all:,} = {copies:,} × {one:,}", all=copies * one, copies=copies, one=one)
     text = either(copies, 1, grouped(one), several)
@@ -81,7 +81,7 @@ def count_text(line: PrintedLine) -> str:
 
 
 def _texts(line: PrintedLine, *, counts: bool) -> tuple[str, str]:
-    """The text of a line, and behind it the count, if any."""
+    """The text of a line, and the count after it, if any."""
     return line.text, count_text(line) if counts and not line.closes else ""
 
 
@@ -99,6 +99,6 @@ def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str
 
 
 def _element(tag: str, text: str) -> str:
-    """An element with a text; the page's program finds those of live texts by their class."""
+    """An HTML element with a text; elements of live texts have the class by which live.js finds them."""
     start = f'{tag} class="live"' if is_live(text) else tag
     return f"<{start}>{escape(text)}</{tag}>"

@@ -25,18 +25,18 @@ def percentage(figure: str) -> str:
 
 
 def metric_width(least: int, value: str, delta: str) -> int:
-    """Pixels for a number in large type and one in small type under it, so that neither is cut off."""
+    """The width in pixels at which a number in large type and one in small type below it are not cut off."""
     return max(least, 19 * len(value), 8 * len(delta) + 30)
 
 
 def text_width(text: str) -> int:
-    """The width of a text in Latin letters: a Chinese character is as wide as two."""
+    """The width of a text in Latin letters; a Chinese character counts as two."""
     return sum(2 if east_asian_width(sign) in "WF" else 1 for sign in text)
 
 
 @mirrored
 def unbroken(text: str) -> str:
-    """A text that is not broken between lines."""
+    """A text with no-break spaces, so that it stays on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 
@@ -47,5 +47,5 @@ def counted(count: int, unit: str) -> str:
 
 
 def short(count: Fraction | float, unit: str) -> str:
-    """A number in short, for a chart: 109.5M (parameters), 22.35 GFLOPs, 437.9 MB."""
+    """An abbreviated number for a chart: 109.5M (parameters), 22.35 GFLOPs, 437.9 MB."""
     return compact(count) if unit == "parameters" else scaled(count, SUFFIXES[unit])

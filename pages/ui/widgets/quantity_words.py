@@ -35,5 +35,5 @@ def reason(measure: str, case: Case | DiscoveredCase) -> str:
 
 
 def title_of(quantity: Quantity) -> str:
-    """The meaning of a quantity, with its unit if the words lack it."""
+    """The meaning of a quantity as a title, with the unit if it is bytes."""
     return _(quantity.meaning) + (" (B)" if quantity.unit == "bytes" else "")

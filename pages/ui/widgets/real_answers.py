@@ -1,4 +1,4 @@
-"""Questions to the real model, for all pages: whether it can run, and its cached answers."""
+"""Ask the real transformers model, for all pages: whether it can run, and what it returns, from a cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ R = TypeVar("R")
 def wanted() -> object:
     """End this run if the reader has moved on.
 
-    Streamlit 1.67 does so wherever a script reads the session's state (tests/pages/test_streamlit.py).
+    Streamlit 1.67 does so whenever a script reads the session's state (tests/pages/test_streamlit.py).
     """
     return outside_of_runs() or "track" in st.session_state
 
@@ -50,7 +50,7 @@ def sorry() -> Iterator[None]:
         message = _("The installed transformers has no {architecture}: there is nothing to compare with.")
         st.error(message.format(architecture=missing))
     except MemoryError:
-        st.error(_("This does not fit into the memory. Choose a smaller model, or run the app on a larger machine."))
+        st.error(_("The model does not fit into memory. Choose a smaller model, or run the app on a larger machine."))
 
 
 def ask(architecture: str, function: Callable[P, R], *arguments: P.args, **named: P.kwargs) -> R:

@@ -62,7 +62,7 @@ def show_tensors(model: Model) -> None:
 
 
 def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
-    """The table of the tensors by column; the parameters sum to the model's."""
+    """The columns of the table of tensors, whose parameters sum to the model's."""
     formulas = tensor_formulas(model, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
     tensors = list(model.tensors(folded=not unfolded))
@@ -82,14 +82,14 @@ _LAYER = re.compile(r"\.[0-9]+\.")
 
 
 def show_checks(checks: Sequence[Check]) -> None:
-    """Show a row for each check: our value, the real model's, and the verdict."""
+    """Show a row for each check: bertcalc's value, the real model's, and the verdict."""
     titles = (_("Compared"), "bertcalc", "transformers", _("Verdict"))
     rows = [(_(check.name), check.ours, check.theirs, _verdict(check.agrees)) for check in checks]
     show_rows(titles, rows, _("What was compared, and the verdicts"))
 
 
 def show_differences(differences: Sequence[Difference]) -> None:
-    """Show the tensors that differ, ours and the real model's."""
+    """Show the tensors that differ, as in bertcalc and in the real model."""
     rows = [(_tensor(difference.ours), _tensor(difference.theirs)) for difference in differences]
     show_rows(("bertcalc", "transformers"), rows, _("The tensors that differ"))
 
@@ -102,7 +102,7 @@ def show_run(run: RealRun) -> None:
 
 
 def show_published(counts: Sequence[PublishedCount]) -> None:
-    """Show counts that others have published, beside ours."""
+    """Show published counts beside bertcalc's."""
     counted = (_("Published"), _("Verdict"), "bertcalc")  # the verdict is visible on a phone
     titles = (_("Model"), *counted, _("Which count it is"), _("Source (names as published)"))
     rows = []
@@ -112,7 +112,7 @@ def show_published(counts: Sequence[PublishedCount]) -> None:
         verdict = signed_count(count.surplus) if adds_up else _verdict(theirs == ours)
         figures = (f"{theirs:,}", verdict, f"{ours:,}")
         rows.append((count.preset, *figures, f"`{count.architecture}` · {_(count.convention)}", count.source))
-    show_rows(titles, rows, _("Published counts, ours, and the verdicts"))
+    show_rows(titles, rows, _("Published counts, bertcalc's counts, and the verdicts"))
 
 
 @cache
@@ -121,7 +121,7 @@ def _ours(count: PublishedCount) -> int:
 
 
 def show_inventory(model: Model) -> None:
-    """Show the number of modules of each kind, and of those named ``dense``, as formulas; and below, their paths.
+    """Show formulas for the number of modules of each kind, and of those named ``dense``, and below them their paths.
 
     The numbers are live if the model is.
     """
@@ -205,7 +205,7 @@ def show_named_parameters(model: Module) -> None:
 
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: bool, alt: str) -> None:
-    """Show inputs or outputs, with shapes in letters and in numbers: those that are given, or all others."""
+    """Show the inputs or outputs that are given, or all others, with shapes in letters and in numbers."""
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
@@ -236,9 +236,9 @@ def _shapes(entry: Entry, text: Callable[[Shape], str]) -> str:
 
 
 def show_comparisons(comparisons: Sequence[ComparedOutput]) -> None:
-    """Show each output of a forward pass, ours and the real model's, and the verdict."""
+    """Show each output of a forward pass, in bertcalc and in the real model, and the verdict."""
     rows = [(_returned(output.ours), _returned(output.theirs), _verdict(output.agrees)) for output in comparisons]
-    alt = _("The outputs, ours and the real model's, and the verdicts")
+    alt = _("The outputs of bertcalc and of the real model, and the verdicts")
     show_rows(("bertcalc", "transformers", _("Verdict")), rows, alt)
 
 
@@ -252,12 +252,12 @@ def _returned(output: Returned | None) -> str:
 
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
-    """Show a table of texts, given by row."""
+    """Show a table of texts from its rows."""
     show_table({title: [row[column] for row in rows] for column, title in enumerate(titles)}, alt)
 
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
-    """Show a table of texts, given by column."""
+    """Show a table of texts from its columns."""
     note(Shown(alt, columns, marked=True))
     # A cell is Markdown, in which ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
@@ -283,7 +283,7 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
             live.put_pieces(key, role, at, text)
 
 
-_SHORT = 22  # digits and letters that take half of a phone
+_SHORT = 22  # digits and letters that take half of a phone's width
 
 
 def _verdict(agrees: bool) -> str:

@@ -10,7 +10,7 @@ from bertcalc.export.table import marked_html
 
 
 def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
-    """Draw a table whose titles and cells are Markdown; Streamlit draws one with Markdown that only it can render."""
+    """Draw a table whose titles and cells are Markdown, or Streamlit's own if ``marked_html`` cannot render a cell."""
     rows = [*map(list, zip(*columns.values(), strict=True))]
     titles, *lines = [[*map(marked_html, row)] for row in [[*columns], *rows]]
     if not lines or any(None in line for line in (titles, *lines)):
@@ -19,7 +19,7 @@ def draw_text_table(columns: Mapping[str, Sequence[str]], alt: str) -> None:
         st.html(_TABLE.format(alt=escape(alt), head=_row(titles, 'th scope="col"'), body="".join(map(_row, lines))))
 
 
-# The names that Streamlit's own table has, for which style sheets and scripts look.
+# The names of Streamlit's own table, which style sheets and scripts use.
 _TABLE = (
     '<div class="text-table" data-testid="stTable"><div>'
     '<table aria-label="{alt}"><thead>{head}</thead><tbody>{body}</tbody></table></div></div>'

@@ -63,7 +63,7 @@ def show_weights(model: Model) -> None:
     )
     st.markdown(message.format(needed=size(needed), available=size(available)))
     if needed > available:
-        st.error(_("This does not fit into the memory. Choose a smaller model, or run the app on a larger machine."))
+        st.error(_("The model does not fit into memory. Choose a smaller model, or run the app on a larger machine."))
     elif problem := wrong_labels(model):
         st.error(sentence(problem))
     elif st.button(_("Build it and run it"), icon=":material/play_arrow:"):
@@ -72,7 +72,7 @@ def show_weights(model: Model) -> None:
 
 
 def show_returned(model: Model) -> None:
-    """Compare what the real forward method returns, which takes longer than the rest of the page."""
+    """Compare the real forward method's outputs with bertcalc's, which takes longer than the rest of the page."""
     model = buildable(model)
     call = last_call(model)
     st.caption(_("With the arguments of the page In and out: {arguments}").format(arguments=written(call)))

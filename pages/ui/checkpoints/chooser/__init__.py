@@ -1,4 +1,4 @@
-"""A component to choose files of any size; the browser sends only their first bytes."""
+"""A component to choose files of any size, of which the browser sends only the bytes that are needed."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -18,7 +18,7 @@ _ROOM = LARGEST - 100_000  # characters of the compressed headers in one message
 
 
 class Wanted(NamedTuple):
-    """The accepted types of file, whether several can be chosen, and which bytes are sent.
+    """The accepted types of files, whether several can be chosen, and which bytes are sent.
 
     Of a safetensors file only the header is sent. Files whose names end in ``whole`` are sent entirely, up to
     ``largest`` bytes.

@@ -2,7 +2,7 @@
 
 If the server restarts or drops the session, the browser sends them with its first message, so that they are not lost.
 The owner of a value restores it in a new session and checks it, since the browser can send anything. Reloading the page
-loses the values, except the texts of text fields: its tab keeps them until it is closed.
+loses the values, except the texts of text fields, which the tab keeps until it is closed.
 """
 
 import json
@@ -46,7 +46,7 @@ def get(name: str) -> Any:
 
 
 def put(name: str, value: Any) -> None:
-    """Have the browser keep a value of JSON; drop it if it is empty or too long."""
+    """Have the browser keep a JSON value; drop it if it is empty or too long."""
     values: dict[str, Any] = st.session_state.setdefault(_KEY, {})
     values.pop(name, None)
     if value and len(json.dumps(values | {name: value}, ensure_ascii=False)) <= LONGEST:
@@ -63,7 +63,7 @@ def hold_text(key: str) -> None:
 
 
 def holds_text(key: str) -> bool:
-    """Whether the browser keeps the text of a field, which is not too long for it."""
+    """Whether the browser keeps the text of a field: it is neither empty nor too long."""
     return bool(_texts().get(key))
 
 
@@ -73,7 +73,7 @@ def _texts() -> dict[str, Any]:
 
 
 def _put_text(key: str, text: str | None) -> None:
-    """Keep the text of a field beside those of others; only the others if it is empty or too long."""
+    """Keep the text of a field in addition to other fields' texts; drop it if it is empty or too long."""
     others = {name: other for name, other in _texts().items() if name != key}
     put(_TEXTS, {**others, key: text} if text else others)
     if not _texts():
@@ -91,7 +91,7 @@ def show() -> None:
 
 
 def _take_texts() -> None:
-    """Callback: take the texts that a tab has kept over a reload, where the new session has none."""
+    """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer ones."""
     sent = st.session_state[_KEPT_BY]
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
     if sent.get("kept") or not isinstance(texts, dict):  # what was kept since is newer

@@ -1,7 +1,7 @@
-"""What moves with the sliders in the browser: the page's live numbers as one program, and where they stand.
+"""The live part of a page: its live numbers as one program, and the places of their texts, for the browser.
 
-While a page is drawn, each live text and chart adds what it needs. At the end of the run ``show`` sends all of it, and
-live.js computes it again in every frame of a drag. After a run it compares what Python wrote with what it computes.
+While a page is drawn, each live text and chart adds its numbers to the program. At the end of the run ``show`` sends
+it, and live.js runs it in every frame of a drag. After a run, live.js compares Python's texts with its results.
 """
 
 import re
@@ -23,7 +23,7 @@ _LONGEST = 300  # characters of a reported mismatch
 
 
 class _Page:
-    """The live values of a run; none on a page that the sliders do not move."""
+    """The live values of a run; none on a page that the sliders do not change."""
 
     def __init__(self, *, moves: bool) -> None:
         self.moves = moves
@@ -44,7 +44,7 @@ _RUN = _ThreadPage()
 
 
 def begin(*, moves: bool = True) -> None:
-    """Begin a run, of a page that ``moves`` with the sliders or does not."""
+    """Begin a run; ``moves`` says whether the page moves with the sliders."""
     st.session_state["live run"] = run_number() + 1
     _RUN.page = _Page(moves=moves)
 
@@ -57,7 +57,7 @@ def _page() -> _Page:
 
 
 def argument(value: Any) -> Any:
-    """The argument of the page's program that computes a value; None if the value does not move."""
+    """The reference to the operation of the program that computes a value; None if the value does not move."""
     page = _page()
     if not (page.moves and isinstance(value, Live)):
         return None
@@ -68,7 +68,7 @@ def argument(value: Any) -> Any:
 
 
 def with_arguments(data: Any) -> Any:
-    """The data of a component, in which each live text has its argument beside it."""
+    """The data of a component, with each live text replaced by the text and its reference to the program."""
     if isinstance(data, Live):
         return {"text": str(data), "live": place} if (place := argument(data)) else str(data)
     if isinstance(data, Mapping):
@@ -77,13 +77,13 @@ def with_arguments(data: Any) -> Any:
 
 
 def run_number() -> int:
-    """The number of this run, which a component sends with its arguments: they belong to this run's program."""
+    """The number of this run, which a component sends to say to which program its references belong."""
     number: int = st.session_state.get("live run", 0)
     return number
 
 
 def note_sizes(sizes: Mapping[str, int]) -> None:
-    """Record the sizes of the page's call, such as batch_size, which no slider of the model moves."""
+    """Record the sizes of the page's call, such as batch_size, which are not sizes of the model."""
     _page().sizes.update(sizes)
 
 
@@ -94,13 +94,13 @@ def key() -> str:
 
 
 def put(key: str, role: str, at: int, value: object, node: int = 0) -> None:
-    """Record that a text is in a container with a key: in text node ``node`` of element ``at`` of a role (live.js)."""
+    """Record the place of a text: the container's key, the element's role and number, and its text node (live.js)."""
     if (place := argument(value)) is not None:
         _page().places.append({"key": key, "role": role, "at": at, "value": place, "node": node})
 
 
 def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
-    """A container for what does not move: it is marked as older while a figure is out of its bounds."""
+    """A container for content that does not move, marked as outdated while a figure is out of its bounds."""
     place = key()
     box = st.container(key=place, **look)
     put(place, "group", 0, within("", bounds))
@@ -108,12 +108,12 @@ def container_within(bounds: tuple[FigureBound, ...], **look: Any) -> Any:
 
 
 def older(name: str, **look: Any) -> Any:
-    """A container for what no size moves: it is marked as older while the sliders are ahead of the server."""
+    """A container for content that does not move, marked as outdated while the sliders are ahead of the server."""
     return st.container(key=f"older-{name}", **look)
 
 
 def markdown(text: str, **look: Any) -> None:
-    """Show a text whose live parts move with the sliders; it may have Markdown, but no HTML."""
+    """Show a text whose live parts move with the sliders; it can contain Markdown, but no HTML."""
     _show(st.markdown, text, look)
 
 
@@ -123,12 +123,12 @@ def caption(text: str, **look: Any) -> None:
 
 
 def success(text: str, **look: Any) -> None:
-    """Show a live text in a box, as good news."""
+    """Show a live text in a box for good news."""
     _show_plain(st.success, text, look)
 
 
 def error(text: str, **look: Any) -> None:
-    """Show a live text in a box, as bad news."""
+    """Show a live text in a box for bad news."""
     _show_plain(st.error, text, look)
 
 
@@ -138,7 +138,7 @@ def info(text: str, **look: Any) -> None:
 
 
 def code(text: str) -> None:
-    """Show a live text as a program prints it."""
+    """Show a live text as code."""
     place = key()
     with st.container(key=place):
         st.code(text, language=None, wrap_lines=True)
@@ -146,7 +146,7 @@ def code(text: str) -> None:
 
 
 def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
-    """Show a text where no HTML is possible: its pieces of one look are what moves."""
+    """Show a live text where HTML is not possible; the browser replaces whole pieces of one style."""
     place = key()
     with st.container(key=place):
         draw(text, **look)
@@ -154,7 +154,7 @@ def _show_plain(draw: Any, text: str, look: Mapping[str, Any]) -> None:
 
 
 def put_pieces(key: str, role: str, at: int, text: str) -> None:
-    """Record the pieces of a text that have one look, as a browser shows them: bold, code, or neither."""
+    """Record the pieces of a text with one style, which are the browser's text nodes: bold, code, or neither."""
     pieces: list[list[str]] = [[]]
     for part in text.parts if isinstance(text, LiveText) else ():
         first, *others = (part,) if isinstance(part, LiveText) else re.split(r"\*\*|`|  \n", part)
@@ -215,5 +215,5 @@ def show(sizes: Mapping[str, int]) -> None:
 
 
 def _log_mismatch() -> None:
-    """Log what a browser computed otherwise. What it says is not trusted."""
+    """Log a text that a browser computed differently. The browser's report is not trusted."""
     _MISMATCHES.note(f"{st.session_state.get('live', {}).get('mismatch')!r}"[:_LONGEST])

@@ -1,6 +1,6 @@
-"""A slider on a page, for a size that is none of the model's, such as the rank of an adapter.
+"""A slider on a page, for a size that is not one of the model's, such as the rank of an adapter.
 
-It moves the page's live numbers as the panel's sliders do, and the panel sends what it does to the server.
+It moves the page's live numbers as the panel's sliders do; the panel sends its events to the server.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ _LONGEST = 40  # characters of a typed number
 def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int], take: Callable[[str], None]) -> None:
     """Draw a slider for the size ``name`` of live numbers; ``take`` is called with the text of a new value.
 
-    A screen reader calls it ``full_label``, which no other control has.
+    Screen readers read ``full_label``, which must be unique on the page.
     """
     st.session_state.setdefault(_TAKERS, {})[name] = take
     data: dict[str, Any] = {
@@ -44,7 +44,7 @@ def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int
 
 
 def take(event: dict[str, Any]) -> bool:
-    """Handle an event of a browser, which is not trusted, if it is one of a slider on the page."""
+    """Handle an untrusted event of the browser; return whether it came from a slider on the page."""
     takers: dict[str, Callable[[str], None]] = st.session_state.get(_TAKERS, {})
     match event:
         case {"do": "move", "field": str(name), "value": int(value)} if name in takers:

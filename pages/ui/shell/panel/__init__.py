@@ -1,7 +1,7 @@
 """The panel: the model's sliders, their locks, messages about typed values, undo, redo and reset, in one component.
 
-While a slider is dragged, the browser computes the page (pages/ui/shell/live); the server gets its value when it is let
-go. A second component, drawn at the end of the page, tells the panel that the page has arrived.
+While a slider is dragged, the browser computes the page (pages/ui/shell/live); the server gets the value when the
+slider is released. A second component, drawn at the end of the page, tells the panel that the page has arrived.
 """
 
 from collections.abc import Callable, Collection
@@ -37,7 +37,7 @@ _DRAWN = st.components.v2.component(
     # In braces, to return nothing: Streamlit calls what a component returns when it is removed.
     js="export default ({ data }) => { dispatchEvent(new CustomEvent('bertcalc-drawn', { detail: data })); };",
 )
-# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if it writes others.
+# The texts that Streamlit 1.67's front end writes itself; tests/browser/test_text.py fails if there are others.
 _STREAMLIT_TEXTS = (
     *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
     *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
@@ -76,9 +76,9 @@ def draw(
 
 
 def say_drawn(page: str) -> None:
-    """Tell the panel, at the end of a run, which of its events the page has answered, and the parameters of the link.
+    """At the end of a run, tell the panel which of its events the page has answered, and the link's parameters.
 
-    On a page that was just opened these are all parameters, otherwise those that every page has.
+    These are all parameters on a page that was just opened, and otherwise those that every page has.
     """
     whole = address.is_opened()
     link = {**(st.query_params.to_dict() if whole else {}), **_link()}
@@ -93,7 +93,7 @@ def _link() -> dict[str, str]:
 
 
 def _menu() -> dict[str, Any]:
-    """The language, the labels of Streamlit's buttons around the list of pages, and its other texts with ours."""
+    """The language, the labels of Streamlit's buttons around the list of pages, and translations of its other texts."""
     around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
     return {"lang": st.session_state["lang"], **around, "texts": {text: _(text) for text in _STREAMLIT_TEXTS}}
 

@@ -14,13 +14,13 @@ from pages.ui.shell.present import presenting
 
 _KEYS = component("bertcalc_stepping", "shell/stepping/stepping.js")
 _PLACE = "where steps go"
-_LAST = "the last step"  # from which name to which
+_LAST = "the last step"  # the names before and after it
 
 
 def listen(field: str, names: Sequence[str], drawn: str) -> None:
     """Have the arrow keys step through ``names``, the values of the control ``field``; this run draws ``drawn``.
 
-    On the projector the keys of a presenter's remote control (Page Up, Page Down) do so too; elsewhere they scroll.
+    On the projector, so do the keys of a presenter's remote control (Page Up, Page Down); elsewhere they scroll.
     """
     st.session_state[_PLACE] = (field, list(names), drawn)
     if st.session_state.get(_LAST, (None, drawn))[1] != drawn:

@@ -14,7 +14,7 @@ Box = dict[str, Any]
 
 
 def box(kind: str, *parts: Box, style: Mapping[str, object] | None = None, **attributes: object) -> Box:
-    """A box of a class, with ``parts`` inside; its ``text``, attributes and the values of its style can be live."""
+    """A box with the CSS class ``kind`` and ``parts`` inside; text, attributes and values of its style can be live."""
     return {"class": kind, "style": dict(style or {}), "parts": list(parts), **attributes}
 
 

@@ -49,7 +49,7 @@ def offer() -> None:
 
 
 def show_if_asked(choice: Choice) -> None:
-    """Draw the dialog, in every run until it is closed: a run without it would close it."""
+    """Draw the dialog if it is open, in every run: a run that does not draw it would close it."""
     is_open = st.session_state.setdefault("taking", kept.get("taking") is True)
     kept.put("taking", is_open)
     if is_open:

@@ -53,8 +53,8 @@ def model_files(
 ) -> list[File]:
     """The files of the model itself: its configuration, the program that rebuilds it, and the report.
 
-    They are made when they are downloaded, outside of a script run: hence the parameter ``_``, a translator. With
-    ``steps`` they describe the model after these; ``left_out`` says what a file does not have.
+    Files are made when they are downloaded, outside a script run: hence the parameter ``_``, a translator. With
+    ``steps`` they describe the model after the steps; ``left_out`` says which steps a file leaves out.
     """
     model = exported(choice, steps)
     stem = f"{choice.preset}-changed" if steps else stem_of(choice)
@@ -87,7 +87,7 @@ def exported(choice: Choice, steps: ShownSteps | None) -> Model:
 
 
 def _no_config(model: Model) -> Problem | None:
-    """Why there is no config.json of a model; None if there is one."""
+    """The problem if a model has no config.json; otherwise None."""
     try:
         hf_json.write(model)
     except InputError as error:
@@ -96,7 +96,7 @@ def _no_config(model: Model) -> Problem | None:
 
 
 def left_out(steps: ShownSteps) -> Iterator[str]:
-    """Sentences on the steps that a file of the model does not have, in the language of the session."""
+    """Sentences on the steps that a file of the model leaves out, in the session's language."""
     adapters, quantized = [], []
     for step, words in zip(steps.steps, steps.words, strict=True):
         if not isinstance(step, Change):
@@ -108,13 +108,15 @@ def left_out(steps: ShownSteps) -> Iterator[str]:
     elif adapters or quantized:
         message = session_text(
             N_(
-                "The config.json leaves out {steps}; the Python program has every step, those that it cannot run as "
-                "comments."
+                "The config.json leaves out {steps}. The Python program has every step; the steps that it cannot "
+                "run are comments."
             )
         )
         yield message.format(steps=listed([*quantized, *adapters]))
     if quantized:
-        message = session_text(N_("The interactive page leaves out {steps}, which changes no number of parameters."))
+        message = session_text(
+            N_("The interactive page leaves out {steps}, which does not change the number of parameters.")
+        )
         yield message.format(steps=listed(quantized))
 
 

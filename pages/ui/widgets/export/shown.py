@@ -37,7 +37,7 @@ class OwnExport(NamedTuple):
 
 
 class ShownSteps(NamedTuple):
-    """The steps that the page makes of the session's model, each in words, and the model after them."""
+    """The steps that the page applies to the session's model, each in words, and the model after them."""
 
     steps: Sequence[ChangeStep]
     words: Sequence[str]
@@ -46,7 +46,7 @@ class ShownSteps(NamedTuple):
 
 @dataclass
 class PageNotes:
-    """What the page records for the export, besides its tables and charts."""
+    """Notes of the page for the export, in addition to its tables and charts."""
 
     settings: Settings | None = None  # how it trains or runs the model
     models: str = ""  # the names of the models in its tables, if they are not the session's
@@ -96,7 +96,7 @@ def note(element: Shown) -> None:
 def draw_chart(
     columns: Columns, spec: dict[str, Any], *, numbers: Mapping[str, str], alt: str, key: str = "", **options: Any
 ) -> None:
-    """Draw a Vega-Lite chart; a ``key`` is needed for one that can be clicked.
+    """Draw a Vega-Lite chart; a chart that can be clicked needs a ``key``.
 
     ``numbers`` are the columns to export, with their titles; other columns, and rows without all of these, only
     describe how the chart is drawn.

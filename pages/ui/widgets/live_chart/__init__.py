@@ -1,4 +1,4 @@
-"""Vega-Lite charts in a component of ours: the browser can redraw them from live columns, at every move of a slider."""
+"""Vega-Lite charts in a custom component, which the browser redraws from live columns while a slider moves."""
 
 from collections.abc import Callable, Mapping
 from math import isnan
@@ -25,7 +25,7 @@ _CHART = component(
 def draw_live_chart(
     columns: Columns, spec: Mapping[str, Any], alt: str, key: str, on_select: Callable[[], None] | None = None
 ) -> None:
-    """Draw a chart. A click is in ``st.session_state[key].chosen``, by the name of the parameter that it chooses."""
+    """Draw a chart. ``st.session_state[key].chosen`` has the values that a click selected, by selection parameter."""
     drawn = {**spec, "config": {**config_of(appearance()), **spec.get("config", {})}}
     arguments = {name: [live.argument(cell) for cell in cells] for name, cells in columns.items() if is_live([*cells])}
     parts = [spec, *spec.get("layer", [])] if on_select else []
@@ -43,14 +43,14 @@ def draw_live_chart(
 
 
 def clicked(key: str, param: str) -> list[dict[str, Any]]:
-    """The values that a click in the chart ``key`` chose. What a browser sends is not trusted."""
+    """The values that a click in the chart ``key`` selected; the browser's data are not trusted."""
     sent = st.session_state.get(key, {}).get("chosen")
     values = sent.get(param) if isinstance(sent, dict) else None
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def _cell(cell: Any) -> Any:
-    """A cell as a browser can read it: None instead of no number, and integers that it cannot hold as floats."""
+    """A cell for a browser: None instead of NaN, and a float instead of an integer of 2**53 or more."""
     if isinstance(cell, float) and isnan(cell):
         return None
     return float(cell) if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) >= 2**53 else cell

@@ -66,7 +66,7 @@ def data_of(
 
 
 def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
-    """The data of the component for the module at a path of the tree: letters, numbers, its live count, its copies."""
+    """The data of the component for the module at a path: letters, numbers, live count and copies."""
     letters, sizes = formula_text(model, path), live_sizes(model.config)
     numbers = filled(letters, sizes)
     layers = sizes["num_hidden_layers"]
@@ -84,7 +84,7 @@ def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[s
 
 
 def equation(letters: str, numbers: str, result: str) -> str:
-    """Letters = numbers = result, without a result that the numbers already are."""
+    """The text "letters = numbers = result", without the result if it equals the numbers."""
     whole = fill("{letters} = {numbers}", letters=letters, numbers=numbers)
     same = len(leaves(numbers)) == 1
     return whole if same else fill("{whole} = {result}", whole=whole, result=result)
@@ -113,7 +113,7 @@ def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, uni
 
 
 def _sum(terms: Sequence[tuple[str, str, str]], way: int) -> Iterator[Part]:
-    """The units of a sum, which a line can break between: each begins with a sign."""
+    """The units of a sum, each of which begins with its sign; a line can break between units."""
     for at, term in enumerate(terms):
         units: list[list[Part]] = [[_NEXT] if at else []]
         for leaf in leaves(term[way]):
@@ -171,7 +171,7 @@ class _TotalBuilder:
         return [{"is": "bracket", "key": key, "parts": units}]
 
     def _term(self, term: Term, inside: str) -> Part:
-        """A term as it is written in its bracket; its tip has the whole term."""
+        """A term as it is written inside its bracket; its tip has the whole term."""
         elements, copies = self._elements(term.tensors), self._copies(term.tensors)
         key = term.tensors[0].name  # stays the same if there are more tensors: 8H² for 4H²
         numbers = self._filled(term.text)
@@ -285,5 +285,5 @@ class _TotalBuilder:
         return live_number
 
     def _is_layers(self, tensors: Sequence[Tensor]) -> bool:
-        """Whether tensors are in every layer; their symbolic copies say so even if there is only one layer."""
+        """Whether tensors are in every layer: the model's symbolic copies show it even if there is only one layer."""
         return tensors[0].copies != 1

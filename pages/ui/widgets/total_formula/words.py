@@ -27,7 +27,7 @@ COUNTED: dict[str, str] = {
     "embedding_size": N_("{value} embedding size"),
 }
 
-# The meaning of a size that no field sets, by role; other sizes have the tensor's name.
+# The meaning of a size that no field sets, by role; for other roles, the tensor's name.
 _FIXED: dict[str, str] = {
     "next sentence": N_("classes"),
     "activation": N_("activation"),
@@ -60,7 +60,7 @@ def _name_of(tensor: Tensor) -> str:
 
 
 def lines_of(tensors: Iterable[Tensor], model: Mapping[str, Tensor]) -> list[str]:
-    """A line for the tensors of one kind and shape: Biases: query, key, value, 3 × [768]; ``model`` has the shapes."""
+    """Lines for the tensors of each kind and shape: Biases: query, key, value, 3 × [768]. ``model`` has the shapes."""
     alike: dict[tuple[str, Shape], list[str]] = {}
     for tensor in tensors:
         alike.setdefault((_kind_of(tensor), model[tensor.name].shape), []).append(_name_of(tensor))
