@@ -5,6 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import Look, Open
 from tests.browser.look import bottom, boxes, expect_query, overflow, settled
+from tests.examples import crossed
 
 LORA = "architecture=BertForSequenceClassification&changes=lora,target_modules%3Dquery%2Bvalue,task_type%3DSEQ_CLS"
 STEPS = "changes=vocabulary,new_num_tokens%3D20000;layers,layers%3D1%2B3%2B5;lora,target_modules%3Dquery%2Bvalue"
@@ -38,9 +39,7 @@ def test_undo_takes_an_example_back_in_one_step(visit: Open) -> None:
     expect(page.get_by_text("trainable params: 296,450")).to_be_visible()
 
 
-@pytest.mark.parametrize("present", ["", "&present=1"])
-@pytest.mark.parametrize("lang", ["en", "zh"])
-@pytest.mark.parametrize("link", [LORA, STEPS])
+@pytest.mark.parametrize(("link", "lang", "present"), crossed(2, [LORA, STEPS], ["en", "zh"], ["", "&present=1"]))
 def test_the_effect_needs_no_scrolling(look: Look, link: str, lang: str, present: str) -> None:
     page = look(f"change?{link}&lang={lang}{present}")
     expect(page.get_by_test_id("stVegaLiteChart")).to_be_visible()

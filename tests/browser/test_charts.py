@@ -9,6 +9,7 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import Look
 from tests.browser.look import boxes, expect_query, misplaced, number, overflow, raw, ready, said, settled
+from tests.examples import sampled
 
 # A link for each chart that no page begins with: those are in test_every_page.py.
 CHARTS = (
@@ -105,7 +106,7 @@ def test_a_click_on_a_bar_opens_it(look: Look) -> None:
 
 
 # Last: a phone leaves the sidebar closed.
-@pytest.mark.parametrize("link", CHARTS)
+@pytest.mark.parametrize("link", sampled(CHARTS, 2))
 def test_no_tooltip_shows_a_field_of_the_data_and_on_a_phone_nothing_is_cut(look: Look, link: str) -> None:
     page = look(link)
     page.get_by_test_id("stVegaLiteChart").last.locator("canvas, svg").first.wait_for(timeout=60_000)

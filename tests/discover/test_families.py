@@ -31,7 +31,7 @@ def ours(architecture: str) -> Any:
     return exact(formula(Model(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
 
 
-@pytest.mark.parametrize("architecture", sampled(CLASSES, 24))
+@pytest.mark.parametrize("architecture", sampled(CLASSES, 36))
 def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str) -> None:
     found = discover(CLASSES[architecture].name, architecture)
     assert not found.unexplained

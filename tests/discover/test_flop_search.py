@@ -78,6 +78,7 @@ def test_a_class_that_is_built_but_does_not_run_is_known(
     given = {"hidden_size": 32, "intermediate_size": 16, "num_hidden_layers": 2, "vocab_size": 50, **fields}
     found = discover(model_type, cls, given)
     assert not found.unexplained
+    assert (found.flops, found.no_flops) == (None, NOT_ASKED)
     assert (found.no_run is None) == runs
     assert of_json(found.json()).no_run == found.no_run
     model = getattr(transformers, cls)(transformers.CONFIG_MAPPING[model_type](**given, pad_token_id=0)).eval()
@@ -162,11 +163,6 @@ def test_where_there_are_none_the_reason_is_said(case: tuple[str, str], reason: 
     assert reason in str(found.no_flops)
     with pytest.raises(InputError, match="There is no formula for FLOPs"):
         found.count_flops(batch_size=1, sequence_length=8)
-
-
-def test_they_are_found_only_where_they_are_asked_for() -> None:
-    found = discover("gpt2")
-    assert (found.flops, found.no_flops) == (None, NOT_ASKED)
 
 
 def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:

@@ -18,6 +18,7 @@ from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import OutsideError, evaluated, node_of
 from bertcalc.text.problem import InputError
+from tests.examples import crossed
 
 ALL = frozenset(SLIDERS)
 BASE = Case(model_of_preset("bert-base-uncased"))
@@ -106,9 +107,10 @@ def test_components_and_shapes_are_those_of_the_moved_model(preset: str) -> None
     assert {name: evaluated(node_of(shape), _sizes(other)) for name, shape in shapes.items()} == there
 
 
-@pytest.mark.parametrize("preset", _FIRST)
-@pytest.mark.parametrize("measure", ["parameters", "forward", "weights", "training_memory"])
-@pytest.mark.parametrize("moves", [0, 1])
+@pytest.mark.parametrize(
+    ("preset", "measure", "moves"),
+    crossed(4, _FIRST, ["parameters", "forward", "weights", "training_memory"], [0, 1]),
+)
 def test_a_difference_adds_up_to_that_of_the_moved_model(preset: str, measure: str, moves: int) -> None:
     """Each running total is the core's, unless it changes heads alone, or the embeddings."""
     rng = random.Random(f"{preset} {measure} {moves}")

@@ -107,7 +107,7 @@ def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change
     widget = FormulaWidget(model)
     for slider in content["sliders"]:
         moves = [*zip(slider["stops"], slider["followers"], strict=True)]
-        for stop, followers in {moves[number][0]: moves[number] for number in range(-1, len(moves), 9)}.values():
+        for stop, followers in {moves[number][0]: moves[number] for number in range(-1, len(moves), 16)}.values():
             widget.sizes = {**content["sizes"], slider["field"]: stop, **followers}
             sizes = {**model.letter_values(), **widget.sizes}
             whole, *parts = [evaluated(node_of(figure), sizes) for figure in figures]
@@ -120,7 +120,7 @@ def test_the_title_of_a_page_names_the_changes() -> None:
     assert "<title>Parameters in BertModel, DropLayers(layers=[1]), Lora(r=4)</title>" in page
 
 
-@examples(12)
+@examples(5)
 @given(st.data())
 def test_every_changed_model_has_a_page_with_its_parts(data: st.DataObject) -> None:
     """Of every class, with every change that the other tests draw: the bars are the breakdown of the changed model."""

@@ -59,7 +59,7 @@ class Page(HTMLParser):
         self.text += data
 
 
-@pytest.mark.parametrize(("architecture", "config"), sampled(product(ARCHITECTURES, CONFIGS), 2))
+@pytest.mark.parametrize(("architecture", "config"), sampled(product(ARCHITECTURES, CONFIGS), 4))
 def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: Config) -> None:
     told = report_of(config, architecture)
     page = Page(html(told))

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from bertcalc.change_steps.recipes import RECIPES
 from bertcalc.change_steps.step_texts import KINDS, read_steps
 from bertcalc.export.step_code import RUNS_ON_CPU, code
 from tests.changes.resized import small
+from tests.examples import crossed
 from tests.storage.ask_libraries import judges_python
 from tests.storage.small_models import small as of_storage
 
@@ -27,8 +27,9 @@ CLASSES = (
 
 
 @pytest.mark.filterwarnings("ignore")  # what peft and transformers warn of
-@pytest.mark.parametrize("architecture", CLASSES)
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if KINDS[kind] not in RUNS_ON_CPU])
+@pytest.mark.parametrize(
+    ("kind", "architecture"), crossed(3, [kind for kind in KINDS if KINDS[kind] not in RUNS_ON_CPU], CLASSES)
+)
 def test_the_program_of_every_kind_of_step_runs(kind: str, architecture: str) -> None:
     model = small(architecture, num_key_value_heads=2).model
     steps = [first_step(kind, model)]
@@ -84,9 +85,9 @@ for program in json.load(sys.stdin):
 """
 
 
-def judged(programs: list[str]) -> list[str]:
+def judged(programs: list[str], python: str) -> list[str]:
     """What stops each program with the real libraries; "" for one that runs to its end."""
-    command = [str(judges_python()), "-W", "ignore", "-c", RUNNER]
+    command = [python, "-W", "ignore", "-c", RUNNER]
     done = subprocess.run(command, input=json.dumps(programs), stdout=subprocess.PIPE, text=True, check=True)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -94,7 +95,8 @@ def judged(programs: list[str]) -> list[str]:
 def test_a_program_quantizes_with_the_real_library_and_its_file_has_our_size() -> None:
     programs = [code(of_storage(name), read_steps(steps)) for name, steps in QUANTIZED]
     of_other_sizes = [program.replace("stat().st_size", "stat().st_size + 10**7") for program in programs[::3]]
-    assert judged([*programs, *of_other_sizes]) == [""] * len(programs) + ["AssertionError: "] * len(of_other_sizes)
+    stopped = judged([*programs, *of_other_sizes], str(judges_python()))
+    assert stopped == [""] * len(programs) + ["AssertionError: "] * len(of_other_sizes)
     assert all("size = Path(" in program for program in programs)
 
 
@@ -117,14 +119,11 @@ def test_what_needs_more_than_python_on_a_cpu_is_a_comment(steps: str, line: str
 RUN = [recipe for recipe in RECIPES if recipe.steps.startswith(("lora", "vocabulary", "layers"))]
 
 
-@pytest.mark.parametrize("recipe", RUN, ids=lambda recipe: recipe.title)
-def test_the_program_makes_the_steps_and_agrees(recipe: object, tmp_path: Path) -> None:
-    start = bertcalc.load(recipe.preset or "bert-base-uncased", recipe.architecture or "BertModel")  # type: ignore[attr-defined]
-    steps = recipe.steps_for(start)  # type: ignore[attr-defined]
-    program = tmp_path / "program.py"
-    program.write_text(code(start, read_steps(steps)), encoding="utf-8")
-    done = subprocess.run([sys.executable, program], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    wrong = program.read_text("utf-8").replace("assert trained == ", "assert trained == 1 + ")
-    program.write_text(wrong, encoding="utf-8")
-    assert subprocess.run([sys.executable, program], capture_output=True, check=False).returncode != 0
+def test_the_program_makes_the_steps_and_agrees() -> None:
+    """In one process, which imports the libraries once."""
+    programs = []
+    for recipe in RUN:
+        start = bertcalc.load(recipe.preset or "bert-base-uncased", recipe.architecture or "BertModel")
+        programs.append(code(start, read_steps(recipe.steps_for(start))))
+    wrong = programs[0].replace("assert trained == ", "assert trained == 1 + ")
+    assert judged([*programs, wrong], sys.executable) == ["", "", "", "AssertionError: "]

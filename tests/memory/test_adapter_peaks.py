@@ -24,7 +24,7 @@ from bertcalc.model.trace import Sizes
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters, running_prompts
 from tests.compute.test_adapter_flops import check as check_flops
-from tests.examples import examples
+from tests.examples import crossed, examples
 from tests.memory.live import inference_moments, tops
 from tests.memory.test_peak import check_training, device, needs_cpu, plans, real_moments, simulated
 from tests.oracle import Case, unmasked
@@ -127,22 +127,24 @@ def test_the_fused_kernel_needs_a_mask_for_prefixes_of_a_decoder(config: Config,
     check(Case(config, architecture), Call(2, length), Plan(attention="fused"), Adapter(PrefixTuning, named))
 
 
-@pytest.mark.parametrize("plan", [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS])
+CHANGES = [
+    Lora(target_modules=["dense"], task_type="SEQ_CLS"),
+    Lora(target_modules=["query"], layers_to_transform=[0, 2]),
+    Lora(target_modules="all-linear", use_dora=True),
+    IA3(),
+    PromptTuning(7, "SEQ_CLS"),
+    PromptTuning(1, "SEQ_CLS"),
+    PromptEncoder(7, "SEQ_CLS", encoder_hidden_size=5),
+    PrefixTuning(7, "SEQ_CLS", prefix_projection=True, encoder_hidden_size=5),
+    PromptTuning(7, "SEQ_CLS", token_dim=96),
+    PromptEncoder(7, "SEQ_CLS", token_dim=96, encoder_hidden_size=5),
+    PrefixTuning(7, "SEQ_CLS", token_dim=96, prefix_projection=True),
+]
+
+
 @pytest.mark.parametrize(
-    "change",
-    [
-        Lora(target_modules=["dense"], task_type="SEQ_CLS"),
-        Lora(target_modules=["query"], layers_to_transform=[0, 2]),
-        Lora(target_modules="all-linear", use_dora=True),
-        IA3(),
-        PromptTuning(7, "SEQ_CLS"),
-        PromptTuning(1, "SEQ_CLS"),
-        PromptEncoder(7, "SEQ_CLS", encoder_hidden_size=5),
-        PrefixTuning(7, "SEQ_CLS", prefix_projection=True, encoder_hidden_size=5),
-        PromptTuning(7, "SEQ_CLS", token_dim=96),
-        PromptEncoder(7, "SEQ_CLS", token_dim=96, encoder_hidden_size=5),
-        PrefixTuning(7, "SEQ_CLS", token_dim=96, prefix_projection=True),
-    ],
+    ("plan", "change"),
+    crossed(3, [Plan(), Plan("bf16", recompute="full", input_require_grads=True), EIGHT_BITS], CHANGES),
 )
 def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Plan) -> None:
     """The simulation is judged by peft above."""

@@ -47,7 +47,7 @@ from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from tests.adapters import Adapter
-from tests.examples import examples
+from tests.examples import crossed, examples
 from tests.memory.allocator import inference_allocated, training_allocated
 from tests.memory.live import Moment, inference_moments, native_dropout, on_cpu, peak, tops, training_moments
 from tests.oracle import Case, possible, unmasked
@@ -344,11 +344,15 @@ WITH_WINDOW = ModernBertConfig(
 )
 
 
-@pytest.mark.parametrize("length", [1, 7, 8, 9, 32])
-@pytest.mark.parametrize("padded", [False, True])
-@pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize(
-    "architecture", ["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForTokenClassification"]
+    ("architecture", "training", "padded", "length"),
+    crossed(
+        4,
+        ["ModernBertModel", "ModernBertForMaskedLM", "ModernBertForTokenClassification"],
+        [False, True],
+        [False, True],
+        [1, 7, 8, 9, 32],
+    ),
 )
 def test_each_layer_with_a_window_has_a_mask_of_its_own(
     architecture: str, training: bool, padded: bool, length: int
@@ -359,9 +363,7 @@ def test_each_layer_with_a_window_has_a_mask_of_its_own(
         check_numbers(case, Call(2, length), training=training, padded=padded, attention=attention)
 
 
-@pytest.mark.parametrize("interval", [1, 2, 4, 6, 7])
-@pytest.mark.parametrize("layers", [1, 2, 6])
-@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(("interval", "layers", "training"), crossed(2, [1, 2, 4, 6, 7], [1, 2, 6], [False, True]))
 def test_any_interval_between_global_layers(interval: int, layers: int, training: bool) -> None:
     """Without local layers, transformers computes the angles of one kind only, but still makes the mask."""
     config = replace(WITH_WINDOW, global_attn_every_n_layers=interval, num_hidden_layers=layers)

@@ -32,7 +32,7 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import PackWeights, QuantizedModel
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters
-from tests.examples import examples
+from tests.examples import crossed, examples
 from tests.memory.live import tops
 from tests.memory.test_peak import needs_cpu, plans
 from tests.oracle import Case, possible
@@ -119,13 +119,23 @@ QUERIES = Adapter(Lora, {"target_modules": ["query", "dense"], "r": 2, "task_typ
 SMALL = BertConfig(hidden_size=32, num_attention_heads=2, num_hidden_layers=2, intermediate_size=50, vocab_size=50)
 
 
-@pytest.mark.parametrize("recompute", ["none", "full"])
 @pytest.mark.parametrize(
-    ("precision", "compute_dtype"),
-    [("fp32", "float32"), ("fp32", "bfloat16"), ("bf16", "float32"), ("bf16", "bfloat16"), ("amp-bf16", "bfloat16")],
+    ("precisions", "double_quant", "recompute"),
+    crossed(
+        2,
+        [
+            ("fp32", "float32"),
+            ("fp32", "bfloat16"),
+            ("bf16", "float32"),
+            ("bf16", "bfloat16"),
+            ("amp-bf16", "bfloat16"),
+        ],
+        [False, True],
+        ["none", "full"],
+    ),
 )
-@pytest.mark.parametrize("double_quant", [False, True])
-def test_qlora(precision: Precision, compute_dtype: str, double_quant: bool, recompute: Recompute) -> None:
+def test_qlora(precisions: tuple[Precision, str], double_quant: bool, recompute: Recompute) -> None:
+    precision, compute_dtype = precisions
     options = {
         "load_in_4bit": True,
         "bnb_4bit_quant_type": "nf4",
@@ -138,14 +148,24 @@ def test_qlora(precision: Precision, compute_dtype: str, double_quant: bool, rec
     assert our_tops(*run) == real_tops(*run)
 
 
-@pytest.mark.parametrize("recompute", ["none", "full"])
 @pytest.mark.parametrize(
-    ("precision", "dtype"),
-    [("fp32", "float32"), ("bf16", "bfloat16"), ("bf16", "float16"), ("amp-bf16", "float32"), ("amp-fp16", "float32")],
+    ("precisions", "threshold", "recompute"),
+    crossed(
+        2,
+        [
+            ("fp32", "float32"),
+            ("bf16", "bfloat16"),
+            ("bf16", "float16"),
+            ("amp-bf16", "float32"),
+            ("amp-fp16", "float32"),
+        ],
+        [0.0, 6.0],
+        ["none", "full"],
+    ),
 )
-@pytest.mark.parametrize("threshold", [0.0, 6.0])
-def test_lora_on_int8(precision: Precision, dtype: Dtype, threshold: float, recompute: Recompute) -> None:
+def test_lora_on_int8(precisions: tuple[Precision, Dtype], threshold: float, recompute: Recompute) -> None:
     """cuBLAS does not multiply int8 matrices with the 50 columns of the feed-forward."""
+    precision, dtype = precisions
     options = {"load_in_8bit": True, "llm_int8_threshold": threshold, "llm_int8_skip_modules": ["classifier"]}
     plan = Plan(precision, recompute=recompute, input_require_grads=recompute == "full")
     run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), plan, QUERIES, options, dtype
@@ -156,9 +176,10 @@ NF4: dict[str, Any] = {"load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "llm_
 INT8: dict[str, Any] = {"load_in_8bit": True, "llm_int8_skip_modules": ["classifier"]}
 
 
-@pytest.mark.parametrize("options", [NF4 | {"bnb_4bit_use_double_quant": True}, INT8])
-@pytest.mark.parametrize("lora_dropout", [0.0, 0.1])
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize(
+    ("precision", "lora_dropout", "options"),
+    crossed(2, ["fp32", "bf16"], [0.0, 0.1], [NF4 | {"bnb_4bit_use_double_quant": True}, INT8]),
+)
 def test_dora(precision: Precision, lora_dropout: float, options: dict[str, Any]) -> None:
     adapter = Adapter(Lora, QUERIES.arguments | {"use_dora": True, "lora_dropout": lora_dropout})
     run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(precision), adapter, options
@@ -188,19 +209,21 @@ def test_ia3_fails_on_quantized_weights_of_a_16_bit_model() -> None:
             our_tops(*run)
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "amp-bf16"])
+VIRTUAL_TOKENS: list[tuple[type[Change], dict[str, Any]]] = [
+    (PromptTuning, {}),
+    (PromptEncoder, {"encoder_hidden_size": 6}),
+    (PrefixTuning, {"prefix_projection": True, "encoder_hidden_size": 5}),
+]
+
+
 @pytest.mark.parametrize(
-    ("kind", "options"),
-    [
-        (PromptTuning, {}),
-        (PromptEncoder, {"encoder_hidden_size": 6}),
-        (PrefixTuning, {"prefix_projection": True, "encoder_hidden_size": 5}),
-    ],
+    ("precision", "prompts", "weights"),
+    crossed(2, ["fp32", "bf16", "amp-bf16"], VIRTUAL_TOKENS, [NF4 | {"bnb_4bit_compute_dtype": "bfloat16"}, INT8]),
 )
-@pytest.mark.parametrize("weights", [NF4 | {"bnb_4bit_compute_dtype": "bfloat16"}, INT8])
 def test_virtual_tokens_on_quantized_weights(
-    kind: type[Change], options: dict[str, Any], precision: Precision, weights: dict[str, Any]
+    prompts: tuple[type[Change], dict[str, Any]], precision: Precision, weights: dict[str, Any]
 ) -> None:
+    kind, options = prompts
     adapter = Adapter(kind, {"num_virtual_tokens": 4, "task_type": "SEQ_CLS", **options})
     run = Case(SMALL, "BertForSequenceClassification"), Call(3, 7, labels=True), Plan(precision), adapter, weights
     assert our_tops(*run) == real_tops(*run)
