@@ -69,6 +69,7 @@ def warm_up() -> None:
         ranked_bars(appearance, 8, "parameters", words("parameters", str))
     sent({"parameters": [model.num_parameters()]})
     scripts.script(scripts.VEGA)
+    scripts.preloaded()
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()

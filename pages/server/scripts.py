@@ -11,6 +11,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from pages.server.upstream.streamlit_internals import address_script, element_scripts
+
 _FOLDER = "_bertcalc"
 _TEXTS: dict[str, str] = {}  # by address
 _MAKING = Lock()
@@ -43,10 +45,11 @@ def script(address: str) -> str | None:
     return _TEXTS.get(address)
 
 
-# Together with Streamlit's scripts Vega would delay them; after them the browser waits for the first run.
+# This script runs before Streamlit's. Together with those Vega would delay them; after them the browser waits for the
+# first run.
 _EARLY = offer(
     "early",
-    f"""const load = () => import("./{VEGA.rpartition("/")[2]}");
+    f"""{address_script('new URL("..", import.meta.url).href')}const load = () => import("./{VEGA.rpartition("/")[2]}");
 if (document.readyState === "complete") load();
 else addEventListener("load", load);
 """,
@@ -57,6 +60,8 @@ def preloaded() -> tuple[str, ...]:
     """The HTML tags that make a browser load scripts before it needs them."""
     small = [address for address in [*_TEXTS] if address not in (*_MAKERS, _EARLY)]
     return (
+        # Browsers fetch in this order, and Streamlit's scripts without credentials, as its page does.
+        *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in element_scripts()),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
         f'<script type="module" src="{_EARLY}"></script>',
     )

@@ -25,7 +25,7 @@ from tests.examples import sampled
 from tests.loop import finished
 from tests.pages.apptest import open_app
 
-# One name of each, which the next version is imagined to change. Not of Streamlit's page, which is a file.
+# One name of each, which the next version is imagined to change. Not of Streamlit's page and scripts, which are files.
 RENAMED = {
     "SHARED_LOCK": "SafeSessionState",
     "CALLBACKS": "_maybe_handle_execution_control_request",
@@ -45,7 +45,7 @@ RENAMED = {
     "BAD_REQUESTS": "send_400_response",
     "REJECTED_SOCKETS": "reject",
 }
-OF_PAGE = {"INLINE_SCRIPTS", "PAGE_HEAD"}
+OF_PAGE = {"INLINE_SCRIPTS", "PAGE_HEAD", "ADDRESS", "ELEMENTS"}
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,7 @@ def _nothing_known() -> Iterator[None]:
     remembering = (
         is_usable,
         internals.package_file,
+        streamlit_internals.element_scripts,
         streamlit_internals._control_prefixes,
         streamlit_internals._is_sent,
     )
@@ -227,6 +228,27 @@ def test_another_page_of_streamlits_is_served_as_it_is(monkeypatch: pytest.Monke
     assert preview._page(page.encode(), "zh", "Heading", "text", (), False) == page.encode()
     assert len(log) == 1
     assert headers._hashes(streamlit_internals.index_page()).count("sha256") == 1
+
+
+def test_without_its_scripts_as_they_were_nothing_is_loaded_early(
+    monkeypatch: pytest.MonkeyPatch, log: list[str]
+) -> None:
+    monkeypatch.setattr(internals, "package_file", lambda _package, _file: "")
+    assert streamlit_internals.element_scripts() == ()
+    assert streamlit_internals.address_script("location.href") == ""
+    assert len(log) == 2
+
+
+def test_what_is_loaded_early_is_served_and_complete() -> None:
+    """Of scripts that these import, none is missing."""
+    folder = Path(streamlit.__file__).parent / "static"
+    page = streamlit_internals.index_page()
+    early = streamlit_internals.element_scripts()
+    assert len(early) > 20
+    for address in early:
+        source = (folder / address).read_text(encoding="utf-8")
+        for name in re.findall(r"""^import.*?["'`]\./([\w.-]+\.js)["'`]""", source):
+            assert f"./static/js/{name}" in (*early, *re.findall(r"\./static/js/[\w.-]+", page)), (address, name)
 
 
 def serve(log: Path, names: list[str], tmp_path: Path) -> list[str]:

@@ -16,7 +16,8 @@ WRITTEN_FOR = {"streamlit": "1.67", "uvicorn": "0.54", "websockets": "17.4"}
 class Internal(NamedTuple):
     """Undocumented names of another package that a feature needs, and what is lost without the feature.
 
-    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in one of the package's files.
+    A name is ``module:Class.attribute``, or ``package:file#text`` for a text in a file of the package, whose name may
+    be a pattern, such as ``index.*.js``.
     ``parameters`` are the first parameters of the first name, if it is a method that is replaced. ``issue`` is the
     address of the public issue, "" if none was found.
     """
@@ -69,7 +70,16 @@ def look_up(name: str) -> Any:
 
 @lru_cache
 def package_file(package: Any, file: str) -> str:
-    return (Path(package.__file__).parent / file).read_text(encoding="utf-8")
+    """The text of a package's file, or of all files that match a pattern. Raises OSError if there is none."""
+    return "".join(path.read_text(encoding="utf-8") for path in package_files(package, file))
+
+
+def package_files(package: Any, file: str) -> list[Path]:
+    """The files of a package that match a pattern. Raises OSError if there is none."""
+    paths = sorted(Path(package.__file__).parent.glob(file))
+    if not paths:
+        raise FileNotFoundError(file)
+    return paths
 
 
 def _instance_attributes(owner: Any) -> Collection[str]:

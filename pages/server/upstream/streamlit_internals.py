@@ -1,11 +1,12 @@
 """The undocumented parts of Streamlit: sessions, the messages of browsers, the address, downloads, and its page."""
 
 import logging
+import re
 from collections.abc import Awaitable, Callable, ItemsView, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
 from typing import Any, NoReturn, TypeAlias
 
-from pages.server.upstream.internals import Internal, Method, is_usable, look_up, package_file, replace
+from pages.server.upstream.internals import Internal, Method, is_usable, look_up, package_file, package_files, replace
 
 _RUN = "streamlit.runtime.scriptrunner:"
 _STATE = "streamlit.runtime.state:"
@@ -208,6 +209,29 @@ PAGE_HEAD = Internal(
     ),
     issue="https://github.com/streamlit/streamlit/issues/16634",
     loss="previews of links show no title",
+)
+_JS = "static/static/js/"
+ADDRESS = Internal(
+    names=(f"streamlit:{_JS}src.*.js#__streamlit", f"streamlit:{_JS}src.*.js#BACKEND_BASE_URL"),
+    reason=(
+        "A browser that opens another page than the first asks for the server below the page's address, and waits for "
+        "a tenth of a second before it asks again above it."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/7074",
+    loss="pages other than the first open a tenth of a second later",
+)
+_ON_MOST_PAGES = (
+    *("Html", "ButtonGroup", "Button", "NumberInput", "Selectbox", "BidiComponent", "Metric"),
+    *("rehype-katex", "rehype-raw"),  # formulas and HTML in Markdown
+)
+ELEMENTS = Internal(
+    names=tuple(f"streamlit:{_JS}{name}.*.js#export" for name in _ON_MOST_PAGES),
+    reason=(
+        "Browsers load the scripts of an element, up to twenty files, when it is drawn first: in the middle of a first "
+        "visit, which waits for them."
+    ),
+    issue="https://github.com/streamlit/streamlit/issues/5798",
+    loss="a first visit takes a tenth of a second longer",
 )
 
 
@@ -591,3 +615,33 @@ def with_head(page: bytes, language: str, tags: str) -> bytes:
         page = page.replace(b"<title>Streamlit</title>", tags.encode())
         page = page.replace(b'<html lang="en">', f'<html lang="{language}">'.encode())
     return page
+
+
+def address_script(address: str) -> str:
+    """A line of JavaScript that tells Streamlit the server's address, an expression; "" if this does not work."""
+    if not is_usable(ADDRESS):
+        return ""
+    return f"window.__streamlit = {{ BACKEND_BASE_URL: {address}, ...window.__streamlit }};\n"
+
+
+@lru_cache
+def element_scripts() -> tuple[str, ...]:
+    """The scripts of the elements that most pages have, and all that these import, as Streamlit's page names its own.
+
+    Those that its page names already are left out.
+    """
+    if not (is_usable(ELEMENTS) and is_usable(INLINE_SCRIPTS)):
+        return ()
+    import streamlit
+
+    page, scripts = index_page(), dict[str, None]()
+    waiting = [path for name in _ON_MOST_PAGES for path in package_files(streamlit, f"{_JS}{name}.*.js")]
+    while waiting:
+        path = waiting.pop(0)
+        address = f"./{_JS.removeprefix('static/')}{path.name}"
+        if address in scripts or address in page:
+            continue
+        scripts[address] = None
+        imported = re.findall(r"""(?:from|import)["'`]\./([\w.-]+)["'`]""", path.read_text(encoding="utf-8"))
+        waiting += [other for name in imported if (other := path.with_name(name)).exists()]
+    return tuple(scripts)

@@ -1,0 +1,25 @@
+"""What a browser with an empty cache waits for."""
+
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser
+
+from tests.browser.look import settled
+
+
+def test_it_asks_for_the_server_once_and_has_the_scripts_when_it_draws(browser: Browser, server: str) -> None:
+    """On a page other than the first, below whose address there is no server."""
+    with browser.new_context() as context:
+        page = context.new_page()
+        paths: list[str] = []
+        page.on("request", lambda request: paths.append(urlsplit(request.url).path))
+        page.goto(f"{server}/memory")
+        settled(page)
+        scripts = page.evaluate(
+            "() => performance.getEntriesByType('resource').map((entry) => [entry.initiatorType, entry.name])"
+        )
+    asked = [path for path in paths if "_stcore" in path]
+    assert asked == ["/_stcore/health", "/_stcore/host-config"]
+    # What a link in the page does not preload is loaded by a script.
+    late = [urlsplit(name).path for kind, name in scripts if kind == "script" and "/static/js/" in name]
+    assert [path for path in late if not path.startswith("/static/js/index.")] == []
