@@ -17,6 +17,7 @@ from bertcalc.proofreading.calculations import WrittenNumber, cells_of
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
+_SENTENCE_END, _LONGEST_SENTENCE = re.compile(r"[。!?！？]|\.(?:\s|$)"), 300
 _CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})(?:\*\*|__)\s*[:：]?\s*$")
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
@@ -76,6 +77,7 @@ class Context(NamedTuple):
     header: str = ""  # of its column, in a table
     before: str = ""  # the last characters of the line before it
     opening: str = ""  # of its sentence, if that says of which layers it is
+    sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
@@ -87,11 +89,13 @@ class Context(NamedTuple):
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
+        pattern = _ALL.format(layers=_in_digits_or_words(layers))
+        nearest = f"{_BETWEEN_SCRIPTS.sub('', self.names[0])} | " if self.names else ""
+        if layers > 1 and re.search(pattern, nearest, re.I) and not re.search(_ONE, nearest, re.I):
+            return "all"
         if re.search(_ONE, beside, re.I):
             return "" if self.of_all else "one"
-        nearest = f"{self.names[0]} | " if self.names and _LAYER.search(self.names[0]) else beside
-        pattern = _ALL.format(layers=_in_digits_or_words(layers))
-        if layers > 1 and re.search(pattern, nearest, re.I):
+        if layers > 1 and not _LAYER.search(nearest) and re.search(pattern, beside, re.I):
             return "all"
         if self.opening and not _OF_OTHERS.search(beside):
             is_all = not re.search(_ONE, self.opening, re.I) and re.search(pattern, self.opening, re.I)
@@ -225,7 +229,15 @@ class Surroundings:
             _SENTENCE.split(self._text[max(0, entry.start - 400) : entry.start].rpartition("\n")[2])[-1]
         )
         said = opening[0] if opening else ""
-        return Context(tuple(names), headings, line, self._without_biases, header, before, said)
+        sentence = "" if entry.cells else self._sentence(entry)
+        return Context(tuple(names), headings, line, self._without_biases, header, before, said, sentence)
+
+    def _sentence(self, entry: WrittenNumber) -> str:
+        """The sentence that a number stands in, without the number."""
+        first = self._text.rfind("\n", 0, entry.start) + 1
+        before = self._text[max(first, entry.start - _LONGEST_SENTENCE) : entry.start]
+        after = self._text[entry.end : entry.end + _LONGEST_SENTENCE].partition("\n")[0]
+        return f"{_SENTENCE_END.split(before)[-1]} | {_SENTENCE_END.split(after)[0]}"
 
     def line(self, number: int) -> str:
         return self._lines[number]

@@ -198,6 +198,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return right_as(part, model)
         if context.supposes or _is_shape(entry):
             return UNKNOWN
+        if verdict.counted.part in WIDE and (meant := _named_in_sentence(side, context, model)):
+            return right_as(meant, model)
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
@@ -214,6 +216,21 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     return UNKNOWN
 
 
+def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
+    """The part with a number's count that its sentence names, although the nearest words mean layers or the model."""
+    if side.reach * _ROUGHEST > side.value or side.value < LEAST_WITHOUT_WORDS:
+        return None
+    scope = context.scope(model.config.num_hidden_layers)
+    for part in all_parts(model):
+        is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
+        if not is_part or part.layers == "others" or (scope and part.layers != scope):
+            continue
+        if abs(part.right - side.value) <= side.reach and re.search(PARTS[part.part][1], context.sentence, re.I):
+            return part
+    return None
+
+
+_ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
