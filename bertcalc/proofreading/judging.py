@@ -185,7 +185,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        if (line.reach and len(verdict.explanation) > 1) or (side.letters and side.value < _LEAST_OF_LETTERS):
+        too_rough = side.reach * _ROUGHEST > side.value or len(verdict.explanation) > 1
+        if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
             if not side.letters and (judged := _otherwise(line, side, context, model)):
                 return judged
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM

@@ -114,7 +114,7 @@ class _Verdicts:
         context = self._continued(entry, self._around.of(entry))
         owner = _OWNED.match(self._text, entry.end)
         place = owner.end() if owner else 0
-        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1], owner=place)
+        model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
         model = self._after_arrow(entry, model)
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)

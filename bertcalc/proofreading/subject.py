@@ -148,6 +148,7 @@ class Mention(NamedTuple):
     start: int
     preset: str
     line: int
+    is_compared: bool = False  # whether another model is only compared with it: as in BERT-base
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,12 @@ class Subject:
             for mention in self.mentions[index : index + 2]
             if mention.line == line and (end is None or mention.start < end)
         ]
-        for mention in (*self._nearest(before, start), *after[:1]):
-            return self.of(mention.preset)
+        mention = next(iter((*self._nearest(before, start), *after[:1])), None)
         for nearest in (names[0] for names in words[:1] if names):
             if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
-                return self._sibling(size["size"])
+                return self._sibling(size["size"], mention.preset if mention else "")
+        if mention:
+            return self.of(mention.preset)
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def named_first(self, text: str) -> Model | None:
@@ -230,11 +232,12 @@ class Subject:
             return self._sibling(topic.removeprefix(_ONLY_SIZE)) if self.preset else self.model
         return self.model if topic is None else self.of(topic)
 
-    def _sibling(self, size: str) -> Model | None:
-        """The model of a size in the family of the text's model; None if there is none."""
-        if size.lower() in re.split("[-_]", self.preset):
-            return self.model
-        return self.of(_names().get(f"{_family_name(self.preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
+    def _sibling(self, size: str, preset: str = "") -> Model | None:
+        """The model of a size in the family of a model, or else of the text's; None if there is none."""
+        preset = preset or self.preset
+        if size.lower() in re.split("[-_]", preset):
+            return self.of(preset)
+        return self.of(_names().get(f"{_family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
         """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
@@ -243,6 +246,8 @@ class Subject:
         last = -1
         for mention in before:
             place = bisect_right(self.sentences, mention.start)
+            if place != sentence and mention.is_compared:
+                continue
             if place == sentence or not topic or (place != last and place not in self.continued):
                 topic = [mention]
             last = place
@@ -299,8 +304,9 @@ class Subject:
 
     @property
     def published(self) -> Config | None:
-        """The configuration of the preset that the text is about."""
-        return PRESETS[self.preset].config if self.preset in PRESETS else None
+        """The configuration of the preset that the text is about, if it names it; BERT alone is BERT-base."""
+        named = self.preset in self._named or (self.bert and self.preset == DEFAULT_PRESET)
+        return PRESETS[self.preset].config if named and self.preset in PRESETS else None
 
     def of(self, preset: str) -> Model | None:
         """The model of a preset, with the text's sizes if they belong to it."""
@@ -500,10 +506,21 @@ def without_sizes(text: str) -> str:
 def _every_mention(text: str) -> tuple[Mention, ...]:
     lines = [match.start() for match in re.finditer("\n", text)]
     return tuple(
-        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1))
+        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1), _is_compared(match))
         for match in _mentioned().finditer(text)
         if not match["bert"]
     )
+
+
+_COMPARED = re.compile(
+    r"(?:\b(?:as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
+    r"(?: (?:in|a|the|that of|those of)){0,2}|和|与|跟|比|像)[\s*`(（]*$",
+    re.I,
+)
+
+
+def _is_compared(mention: re.Match[str]) -> bool:
+    return bool(_COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]))
 
 
 def _preset_of(mention: re.Match[str]) -> str:
