@@ -18,6 +18,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
+from bertcalc.proofreading.defined_models import preset_of
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
@@ -66,7 +67,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         for finding in findings.all()
         if finding.judged.verdict
     )
-    return Proofread(text, claims, about.model, about.preset, about.assumed, about.differing())
+    return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))

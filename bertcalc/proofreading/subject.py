@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
@@ -22,9 +22,19 @@ from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
+from bertcalc.proofreading.defined_models import (
+    defined_by,
+    fit,
+    is_described,
+    long_numbers,
+    model_of,
+    preset_of,
+    sizes_of,
+    with_sizes,
+)
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
+from bertcalc.proofreading.written_sizes import PLAUSIBLE, assigned_sizes, literals, size_groups
 from bertcalc.text.amounts import typed
-from bertcalc.text.problem import InputError
 from bertcalc.text.records import dataclass
 
 # Short names that people use, besides the presets' own.
@@ -149,6 +159,8 @@ class Mention(NamedTuple):
     preset: str
     line: int
     is_compared: bool = False  # whether another model is only compared with it: as in BERT-base
+    is_supposed: bool = False  # whether the text only supposes a model: with half the layers, it would have ...
+    spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
 
 
 @dataclass(frozen=True)
@@ -168,8 +180,9 @@ class Subject:
 
     def differing(self) -> dict[str, tuple[int, int]]:
         """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
-        config = self.published
-        if config is None:
+        preset = preset_of(self.preset)
+        config = PRESETS[preset].config if is_described(self.preset) else self.published
+        if config is None or preset not in PRESETS:
             return {}
         sizes = {name: (size, getattr(config, name)) for name, size in self.written.items() if config.has(name)}
         return {name: both for name, both in sizes.items() if both[0] != both[1]}
@@ -234,7 +247,7 @@ class Subject:
 
     def _sibling(self, size: str, preset: str = "") -> Model | None:
         """The model of a size in the family of a model, or else of the text's; None if there is none."""
-        preset = preset or self.preset
+        preset = preset_of(preset or self.preset)
         if size.lower() in re.split("[-_]", preset):
             return self.of(preset)
         return self.of(_names().get(f"{_family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
@@ -300,7 +313,11 @@ class Subject:
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
         names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
-        return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+        return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+
+    def fit(self, numbers: Collection[int]) -> int:
+        """How many of some numbers count a part of the model."""
+        return fit(self.model, numbers)
 
     @property
     def published(self) -> Config | None:
@@ -312,29 +329,48 @@ class Subject:
         """The model of a preset, with the text's sizes if they belong to it."""
         if preset == self.preset:
             return self.model
-        return _model(preset) if preset else None
-
-
-@lru_cache(maxsize=128)
-def _model(preset: str) -> Model:
-    return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
+        return model_of(preset) if preset else None
 
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Read the model of a text without markup; ``model`` takes its place if it is given."""
     mentions = tuple(sorted((*_mentions(text), *_of_classes(text))))
-    sizes = _sizes(text)
+    sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes, sizes)
+    subject = _most_named(text, mentions, named)
+    described = _described(text, mentions, named, subject.preset)
+    mentions = tuple(sorted((*_renamed(text, mentions, described), *described, *_plain_bert(text, named))))
+    candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
+    numbers = long_numbers(text)
+    best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
+    if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
+        sizes = sizes_of(best)
+        subject = Subject(model_of(best), best, False, (), sizes, sizes)
+    starts, continued = _sentences(text)
+    return replace(
+        subject,
+        mentions=mentions,
+        bert=bool(_BERT.search(text)),
+        sentences=starts,
+        continued=continued,
+        topics=_topics_by_numbers(text, mentions, subject),
+    )
+
+
+_CLEARLY_MORE = 2  # numbers that fit a model better than the one that is named most
+
+
+def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -> Subject:
+    """The model that a text names most, with the sizes that it assigns; a BERT whose sizes fit if it names none."""
     preset = named.most_common(1)[0][0] if named else ""
-    sizes = _sizes(_without_lines_of_others(text, mentions, preset))
+    sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
-        model, structure = RELATIVES[preset].model, _structure(text, mentions)
-        return Subject(model, preset, False, mentions, sizes, sizes, bool(_BERT.search(text)), *structure)
+        return Subject(model_of(preset), preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
     if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
@@ -342,10 +378,99 @@ def read(text: str, model: Model | None = None) -> Subject:
     written = dict(sizes)
     if preset and _gives_total(text, preset):
         sizes = {}  # it is about the published model, whatever other sizes it gives
-    config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
+    config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    structure = _structure(text, mentions)
-    return Subject(build(config), base, assumed, mentions, sizes, written, bool(_BERT.search(text)), *structure)
+    return Subject(build(config), base, assumed, (), sizes, written)
+
+
+def _described(text: str, mentions: Sequence[Mention], named: Collection[str], main: str) -> list[Mention]:
+    """The places where a text describes a model by its sizes."""
+    topics = _topics(text, mentions)
+    by_line: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        by_line.setdefault(mention.line, []).append(mention)
+    described = []
+    start = 0
+    for number, line in enumerate(text.split("\n")):
+        for group in size_groups(line) if "|" not in line else ():
+            on_line = [mention for mention in by_line.get(number, ()) if mention.start < start + group.end]
+            base = next((mention for mention in reversed(on_line) if not mention.is_compared), None)
+            preset = base.preset if base else (topics[number] or "")
+            preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
+            unlisted = _UNLISTED.search(line[: group.start])
+            spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
+            alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
+            if name := defined_by(group, line, preset, alone=alone):
+                place = start + group.start
+                described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
+        start += len(line) + 1
+    return described
+
+
+# A name that is not listed, before the sizes of its model: gbert-large (24 layers, ...
+_UNLISTED = re.compile(
+    r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
+    r"(?:[(（:：,，]|has|is an?|uses|with|的配置[:：为是]?)?\s?(?:has|with|an?|the)?\s?$",
+    re.I,
+)
+
+
+def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
+    """The mentions; those of names that the text gives to described models are of these models."""
+    names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
+    for mention in mentions:
+        yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
+    lines = [match.start() for match in re.finditer("\n", text)]
+    for name in names.keys() - {mention.spelling.lower() for mention in mentions}:
+        for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
+            yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _is_compared(match))
+
+
+_BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
+
+
+def _plain_bert(text: str, named: Collection[str]) -> Iterator[Mention]:
+    """The places where a text on another family gives a number of BERT, which is BERT-base."""
+    families = {family_of(PRESETS[preset].config).name for preset in named if preset in PRESETS}
+    if families and "bert" not in families:
+        lines = [match.start() for match in re.finditer("\n", text)]
+        for match in _BERT_WITH_NUMBER.finditer(text):
+            yield Mention(match.start(), DEFAULT_PRESET, bisect_right(lines, match.start()))
+
+
+def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
+    """The model that each line is about: by the headings above it, or by the numbers of its paragraph."""
+    topics = _topics(text, mentions)
+    options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
+    lines = text.split("\n")
+    latest = ""  # the last model that the section describes
+    for paragraph in _paragraphs(lines):
+        headings = [number for number in paragraph if _HEADING.match(lines[number])]
+        if headings:
+            latest = ""
+        inside = [option.preset for option in options if option.line in paragraph and is_described(option.preset)]
+        latest = inside[-1] if inside else latest
+        usual = topics[paragraph[-1]] or subject.preset
+        if usual.startswith(_ONLY_SIZE):
+            continue
+        numbers = long_numbers("\n".join(lines[number] for number in paragraph))
+        fits = {option.preset: fit(model_of(option.preset), numbers) for option in options}
+        fits[usual] = subject.fit(numbers) if usual == subject.preset else fit(model_of(usual), numbers)
+        best = max(fits, key=lambda name: (fits[name], name == latest))
+        if fits[best] >= fits[usual] + (1 if best == latest else _CLEARLY_MORE):
+            for number in paragraph:
+                topics[number] = best
+    return topics
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
+    """The numbers of the lines of each paragraph."""
+    start = 0
+    for number, line in enumerate((*lines, "")):
+        if not line.strip():
+            if number > start:
+                yield range(start, number)
+            start = number + 1
 
 
 # What may stand between the name of a model and the number of its layers.
@@ -377,7 +502,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
     return {
         size: min(values)
         for size, values in numbers.items()
-        if len(values) == 1 and _PLAUSIBLE[size][0] < min(values) <= _PLAUSIBLE[size][1]
+        if len(values) == 1 and PLAUSIBLE[size][0] < min(values) <= PLAUSIBLE[size][1]
     }
 
 
@@ -386,8 +511,8 @@ _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|
 
 def _gives_total(text: str, preset: str) -> bool:
     """Whether a text gives the number of parameters of a published model, in full, rounded or as it is published."""
-    right = _model(preset).num_parameters()
-    if _literals(text)[right]:
+    right = model_of(preset).num_parameters()
+    if literals(text)[right]:
         return True
     amounts = [typed(match[0]) for match in _AMOUNT.finditer(text)]
     config = PRESETS[preset].config
@@ -401,10 +526,6 @@ def _gives_total(text: str, preset: str) -> bool:
 _SENTENCE = re.compile(
     r"(?:[。！？；;]|[.!?]\s|\n)(?P<goes_on>\s{0,3}(?:(?:Its?|This|These|They|The model)\b|它们?|其|该))?"
 )
-
-
-def _structure(text: str, mentions: Collection[Mention]) -> tuple[list[int], set[int], list[str | None]]:
-    return *_sentences(text), _topics(text, mentions)
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
@@ -506,7 +627,13 @@ def without_sizes(text: str) -> str:
 def _every_mention(text: str) -> tuple[Mention, ...]:
     lines = [match.start() for match in re.finditer("\n", text)]
     return tuple(
-        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1), _is_compared(match))
+        Mention(
+            match.start(),
+            _preset_of(match),
+            bisect_right(lines, match.start() - 1),
+            _is_compared(match),
+            spelling=_spelling(match),
+        )
         for match in _mentioned().finditer(text)
         if not match["bert"]
     )
@@ -521,6 +648,15 @@ _COMPARED = re.compile(
 
 def _is_compared(mention: re.Match[str]) -> bool:
     return bool(_COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]))
+
+
+def _spelling(mention: re.Match[str]) -> str:
+    """The whole name of a model that is not listed, but whose name begins as that of one that is."""
+    rest = _GOES_ON_WITH.match(mention.string, mention.end())
+    return mention[0] + rest[0] if rest else ""
+
+
+_GOES_ON_WITH = re.compile(r"-[A-Za-z][\w.-]{2,40}(?<![.-])")
 
 
 def _preset_of(mention: re.Match[str]) -> str:
@@ -570,74 +706,6 @@ def _respelled(text: str) -> str:
     return next(name for name in _names() if name.replace(" ", "") == joined)
 
 
-_FIELDS = {
-    "vocab_size": r"vocab(?:ulary)?[_ ]?size|n_vocab|vocabulary|词表大小|词汇表大小|词表|词典大小",
-    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
-    "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
-    "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
-    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
-    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|最大长度",
-    "type_vocab_size": r"type_vocab_size",
-    "num_labels": r"num_labels",
-}
-_LETTERS = {"V": "vocab_size", "H": "hidden_size", "d": "hidden_size", "h": "hidden_size", "L": "num_hidden_layers"}
-_LETTERS |= {"A": "num_attention_heads", "I": "intermediate_size", "E": "embedding_size"}
-_PLAUSIBLE = {
-    "vocab_size": (300, 2_000_000),
-    "hidden_size": (16, 20_000),
-    "num_hidden_layers": (1, 200),
-    "num_attention_heads": (1, 256),
-    "intermediate_size": (16, 100_000),
-    "max_position_embeddings": (16, 100_000),
-    "type_vocab_size": (1, 32),
-    "num_labels": (1, 10_000),
-    "embedding_size": (16, 20_000),
-}
-_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
-_ASSIGNED = re.compile(
-    r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
-    + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
-    + ")"
-    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
-    + _NUMBER
-    + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
-    re.I,
-)
-_LETTER = re.compile(
-    rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
-)
-_TUPLE = re.compile(
-    r"(?m)^[ \t]*(?P<names>[A-Za-z]\w{0,30}(?:,\s?[A-Za-z]\w{0,30}){1,6})\s?=\s?"
-    r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
-)
-_LISTED = re.compile(
-    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
-)
-
-
-def _sizes(text: str) -> dict[str, int]:
-    """The sizes that a text assigns; none for a field that is given several values."""
-    assigned: dict[str, list[int]] = {}
-    for match in _ASSIGNED.finditer(text):
-        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
-        assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
-    for match in _LETTER.finditer(text):
-        assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
-    for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
-        names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
-        if len(names) == len(numbers):
-            for name, number in zip(names, numbers, strict=True):
-                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
-                    assigned.setdefault(field, []).append(int(number))
-    sizes = {}
-    for field, values in assigned.items():
-        low, high = _PLAUSIBLE[field]
-        likely = {value for value in values if low <= value <= high}
-        if len(likely) == 1:
-            sizes[field] = likely.pop()
-    return sizes
-
-
 @lru_cache(maxsize=16)  # every number of a row asks for them
 def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, int]:
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
@@ -647,7 +715,7 @@ def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, i
         field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
         if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
             size = int(cell.replace(",", ""))
-            if _PLAUSIBLE[field][0] <= size <= _PLAUSIBLE[field][1]:
+            if PLAUSIBLE[field][0] <= size <= PLAUSIBLE[field][1]:
                 sizes[field] = size
     return sizes
 
@@ -665,16 +733,9 @@ _COLUMNS = {
 }
 
 
-@lru_cache(maxsize=2)
-def _literals(text: str) -> Counter[int]:
-    """How often whole numbers stand in a text."""
-    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
-    return Counter(int(match[1].replace(",", "")) for match in literals)
-
-
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
     """The BERT whose sizes agree best with those of a text that names none."""
-    literals = _literals(text)
+    numbers = literals(text)
     berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
 
     def agreement(name: str) -> tuple[int, int]:
@@ -682,8 +743,8 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
         fields = ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size")
         weights = {"hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 2, "vocab_size": 1}
         assigned = sum(weights[field] for field in fields if sizes.get(field) == getattr(config, field))
-        occurring = literals[config.hidden_size] and literals[config.intermediate_size]
-        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not literals[768])
+        occurring = numbers[config.hidden_size] and numbers[config.intermediate_size]
+        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not numbers[768])
 
     best = max(map(agreement, berts))
     fitting = next(name for name in berts if agreement(name) == best)
@@ -693,10 +754,10 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
     """The sizes of a text for a preset; the vocabulary of another preset if only that one occurs in it."""
     config, kept = PRESETS[base].config, dict(sizes)
-    literals = _literals(text)
-    if "vocab_size" not in kept and not literals[config.vocab_size]:
+    numbers = literals(text)
+    if "vocab_size" not in kept and not numbers[config.vocab_size]:
         same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
-        others = [size for size in dict.fromkeys(same) if literals[size]]
+        others = [size for size in dict.fromkeys(same) if numbers[size]]
         if len(others) == 1 and others[0] not in (32768,):
             kept["vocab_size"] = others[0]
     return kept
@@ -709,31 +770,13 @@ def _is_rounded(size: int, vocabulary: int) -> bool:
 
 def _is_like_bert(config: Config, text: str) -> bool:
     """Whether the vocabulary and the hidden size of a model that is not named occur in a text, and are a BERT's."""
-    literals = _literals(text)
+    numbers = literals(text)
     berts = [entry.config for entry in PRESETS.values() if family_of(entry.config).name == "bert"]
     published = any(config.vocab_size == bert.vocab_size for bert in berts)
-    return published and bool(literals[config.vocab_size] and literals[config.hidden_size])
+    return published and bool(numbers[config.vocab_size] and numbers[config.hidden_size])
 
 
 @lru_cache(maxsize=128)
 def _resized(model: Model, sizes: tuple[tuple[str, int], ...]) -> Model:
-    config = _with_sizes(model.config, dict(sizes))
+    config = with_sizes(model.config, dict(sizes))
     return model if config == model.config else build(config)
-
-
-def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; sizes that the text leaves open follow the hidden size."""
-    hidden = sizes.get("hidden_size", config.hidden_size)
-    changes = dict(sizes)
-    if hidden != config.hidden_size:
-        if config.intermediate_size == 4 * config.hidden_size:
-            changes.setdefault("intermediate_size", 4 * hidden)
-        if hidden % 64 == 0:
-            changes.setdefault("num_attention_heads", hidden // 64)
-    fields: dict[str, Any] = {
-        type(config).own_name(name): value for name, value in changes.items() if type(config).has(name)
-    }
-    try:
-        return replace(config, **fields)
-    except (InputError, TypeError):
-        return config
