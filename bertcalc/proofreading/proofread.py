@@ -22,7 +22,7 @@ from bertcalc.proofreading.defined_models import preset_of
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
-from bertcalc.proofreading.relatives import renamed
+from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -116,6 +116,8 @@ class _Verdicts:
         owner = _OWNED.match(self._text, entry.end)
         place = owner.end() if owner else 0
         model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
+        if size := _OWNED_BY_SIZE.match(self._text, entry.end):
+            model = self._about.named_first(size["size"]) or model
         model = self._after_arrow(entry, model)
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)
@@ -461,6 +463,12 @@ class _Verdicts:
 
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
+# 110 million for base and 340 million for large
+_OWNED_BY_SIZE = re.compile(
+    rf"[ *`]{{0,4}}(?:(?:parameters?|params?)\s)?for\s(?:the\s)?(?P<size>{SIZE_NAMES})"
+    r"(?=\s?(?:[,.;，。；)]|and\b|model\b|version\b|\n|$))",
+    re.I,
+)
 _ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
 # Words that say of how many layers a number is, but not of which part: 12层合计; all 24 layers together.
 _ONLY_LAYERS = re.compile(

@@ -175,6 +175,7 @@ class Subject:
     written: Mapping[str, int] = field(default_factory=dict)  # those that the text gives
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
+    clauses: Sequence[int] = ()  # where each clause but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
 
@@ -196,7 +197,8 @@ class Subject:
         sizes = _sizes_in_row(row.headers, row.cells)
         if model is None or _names_size(row.cells):
             return model
-        return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
+        whole = {"num_hidden_layers", "hidden_size"} <= set(sizes) or _names_variant(row)
+        return _resized(model, tuple(sizes.items())) if whole else model
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
@@ -208,8 +210,8 @@ class Subject:
         if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
             return self.of(named[0].preset)
         before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
-        ends = bisect_right(self.sentences, start)
-        end = self.sentences[ends] if ends < len(self.sentences) else None
+        ends = bisect_right(self.clauses, start)
+        end = self.clauses[ends] if ends < len(self.clauses) else None
         after = [
             mention
             for mention in self.mentions[index : index + 2]
@@ -344,7 +346,15 @@ def read(text: str, model: Model | None = None) -> Subject:
         return Subject(None, "", False, mentions, sizes, sizes)
     subject = _most_named(text, mentions, named)
     described = _described(text, mentions, named, subject.preset)
-    mentions = tuple(sorted((*_renamed(text, mentions, described), *described, *_plain_bert(text, named))))
+    mentions = tuple(
+        sorted(
+            (
+                *_renamed(text, mentions, described),
+                *described,
+                *_plain_bert(text, named),
+            )
+        )
+    )
     candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
     numbers = long_numbers(text)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
@@ -358,6 +368,7 @@ def read(text: str, model: Model | None = None) -> Subject:
         bert=bool(_BERT.search(text)),
         sentences=starts,
         continued=continued,
+        clauses=[match.end() for match in _CLAUSE.finditer(text)],
         topics=_topics_by_numbers(text, mentions, subject),
     )
 
@@ -373,7 +384,7 @@ def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -
         return Subject(model_of(preset), preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
-    if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
+    if preset and _is_rounded(sizes, PRESETS[preset].config):
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
@@ -400,8 +411,10 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             unlisted = _UNLISTED.search(line[: group.start])
             spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
+            if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
+                del group.sizes["vocab_size"]
             if name := defined_by(group, line, preset, alone=alone):
-                place = start + group.start
+                place = start + group.end
                 described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
         start += len(line) + 1
     return described
@@ -429,10 +442,13 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
 _BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
 
 
-def _plain_bert(text: str, named: Collection[str]) -> Iterator[Mention]:
-    """The places where a text on another family gives a number of BERT, which is BERT-base."""
-    families = {family_of(PRESETS[preset].config).name for preset in named if preset in PRESETS}
-    if families and "bert" not in families:
+def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
+    """The places where a text on another family gives a number of BERT, which is BERT-base.
+
+    ``named`` are the presets that it names, with how often.
+    """
+    most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
+    if most and family_of(PRESETS[most].config).name != "bert":
         lines = [match.start() for match in re.finditer("\n", text)]
         for match in _BERT_WITH_NUMBER.finditer(text):
             yield Mention(match.start(), DEFAULT_PRESET, bisect_right(lines, match.start()))
@@ -528,6 +544,9 @@ _SENTENCE = re.compile(
 )
 
 
+_CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)\b|而")
+
+
 def _sentences(text: str) -> tuple[list[int], set[int]]:
     """Where each sentence but the first begins, and which go on about the subject of the one before."""
     ends = list(_SENTENCE.finditer(text))
@@ -558,8 +577,15 @@ def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
             topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
             presets = named.get(number, topic)
             stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
-        topics.append(next((preset for _level, preset in reversed(stack) if preset is not None), None))
+        size = _FOR_SIZE.match(line)
+        topic = next((preset for _level, preset in reversed(stack) if preset is not None), None)
+        topics.append(_ONLY_SIZE + size["size"].lower() if size else topic)
     return topics
+
+
+_FOR_SIZE = re.compile(
+    rf"\W{{0,4}}(?:for|in) (?:the )?(?P<size>{SIZE_NAMES})(?: model| version| variant)?\b(?!-)", re.I
+)
 
 
 def _level(line: str, names_model: bool) -> int:
@@ -725,6 +751,13 @@ def _names_size(cells: Sequence[str]) -> bool:
     return any(map(_SIZE_ALONE.fullmatch, cells))
 
 
+def _names_variant(row: TableRow) -> bool:
+    """Whether each row of a table is a model: its first column says so."""
+    first = next(filter(None, row.headers), "")
+    return bool(_OF_MODELS.fullmatch(first)) and any(re.search("param|参数", header, re.I) for header in row.headers)
+
+
+_OF_MODELS = re.compile(r"\W*(?:model|name|config\w*|variant|version|checkpoint|模型|名称|版本|配置)\W*", re.I)
 _COLUMNS = {
     "num_hidden_layers": r"l|(?:num(?:ber)? ?(?:of )?)?(?:hidden )?layers?|n_layers?|depth|层数",
     "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?"
@@ -763,8 +796,9 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
     return kept
 
 
-def _is_rounded(size: int, vocabulary: int) -> bool:
-    """Whether a size is a vocabulary in whole thousands: 30,000 for 30,522."""
+def _is_rounded(sizes: Mapping[str, int], config: Config) -> bool:
+    """Whether sizes have a configuration's vocabulary in whole thousands: 30,000 for 30,522."""
+    size, vocabulary = sizes.get("vocab_size", 0), config.vocab_size
     return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
 
 
