@@ -183,7 +183,7 @@ class Subject:
         sizes = _sizes_in_row(row.headers, row.cells)
         if model is None or _names_size(row.cells):
             return model
-        return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
+        return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
@@ -200,7 +200,7 @@ class Subject:
         after = [
             mention
             for mention in self.mentions[index : index + 2]
-            if mention.line == line and (end is None or mention.start < end)
+            if mention.line == line and (end is None or mention.start < end) and not mention.is_compared
         ]
         mention = next(iter((*self._nearest(before, start), *after[:1])), None)
         for nearest in (names[0] for names in words[:1] if names):
@@ -513,8 +513,8 @@ def _every_mention(text: str) -> tuple[Mention, ...]:
 
 
 _COMPARED = re.compile(
-    r"(?:\b(?:as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
-    r"(?: (?:in|a|the|that of|those of)){0,2}|和|与|跟|比|像)[\s*`(（]*$",
+    r"(?:\b(?:while|whereas|but|as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
+    r"(?: (?:in|a|the|that of|those of)){0,2}|而|和|与|跟|比|像)[\s*`(（]*$",
     re.I,
 )
 
