@@ -29,7 +29,7 @@ _ONE = (
     r"|(?:^|\| )每个(?= \||$)|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
-    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)(?!(?: of [\w-]+(?: [\w-]+)?)? (?:have|contain|hold)\b)"
     r"|\ball (?:{layers} )?of (?:them|these)\b(?=\W*(?:ha(?:ve|s)\W*)?(?:$|\|))"
     r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)(?! times\b)"
     r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b(?! (?:layer|block))"
@@ -84,7 +84,7 @@ class Context(NamedTuple):
     @property
     def supposes(self) -> bool:
         """Whether the words beside a number suppose something that the text does not claim."""
-        return any(_INSTEAD.search(name) for name in self.names)
+        return any(map(_INSTEAD.search, (*self.names, _SENTENCE_END.split(self.before)[-1])))
 
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
@@ -138,7 +138,7 @@ class TableRow(NamedTuple):
 
 # Query, key and value are one thing, although commas stand between them.
 _TRIPLE = re.compile(
-    r"(?<![A-Za-z])Q[,、] ?K[,、]? ?(?:and|&|和|与|[,、] ?)? ?V(?![A-Za-z])"
+    r"(?<![A-Za-z])Q[,、/] ?K[,、/]? ?(?:and|&|和|与|[,、/] ?)? ?V(?![A-Za-z])"
     r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])"
     r"|(?<![A-Za-z])(?P<matrices>W_?Q(?P<and>\s?(?:[,、+&]|,?\sand\s|和|与)\s?)W_?K(?P=and)W_?V)(?![A-Za-z])",
     re.I,
@@ -233,11 +233,12 @@ class Surroundings:
         return Context(tuple(names), headings, line, self._without_biases, header, before, said, sentence)
 
     def _sentence(self, entry: WrittenNumber) -> str:
-        """The sentence that a number stands in, without the number."""
+        """The sentence that a number or a calculation stands in."""
         first = self._text.rfind("\n", 0, entry.start) + 1
         before = self._text[max(first, entry.start - _LONGEST_SENTENCE) : entry.start]
         after = self._text[entry.end : entry.end + _LONGEST_SENTENCE].partition("\n")[0]
-        return f"{_SENTENCE_END.split(before)[-1]} | {_SENTENCE_END.split(after)[0]}"
+        inside = self._text[entry.start : entry.end]
+        return f"{_SENTENCE_END.split(before)[-1]}{inside}{_SENTENCE_END.split(after)[0]}"
 
     def line(self, number: int) -> str:
         return self._lines[number]

@@ -43,6 +43,7 @@ from bertcalc.proofreading.named_parts import (
     parts_without_biases,
     scoped,
 )
+from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
 from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
@@ -79,6 +80,8 @@ def judge(
         or _vocabulary(entry, context, model, published if sure else None)
         or _by_unit(entry, context, model, sure)
     )
+    if judged.verdict == "wrong":
+        judged = other_reading(judged, entry, context, model) or judged
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
@@ -106,8 +109,8 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
     side = entry.best
     if entry.stated.unit == "bytes":
         return judge_bytes(entry, context, model)
-    if side.unit in ("FLOPs", "MACs"):
-        return judge_flops(side, model)
+    if entry.stated.unit in ("FLOPs", "MACs"):
+        return judge_flops(entry.stated, model)
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)
@@ -185,7 +188,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        too_rough = side.reach * _ROUGHEST > side.value or len(verdict.explanation) > 1
+        too_rough = side.reach * ROUGHEST > side.value or len(verdict.explanation) > 1
         if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
             if not side.letters and (judged := _otherwise(line, side, context, model)):
                 return judged
@@ -199,8 +202,6 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return right_as(part, model)
         if context.supposes or _is_shape(entry):
             return UNKNOWN
-        if verdict.counted.part in WIDE and (meant := _named_in_sentence(side, context, model)):
-            return right_as(meant, model)
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return _unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
@@ -217,21 +218,6 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     return UNKNOWN
 
 
-def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with a number's count that its sentence names, although the nearest words mean layers or the model."""
-    if side.reach * _ROUGHEST > side.value or side.value < LEAST_WITHOUT_WORDS:
-        return None
-    scope = context.scope(model.config.num_hidden_layers)
-    for part in all_parts(model):
-        is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
-        if not is_part or part.layers == "others" or (scope and part.layers != scope):
-            continue
-        if abs(part.right - side.value) <= side.reach and re.search(PARTS[part.part][1], context.sentence, re.I):
-            return part
-    return None
-
-
-_ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 

@@ -142,7 +142,9 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     fitting = [size for size in stored if width in (None, size.width)]
     if width is None or fitting:
         return Judged("right", counts=fitting[0].in_words())
-    right = width * (model.num_parameters() if is_total(context) else stored[0].parameters)
+    if not _is_of_model(context):
+        return UNKNOWN  # some part has this size in another precision by chance
+    right = width * model.num_parameters()
     message = N_("It is {counts}; in {dtype} it is {bytes}.")
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
     reason = Problem.of(message, counts=counts, dtype=PRECISIONS[width], bytes=stated)

@@ -19,10 +19,12 @@ from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated,
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.defined_models import preset_of
+from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
+from bertcalc.proofreading.several import judge_several
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -106,7 +108,7 @@ class _Verdicts:
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
-            self._add(entry)
+            self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[_Finding]:
         yield from self._findings
@@ -137,6 +139,8 @@ class _Verdicts:
             self._difference(entry, context, model)
             or self._formula_gives(entry, context)
             or self._times(entry, judged)
+            or self._several(entry, judged)
+            or self._sum_of_row(entry, judged)
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
@@ -234,6 +238,31 @@ class _Verdicts:
             if whole and whole.counted
             else gives(value, shorten(stated.text))
         )
+
+    def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on another number than several times the one before it, where the words multiply that."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.entry.line != entry.line or entry.computes or last.entry.computes:
+            return None
+        if entry.best.reach or last.entry.best.reach or entry.best.unit != last.entry.best.unit:
+            return None
+        before = self._text[max(0, last.entry.start - _SHORT) : last.entry.start]
+        between, after = self._text[last.entry.end : entry.start], self._text[entry.end : entry.end + _SHORT]
+        several = judge_several(before, last.entry.best.value, between, after, entry.best.value)
+        return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
+
+    def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on the sum of the numbers before it in its row: weights, biases, and both."""
+        if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
+            return None
+        row: list[_Finding] = []
+        for finding in reversed(self._findings):
+            if finding.entry.line != entry.line:
+                break
+            row.append(finding)
+        is_wrong = any(finding.judged.verdict == "wrong" for finding in row)
+        is_sum = len(row) > 1 and sum(finding.entry.best.value for finding in row) == entry.best.value
+        return Judged("right", counts=Problem.of(N_("the sum of its row"))) if is_sum and not is_wrong else None
 
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
@@ -345,13 +374,15 @@ class _Verdicts:
         }
 
     def _multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12."""
+        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if _is_arithmetic(_Finding(entry, model, judged)):
             return None
         used = [index for side in entry.sides for index in self._used(side).values()]
         earlier = [self._findings[index].judged for index in used]
+        if not entry.computes:
+            earlier += [last.judged for last in self._findings[-_MOST_BEFORE:] if last.entry.line == entry.line]
         right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
         return next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
 
@@ -462,7 +493,7 @@ class _Verdicts:
 
 
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
-_OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
+_OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in|of)\s(?:the\s)?[*`]{0,3}", re.I)
 # 110 million for base and 340 million for large
 _OWNED_BY_SIZE = re.compile(
     rf"[ *`]{{0,4}}(?:(?:parameters?|params?)\s)?for\s(?:the\s)?(?P<size>{SIZE_NAMES})"
@@ -506,6 +537,7 @@ _TIMES = re.compile(
     re.I,
 )
 _MOST_TIMES = 100
+_MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
 _SHORT = 40

@@ -197,8 +197,7 @@ class Subject:
         sizes = _sizes_in_row(row.headers, row.cells)
         if model is None or _names_size(row.cells):
             return model
-        whole = {"num_hidden_layers", "hidden_size"} <= set(sizes) or _names_variant(row)
-        return _resized(model, tuple(sizes.items())) if whole else model
+        return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
@@ -215,7 +214,7 @@ class Subject:
         after = [
             mention
             for mention in self.mentions[index : index + 2]
-            if mention.line == line and (end is None or mention.start < end)
+            if mention.line == line and (end is None or mention.start < end) and not mention.is_compared
         ]
         mention = next(iter((*self._nearest(before, start), *after[:1])), None)
         for nearest in (names[0] for names in words[:1] if names):
@@ -577,9 +576,9 @@ def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
             topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
             presets = named.get(number, topic)
             stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
-        size = _FOR_SIZE.match(line)
-        topic = next((preset for _level, preset in reversed(stack) if preset is not None), None)
-        topics.append(_ONLY_SIZE + size["size"].lower() if size else topic)
+        above = next((preset for _level, preset in reversed(stack) if preset is not None), None)
+        for_size = _FOR_SIZE.match(line)
+        topics.append(_ONLY_SIZE + for_size["size"].lower() if for_size else above)
     return topics
 
 
@@ -666,8 +665,8 @@ def _every_mention(text: str) -> tuple[Mention, ...]:
 
 
 _COMPARED = re.compile(
-    r"(?:\b(?:as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
-    r"(?: (?:in|a|the|that of|those of)){0,2}|和|与|跟|比|像)[\s*`(（]*$",
+    r"(?:\b(?:while|whereas|but|as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
+    r"(?: (?:in|a|the|that of|those of)){0,2}|而|和|与|跟|比|像)[\s*`(（]*$",
     re.I,
 )
 
@@ -751,13 +750,6 @@ def _names_size(cells: Sequence[str]) -> bool:
     return any(map(_SIZE_ALONE.fullmatch, cells))
 
 
-def _names_variant(row: TableRow) -> bool:
-    """Whether each row of a table is a model: its first column says so."""
-    first = next(filter(None, row.headers), "")
-    return bool(_OF_MODELS.fullmatch(first)) and any(re.search("param|参数", header, re.I) for header in row.headers)
-
-
-_OF_MODELS = re.compile(r"\W*(?:model|name|config\w*|variant|version|checkpoint|模型|名称|版本|配置)\W*", re.I)
 _COLUMNS = {
     "num_hidden_layers": r"l|(?:num(?:ber)? ?(?:of )?)?(?:hidden )?layers?|n_layers?|depth|层数",
     "hidden_size": r"h|d|d_?model|n_embd|hidden(?: (?:size|dim(?:ension)?|units))?|width|dim(?:ension)?"
