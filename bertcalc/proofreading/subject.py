@@ -65,6 +65,12 @@ _FOREIGN = (
     r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon"
     r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
 )
+# BERTs of other languages and fields, with vocabularies of their own.
+_OTHER_BERTS = (
+    r"(?:bert-base-(?:german|french|italian|spanish|japanese|arabic|turkish|dutch|portuguese|korean|finnish|polish)"
+    r"|(?:g|fin|sci|bio|clinical|legal|ko|aleph|ru|ar|pho|matsci|blue|pubmed)bert)(?:-[a-z0-9]{1,12}){0,3}"
+)
+_OTHER_BERT = re.compile(rf"(?<![A-Za-z0-9]){_OTHER_BERTS}(?![A-Za-z0-9])", re.I)
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
 _MOST_OTHERS = 6
 _PIECES = re.compile(r"[\s_$\\{}-]+")
@@ -89,7 +95,7 @@ def _names() -> Mapping[str, str]:
 def _mentioned() -> re.Pattern[str]:
     names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
+        rf"(?<![A-Za-z0-9])(?:{_OTHER_BERTS}|(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
         re.I,
     )
 
@@ -148,7 +154,7 @@ class Mention(NamedTuple):
     start: int
     preset: str
     line: int
-    is_compared: bool = False  # whether another model is only compared with it: as in BERT-base
+    until: int = 0  # where the clause ends in which another model is only compared with it: as in BERT-base, ...
 
 
 @dataclass(frozen=True)
@@ -200,7 +206,7 @@ class Subject:
         after = [
             mention
             for mention in self.mentions[index : index + 2]
-            if mention.line == line and (end is None or mention.start < end) and not mention.is_compared
+            if mention.line == line and (end is None or mention.start < end) and not mention.until
         ]
         mention = next(iter((*self._nearest(before, start), *after[:1])), None)
         for nearest in (names[0] for names in words[:1] if names):
@@ -246,7 +252,7 @@ class Subject:
         last = -1
         for mention in before:
             place = bisect_right(self.sentences, mention.start)
-            if place != sentence and mention.is_compared:
+            if 0 < mention.until < start:
                 continue
             if place == sentence or not topic or (place != last and place not in self.continued):
                 topic = [mention]
@@ -297,6 +303,10 @@ class Subject:
         others = [other for other in self.others() if other.config.hidden_size in values]
         return others[0] if others else model
 
+    def is_bert_alone(self, sentence: str, model: Model) -> bool:
+        """Whether a sentence says only BERT, and a model is BERT-base: its 110M are often quoted."""
+        return model.config == PRESETS[DEFAULT_PRESET].config and bool(_BERT_ALONE.search(sentence))
+
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
         names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
@@ -309,10 +319,10 @@ class Subject:
         return PRESETS[self.preset].config if named and self.preset in PRESETS else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if they belong to it."""
-        if preset == self.preset:
-            return self.model
-        return _model(preset) if preset else None
+        """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
+        if not preset:
+            return None
+        return self.model if preset == self.preset else _model(preset)
 
 
 @lru_cache(maxsize=128)
@@ -328,24 +338,60 @@ def read(text: str, model: Model | None = None) -> Subject:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
+    mentions = tuple(sorted((*mentions, *_of_bert_alone(text, named))))
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes, sizes)
-    preset = named.most_common(1)[0][0] if named else ""
+    preset = _most_fitting(named, sizes)
     sizes = _sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
         model, structure = RELATIVES[preset].model, _structure(text, mentions)
         return Subject(model, preset, False, mentions, sizes, sizes, bool(_BERT.search(text)), *structure)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
-    if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
-        sizes.pop("vocab_size")
     written = dict(sizes)
-    if preset and _gives_total(text, preset):
+    is_own = preset in PRESETS and _is_of_other_sizes(PRESETS[preset].config, sizes)
+    is_own = is_own or ("vocab_size" in sizes and bool(_OTHER_BERT.search(text)))
+    if is_own:
+        mentions = _without_first_other(text, mentions)
+        sizes = {**_numbers_of(text, mentions, ""), **sizes}
+    elif preset and _gives_total(text, preset):
         sizes = {}  # it is about the published model, whatever other sizes it gives
+    elif preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
+        del sizes["vocab_size"], written["vocab_size"]
     config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     structure = _structure(text, mentions)
-    return Subject(build(config), base, assumed, mentions, sizes, written, bool(_BERT.search(text)), *structure)
+    name = "" if is_own else base
+    return Subject(build(config), name, assumed, mentions, sizes, written, bool(_BERT.search(text)), *structure)
+
+
+def _most_fitting(named: Counter[str], sizes: Mapping[str, int]) -> str:
+    """The model that a text names most often; one with the widths that the text gives if that has others."""
+
+    def differing(preset: str) -> int:
+        config = PRESETS[preset].config if preset in PRESETS else None
+        return sum(bool(config and field in sizes and getattr(config, field) != sizes[field]) for field in _WIDTHS)
+
+    often = [preset for preset, _count in named.most_common()]
+    fitting = [preset for preset in often if not differing(preset)]
+    return next(iter(fitting if often and fitting and differing(often[0]) == len(_WIDTHS) else often), "")
+
+
+_WIDTHS = ("hidden_size", "intermediate_size")
+
+
+def _without_first_other(text: str, mentions: Collection[Mention]) -> tuple[Mention, ...]:
+    """The places without those of the first BERT of another language or field, which is the text's own model."""
+    names = [(match.start(), match[0].lower()) for match in _OTHER_BERT.finditer(text)]
+    starts = {start for start, name in names if name == names[0][1]}
+    return tuple(mention for mention in mentions if mention.start not in starts)
+
+
+def _is_of_other_sizes(config: Config, sizes: Mapping[str, int]) -> bool:
+    """Whether a text gives another width and another depth, or both widths, than a model that it names has."""
+    fields = (*_WIDTHS, "num_hidden_layers")
+    differing = [field for field in fields if field in sizes and sizes[field] != getattr(config, field)]
+    return len(differing) > 1 and "hidden_size" in differing
 
 
 # What may stand between the name of a model and the number of its layers.
@@ -423,6 +469,9 @@ _SIZE_IN_HEADING = re.compile(
 )
 
 
+_OPENS_WITH_SIZE = re.compile(rf"\s*(?:for|in) (?:the )?(?P<size>{SIZE_NAMES})(?: model| version)?[,:]", re.I)
+
+
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
     """The model that the heading above each line names, if it names only one; a short line may be a heading, too."""
     named: dict[int, set[str]] = {}
@@ -437,7 +486,9 @@ def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
             topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
             presets = named.get(number, topic)
             stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
-        topics.append(next((preset for _level, preset in reversed(stack) if preset is not None), None))
+        opening = _OPENS_WITH_SIZE.match(line)
+        topic_above = next((preset for _level, preset in reversed(stack) if preset is not None), None)
+        topics.append(_ONLY_SIZE + opening["size"].lower() if opening else topic_above)
     return topics
 
 
@@ -494,6 +545,20 @@ def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
             yield Mention(match.start(), preset, before[0].line)
 
 
+def _of_bert_alone(text: str, named: Counter[str]) -> Iterator[Mention]:
+    """The places where a text about a model of another family says only BERT: the one that it names, or BERT-base."""
+    families = {name: family_of(PRESETS[name].config).name for name, _count in named.most_common() if name in PRESETS}
+    if not families or next(iter(families.values())) not in _LIKE_BERT:
+        return
+    preset = next((name for name, family in families.items() if family == "bert"), DEFAULT_PRESET)
+    lines = [match.start() for match in re.finditer("\n", text)]
+    for match in _BERT_ALONE.finditer(text):
+        line = bisect_right(lines, match.start() - 1)
+        yield Mention(match.start(), preset, line, _compared_until(match))
+
+
+_LIKE_BERT = frozenset(("roberta", "distilbert", "albert", "electra", "deberta-v2", "deberta", "modernbert", "gpt2"))
+_BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
 _VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
 
@@ -506,7 +571,7 @@ def without_sizes(text: str) -> str:
 def _every_mention(text: str) -> tuple[Mention, ...]:
     lines = [match.start() for match in re.finditer("\n", text)]
     return tuple(
-        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1), _is_compared(match))
+        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1), _compared_until(match))
         for match in _mentioned().finditer(text)
         if not match["bert"]
     )
@@ -519,8 +584,15 @@ _COMPARED = re.compile(
 )
 
 
-def _is_compared(mention: re.Match[str]) -> bool:
-    return bool(_COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]))
+_CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
+
+
+def _compared_until(mention: re.Match[str]) -> int:
+    """Where the clause ends in which a model is only compared with; 0 for other mentions."""
+    if not _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]):
+        return 0
+    end = _CLAUSE_ENDS.search(mention.string, mention.end())
+    return end.start() if end else len(mention.string)
 
 
 def _preset_of(mention: re.Match[str]) -> str:
@@ -576,7 +648,7 @@ _FIELDS = {
     "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
     "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
-    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|最大长度",
+    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
     "type_vocab_size": r"type_vocab_size",
     "num_labels": r"num_labels",
 }
