@@ -37,7 +37,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
     only_above = not names_particular_part(context._replace(headings=()), model)
     if (of_whole or only_above) and (part := _named_in_sentence(side, context, model)):
         return right_as(part, model)
-    if entry.computes and (part := _module(side, context, model)):
+    if entry.computes and (part := _module(judged, side, context, model)):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     return None
 
@@ -82,12 +82,14 @@ _MODULES = (
 )
 
 
-def _module(side: ChainSide, context: Context, model: Model) -> Counted | None:
+def _module(judged: Judged, side: ChainSide, context: Context, model: Model) -> Counted | None:
     """The module that a calculation counts with its biases, if only a heading names what it is part of."""
     if any(meant_alone(name) and name in " ".join(context.before.split()) for name in context.names[:1]):
         return None
-    fitting = (part for part in all_parts(model) if part.part in _MODULES and part.layers != "others")
-    return next((part for part in fitting if part.heads == "all" and part.right == side.value), None)
+    whole = {tensor.name for tensor in judged.counted.tensors} if judged.counted else set()
+    fitting = (part for part in all_parts(model) if part.part in _MODULES and part.heads == "all")
+    inside = (part for part in fitting if {tensor.name for tensor in part.tensors} < whole)
+    return next((part for part in inside if part.layers != "others" and part.right == side.value), None)
 
 
 _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)

@@ -400,7 +400,7 @@ _STATE = re.compile(
 )
 # The state of another optimizer, or in another precision, or one moment, or more than the state.
 _NOT_ONLY_STATE = re.compile(
-    r"gradient|weights|total|altogether|\b(?:one|each|single|first) moment(?!s)|sgd|8[ -]?bit|adafactor|lion|lora|adapter"
+    r"gradient|weights|total|altogether|\b(?:one|each|single|first) moment(?!s)|sgd|8[ -]?bit|adafactor|lora"
     r"|half|fp16|bf16|16[ -]bit|master|梯度|权重|合计|总|单个|每个动量|半精度|低秩|\+",
     re.I,
 )

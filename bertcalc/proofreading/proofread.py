@@ -326,7 +326,8 @@ class _Verdicts:
             if other is not None and other is not model:
                 instead = judge(entry, context._replace(of_other=True), other, sure=True)
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
-                if (instead.verdict == "right" or total) and not entry.best.reach:
+                of_bert = total and self._about.is_bert_alone(context.sentence, other)
+                if (instead.verdict == "right" or total) and (of_bert or not entry.best.reach):
                     reason = Problem.of(N_("It is right for another model that the text names."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None

@@ -158,7 +158,7 @@ class Mention(NamedTuple):
     start: int
     preset: str
     line: int
-    is_compared: bool = False  # whether another model is only compared with it: as in BERT-base
+    until: int = 0  # where the clause ends in which another model is only compared with it: as in BERT-base, ...
     is_supposed: bool = False  # whether the text only supposes a model: with half the layers, it would have ...
     spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
 
@@ -214,7 +214,7 @@ class Subject:
         after = [
             mention
             for mention in self.mentions[index : index + 2]
-            if mention.line == line and (end is None or mention.start < end) and not mention.is_compared
+            if mention.line == line and (end is None or mention.start < end) and not mention.until
         ]
         mention = next(iter((*self._nearest(before, start), *after[:1])), None)
         for nearest in (names[0] for names in words[:1] if names):
@@ -260,7 +260,7 @@ class Subject:
         last = -1
         for mention in before:
             place = bisect_right(self.sentences, mention.start)
-            if place != sentence and mention.is_compared:
+            if 0 < mention.until < start:
                 continue
             if place == sentence or not topic or (place != last and place not in self.continued):
                 topic = [mention]
@@ -311,6 +311,10 @@ class Subject:
         others = [other for other in self.others() if other.config.hidden_size in values]
         return others[0] if others else model
 
+    def is_bert_alone(self, sentence: str, model: Model) -> bool:
+        """Whether a sentence says only BERT, and a model is BERT-base: its 110M are often quoted."""
+        return model.config == PRESETS[DEFAULT_PRESET].config and bool(_BERT_ALONE.search(sentence))
+
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
         names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
@@ -327,10 +331,10 @@ class Subject:
         return PRESETS[self.preset].config if named and self.preset in PRESETS else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if they belong to it."""
-        if preset == self.preset:
-            return self.model
-        return model_of(preset) if preset else None
+        """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
+        if not preset:
+            return None
+        return self.model if preset == self.preset else model_of(preset)
 
 
 def read(text: str, model: Model | None = None) -> Subject:
@@ -404,7 +408,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
     for number, line in enumerate(text.split("\n")):
         for group in size_groups(line) if "|" not in line else ():
             on_line = [mention for mention in by_line.get(number, ()) if mention.start < start + group.end]
-            base = next((mention for mention in reversed(on_line) if not mention.is_compared), None)
+            base = next((mention for mention in reversed(on_line) if not mention.until), None)
             preset = base.preset if base else (topics[number] or "")
             preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
             unlisted = _UNLISTED.search(line[: group.start])
@@ -435,7 +439,7 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
     lines = [match.start() for match in re.finditer("\n", text)]
     for name in names.keys() - {mention.spelling.lower() for mention in mentions}:
         for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
-            yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _is_compared(match))
+            yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _compared_until(match))
 
 
 _BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
@@ -640,6 +644,7 @@ def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
             yield Mention(match.start(), preset, before[0].line)
 
 
+_BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
 _VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
 
@@ -656,7 +661,7 @@ def _every_mention(text: str) -> tuple[Mention, ...]:
             match.start(),
             _preset_of(match),
             bisect_right(lines, match.start() - 1),
-            _is_compared(match),
+            _compared_until(match),
             spelling=_spelling(match),
         )
         for match in _mentioned().finditer(text)
@@ -671,8 +676,15 @@ _COMPARED = re.compile(
 )
 
 
-def _is_compared(mention: re.Match[str]) -> bool:
-    return bool(_COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]))
+_CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
+
+
+def _compared_until(mention: re.Match[str]) -> int:
+    """Where the clause ends in which a model is only compared with; 0 for other mentions."""
+    if not _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]):
+        return 0
+    end = _CLAUSE_ENDS.search(mention.string, mention.end())
+    return end.start() if end else len(mention.string)
 
 
 def _spelling(mention: re.Match[str]) -> str:
