@@ -105,6 +105,7 @@ def _mentioned() -> re.Pattern[str]:
 
 
 _SIZE_WORD = re.compile(rf"(?<![a-z0-9.])(?:{SIZE_NAMES}|[0-9.]{{1,5}}b)(?![a-z])")
+_AFTER_THAN = re.compile(r"\b(?:than|unlike|compared (?:to|with))\b.*|比.*")
 # A label that is only the size of a model: the large model has
 _SIZE_ALONE = re.compile(
     rf"\W*(?:the )?(?P<size>{SIZE_NAMES})(?:[ -]?(?:model|version|variant|one|模型|版))?"
@@ -270,9 +271,13 @@ class Subject:
     def _of_size(self, words: Sequence[str]) -> Model | None:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
-            sizes = set(_SIZE_WORD.findall(name.lower()))
+            sizes = set(_SIZE_WORD.findall(_AFTER_THAN.sub("", name.lower())))
             if sizes:
-                fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
+                fitting = [
+                    preset
+                    for preset in self._named
+                    if not is_described(preset) and sizes & set(re.split("[-_]", preset))
+                ]
                 return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
         return None
 
@@ -462,6 +467,7 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
+    naming = {mention.line for mention in options if not is_described(mention.preset)}
     latest = ""  # the last model that the section describes
     for paragraph in _paragraphs(lines):
         headings = [number for number in paragraph if _HEADING.match(lines[number])]
@@ -472,7 +478,7 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
         usual = topics[paragraph[-1]] or subject.preset
         if usual.startswith(_ONLY_SIZE):
             continue
-        numbers = long_numbers("\n".join(lines[number] for number in paragraph))
+        numbers = long_numbers("\n".join(lines[number] for number in paragraph if number not in naming))
         fits = {option.preset: fit(model_of(option.preset), numbers) for option in options}
         fits[usual] = subject.fit(numbers) if usual == subject.preset else fit(model_of(usual), numbers)
         best = max(fits, key=lambda name: (fits[name], name == latest))
@@ -595,13 +601,14 @@ def _level(line: str, names_model: bool) -> int:
     """The level of a heading; 7 for a short line that names a model and no number; 0 for other lines."""
     if heading := _HEADING.match(line):
         return len(heading[1])
-    if not names_model or len(line) > _LONGEST_TOPIC or "|" in line:
+    if not names_model or len(line) > _LONGEST_TOPIC or _NO_HEADING.search(line):
         return 0
     rest = _mentioned().sub("", _VERSION.sub("", line))
     return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
 
 
 _SHORT_LINE = 7
+_NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Za-z])")
 
 
 def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
