@@ -78,6 +78,7 @@ class Context(NamedTuple):
     before: str = ""  # the last characters of the line before it
     opening: str = ""  # of its sentence, if that says of which layers it is
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
+    after: str = ""  # the first characters of the line behind it
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
@@ -230,7 +231,8 @@ class Surroundings:
         )
         said = opening[0] if opening else ""
         sentence = "" if entry.cells else self._sentence(entry)
-        return Context(tuple(names), headings, line, self._without_biases, header, before, said, sentence)
+        after = entry.after[:_MOST_AFTER]
+        return Context(tuple(names), headings, line, self._without_biases, header, before, said, sentence, after)
 
     def _sentence(self, entry: WrittenNumber) -> str:
         """The sentence that a number or a calculation stands in."""

@@ -12,7 +12,11 @@ from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.verdicts import LEAST, Judged
 
 _NUMBERS = dict(
-    zip("two three four five six eight ten twelve twenty-four".split(), (2, 3, 4, 5, 6, 8, 10, 12, 24), strict=True)
+    zip(
+        ["two", "three", "four", "five", "six", "eight", "ten", "twelve", "twenty-four"],
+        (2, 3, 4, 5, 6, 8, 10, 12, 24),
+        strict=True,
+    )
 )
 _NUMBERS |= dict(zip("两三四五六八十", (2, 3, 4, 5, 6, 8, 10), strict=True)) | {"十二": 12, "二十四": 24}
 _SEVERAL = re.compile(
@@ -23,11 +27,14 @@ _SEVERAL = re.compile(
 )
 _MAKE = re.compile(
     r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:each ?)?[,，:：]? ?(?:(?:which|that|and|so|they) ?)?"
-    r"(?:(?P<make>makes?|gives?|equals?|is|are|yields?|come to|add up to|sum to|together|altogether|in total|总共|一共|共|合计)"
+    r"(?:(?P<make>makes?|gives?|equals?|is|are|yields?|come to|add up to|sum to|together|altogether"
+    r"|in total|总共|一共|共|合计)"
     r"(?: have| is|有|是|为)?)?[:：]? ?[*`]{0,2}",
     re.I,
 )
-_IN_TOTAL = re.compile(r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:in total|together|altogether|in all)\b", re.I)
+_IN_TOTAL = re.compile(
+    r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:in total|together|altogether|in all)\b", re.I
+)
 _MOST_APART = 4
 
 

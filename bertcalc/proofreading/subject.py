@@ -262,7 +262,7 @@ class Subject:
     def _of_size(self, words: Sequence[str]) -> Model | None:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
-            sizes = set(_SIZE_WORD.findall(name.lower()))
+            sizes = set(_SIZE_WORD.findall(_COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
                 fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
                 return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
@@ -584,14 +584,17 @@ _COMPARED = re.compile(
 )
 
 
+_COMPARED_WITH = re.compile(r"\b(?:than|compared (?:to|with)|unlike|as in)\b[^,，;；]*")
 _CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
 
 
 def _compared_until(mention: re.Match[str]) -> int:
     """Where the clause ends in which a model is only compared with; 0 for other mentions."""
-    if not _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]):
+    compared = _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()])
+    if not compared:
         return 0
-    end = _CLAUSE_ENDS.search(mention.string, mention.end())
+    ends = _SENTENCE if compared[0].startswith(("as", "like", "same")) else _CLAUSE_ENDS
+    end = ends.search(mention.string, mention.end())
     return end.start() if end else len(mention.string)
 
 
@@ -648,7 +651,8 @@ _FIELDS = {
     "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
     "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
-    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
+    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
+    r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
     "type_vocab_size": r"type_vocab_size",
     "num_labels": r"num_labels",
 }
