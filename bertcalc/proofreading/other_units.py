@@ -36,6 +36,8 @@ from bertcalc.text.problem import Problem
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
+    if judged := _of_each_parameter(entry.stated, context, model) or _moments(entry, context, model):
+        return judged
     stored = list(_stored(entry.stated, model))
     width = _named_width(entry, context)
     if judged := _bytes_of_meant(entry, context, width, model):
@@ -262,15 +264,49 @@ def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judge
     """The verdict on the bytes of training: 8 a parameter for Adam's moments, 12 or 16 with weights and gradients."""
     if not _TRAINING.search(" ".join((*context.names, *context.headings[:1]))):
         return None
-    per_parameter = _PER_PARAMETER.search(context.before)
-    if per_parameter and int(per_parameter[1]) in (*PRECISIONS, 8, 12, 16, 18, 20):
-        return _of_width(int(per_parameter[1]), side, model)
     for width in (8, 12, 16):
         if abs(width * model.num_parameters() - side.value) <= side.reach:
             reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
             right = Fraction(width * model.num_parameters())
             return Judged("conditional", right, reason, (reason,))
     return None
+
+
+def _of_each_parameter(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of all parameters, where the text says how many each of them takes: 8N = 875.9 MB."""
+    per_parameter = _PER_PARAMETER.search(context.before)
+    width = int(per_parameter[1]) if per_parameter else 0
+    return _of_width(width, side, model) if width in (*PRECISIONS, 8, 12, 16, 18, 20) else None
+
+
+def _moments(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of Adam's state: two moments in float32 for each parameter."""
+    names = context.names[:1] if entry.cells else context.names[:2]
+    words = " ".join((*names, context.before[-_NEAR:]))
+    if not _STATE.search(words) or _NOT_ONLY_STATE.search(" ".join((*names, context.line if entry.cells else ""))):
+        return None
+    if entry.computes or context.supposes or names_part_but_whole(words):
+        return None
+    judged = _of_width(_BYTES_OF_MOMENTS, entry.stated, model)
+    if judged and judged.verdict == "right":
+        return judged._replace(counts=Problem.of(_MOMENTS))
+    is_half = abs(Fraction(_BYTES_OF_MOMENTS // 2 * model.num_parameters()) - entry.stated.value) <= entry.stated.reach
+    return judged if is_half else None
+
+
+_BYTES_OF_MOMENTS = 8
+_MOMENTS = N_("Adam's two moments of each parameter, in float32")
+_STATE = re.compile(
+    r"\badam\w*(?:'s)?[ -](?:optimi[sz]er )?(?:states?|moments?)|optimi[sz]er[ -]states?|\b(?:two|both) moments"
+    r"|(?:first|1st) and (?:second|2nd) moments?|优化器状态|adam\w*\s?状态|[两二]个?动量|一阶、?和?二阶|一阶动量和二阶",
+    re.I,
+)
+# The state of another optimizer, or in another precision, or one moment, or more than the state.
+_NOT_ONLY_STATE = re.compile(
+    r"gradient|weights|total|altogether|\b(?:one|each|single|first) moment(?!s)|sgd|8[ -]?bit|adafactor|lora"
+    r"|half|fp16|bf16|16[ -]bit|master|梯度|权重|合计|总|单个|每个动量|半精度|低秩|\+",
+    re.I,
+)
 
 
 # The bytes for each of N parameters: 8N = 875.9 MB

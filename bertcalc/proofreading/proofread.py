@@ -18,9 +18,11 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
+from bertcalc.proofreading.defined_models import preset_of
+from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
-from bertcalc.proofreading.relatives import renamed
+from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
 from bertcalc.proofreading.shares import judge_share_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
@@ -67,7 +69,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         for finding in findings.all()
         if finding.judged.verdict
     )
-    return Proofread(text, claims, about.model, about.preset, about.assumed, about.differing())
+    return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
@@ -106,7 +108,7 @@ class _Verdicts:
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
-            self._add(entry)
+            self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[_Finding]:
         yield from self._findings
@@ -116,6 +118,8 @@ class _Verdicts:
         owner = _OWNED.match(self._text, entry.end)
         place = owner.end() if owner else 0
         model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
+        if size := _OWNED_BY_SIZE.match(self._text, entry.end):
+            model = self._about.named_first(size["size"]) or model
         model = self._after_arrow(entry, model)
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)
@@ -512,6 +516,12 @@ class _Verdicts:
 
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in|of)\s(?:the\s)?[*`]{0,3}", re.I)
+# 110 million for base and 340 million for large
+_OWNED_BY_SIZE = re.compile(
+    rf"[ *`]{{0,4}}(?:(?:parameters?|params?)\s)?for\s(?:the\s)?(?P<size>{SIZE_NAMES})"
+    r"(?=\s?(?:[,.;，。；)]|and\b|model\b|version\b|\n|$))",
+    re.I,
+)
 _ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
 # Words that say of how many layers a number is, but not of which part: 12层合计; all 24 layers together.
 _ONLY_LAYERS = re.compile(

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
@@ -22,9 +22,19 @@ from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
+from bertcalc.proofreading.defined_models import (
+    defined_by,
+    fit,
+    is_described,
+    long_numbers,
+    model_of,
+    preset_of,
+    sizes_of,
+    with_sizes,
+)
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
+from bertcalc.proofreading.written_sizes import PLAUSIBLE, assigned_sizes, literals, size_groups
 from bertcalc.text.amounts import typed
-from bertcalc.text.problem import InputError
 from bertcalc.text.records import dataclass
 
 # Short names that people use, besides the presets' own.
@@ -65,12 +75,6 @@ _FOREIGN = (
     r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon"
     r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
 )
-# BERTs of other languages and fields, with vocabularies of their own.
-_OTHER_BERTS = (
-    r"(?:bert-base-(?:german|french|italian|spanish|japanese|arabic|turkish|dutch|portuguese|korean|finnish|polish)"
-    r"|(?:g|fin|sci|bio|clinical|legal|ko|aleph|ru|ar|pho|matsci|blue|pubmed)bert)(?:-[a-z0-9]{1,12}){0,3}"
-)
-_OTHER_BERT = re.compile(rf"(?<![A-Za-z0-9]){_OTHER_BERTS}(?![A-Za-z0-9])", re.I)
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
 _MOST_OTHERS = 6
 _PIECES = re.compile(r"[\s_$\\{}-]+")
@@ -95,7 +99,7 @@ def _names() -> Mapping[str, str]:
 def _mentioned() -> re.Pattern[str]:
     names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?:{_OTHER_BERTS}|(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
+        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
         re.I,
     )
 
@@ -155,6 +159,8 @@ class Mention(NamedTuple):
     preset: str
     line: int
     until: int = 0  # where the clause ends in which another model is only compared with it: as in BERT-base, ...
+    is_supposed: bool = False  # whether the text only supposes a model: with half the layers, it would have ...
+    spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
 
 
 @dataclass(frozen=True)
@@ -169,13 +175,15 @@ class Subject:
     written: Mapping[str, int] = field(default_factory=dict)  # those that the text gives
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
+    clauses: Sequence[int] = ()  # where each clause but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
 
     def differing(self) -> dict[str, tuple[int, int]]:
         """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
-        config = self.published
-        if config is None:
+        preset = preset_of(self.preset)
+        config = PRESETS[preset].config if is_described(self.preset) else self.published
+        if config is None or preset not in PRESETS:
             return {}
         sizes = {name: (size, getattr(config, name)) for name, size in self.written.items() if config.has(name)}
         return {name: both for name, both in sizes.items() if both[0] != both[1]}
@@ -201,8 +209,8 @@ class Subject:
         if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
             return self.of(named[0].preset)
         before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
-        ends = bisect_right(self.sentences, start)
-        end = self.sentences[ends] if ends < len(self.sentences) else None
+        ends = bisect_right(self.clauses, start)
+        end = self.clauses[ends] if ends < len(self.clauses) else None
         after = [
             mention
             for mention in self.mentions[index : index + 2]
@@ -240,7 +248,7 @@ class Subject:
 
     def _sibling(self, size: str, preset: str = "") -> Model | None:
         """The model of a size in the family of a model, or else of the text's; None if there is none."""
-        preset = preset or self.preset
+        preset = preset_of(preset or self.preset)
         if size.lower() in re.split("[-_]", preset):
             return self.of(preset)
         return self.of(_names().get(f"{_family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
@@ -310,7 +318,11 @@ class Subject:
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
         names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
-        return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+        return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+
+    def fit(self, numbers: Collection[int]) -> int:
+        """How many of some numbers count a part of the model."""
+        return fit(self.model, numbers)
 
     @property
     def published(self) -> Config | None:
@@ -322,76 +334,162 @@ class Subject:
         """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
         if not preset:
             return None
-        return self.model if preset == self.preset else _model(preset)
-
-
-@lru_cache(maxsize=128)
-def _model(preset: str) -> Model:
-    return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
+        return self.model if preset == self.preset else model_of(preset)
 
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Read the model of a text without markup; ``model`` takes its place if it is given."""
     mentions = tuple(sorted((*_mentions(text), *_of_classes(text))))
-    sizes = _sizes(text)
+    sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
-    mentions = tuple(sorted((*mentions, *_of_bert_alone(text, named))))
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes, sizes)
-    preset = _most_fitting(named, sizes)
-    sizes = _sizes(_without_lines_of_others(text, mentions, preset))
+    subject = _most_named(text, mentions, named)
+    described = _described(text, mentions, named, subject.preset)
+    mentions = tuple(
+        sorted(
+            (
+                *_renamed(text, mentions, described),
+                *described,
+                *_plain_bert(text, named),
+            )
+        )
+    )
+    candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
+    numbers = long_numbers(text)
+    best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
+    if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
+        sizes = sizes_of(best)
+        subject = Subject(model_of(best), best, False, (), sizes, sizes)
+    starts, continued = _sentences(text)
+    return replace(
+        subject,
+        mentions=mentions,
+        bert=bool(_BERT.search(text)),
+        sentences=starts,
+        continued=continued,
+        clauses=[match.end() for match in _CLAUSE.finditer(text)],
+        topics=_topics_by_numbers(text, mentions, subject),
+    )
+
+
+_CLEARLY_MORE = 2  # numbers that fit a model better than the one that is named most
+
+
+def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -> Subject:
+    """The model that a text names most, with the sizes that it assigns; a BERT whose sizes fit if it names none."""
+    preset = named.most_common(1)[0][0] if named else ""
+    sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
-        model, structure = RELATIVES[preset].model, _structure(text, mentions)
-        return Subject(model, preset, False, mentions, sizes, sizes, bool(_BERT.search(text)), *structure)
+        return Subject(model_of(preset), preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
+    if preset and _is_rounded(sizes, PRESETS[preset].config):
+        sizes.pop("vocab_size")
     written = dict(sizes)
-    is_own = preset in PRESETS and _is_of_other_sizes(PRESETS[preset].config, sizes)
-    is_own = is_own or ("vocab_size" in sizes and bool(_OTHER_BERT.search(text)))
-    if is_own:
-        mentions = _without_first_other(text, mentions)
-        sizes = {**_numbers_of(text, mentions, ""), **sizes}
-    elif preset and _gives_total(text, preset):
+    if preset and _gives_total(text, preset):
         sizes = {}  # it is about the published model, whatever other sizes it gives
-    elif preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
-        del sizes["vocab_size"], written["vocab_size"]
-    config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
+    config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    structure = _structure(text, mentions)
-    name = "" if is_own else base
-    return Subject(build(config), name, assumed, mentions, sizes, written, bool(_BERT.search(text)), *structure)
+    return Subject(build(config), base, assumed, (), sizes, written)
 
 
-def _most_fitting(named: Counter[str], sizes: Mapping[str, int]) -> str:
-    """The model that a text names most often; one with the widths that the text gives if that has others."""
+def _described(text: str, mentions: Sequence[Mention], named: Collection[str], main: str) -> list[Mention]:
+    """The places where a text describes a model by its sizes."""
+    topics = _topics(text, mentions)
+    by_line: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        by_line.setdefault(mention.line, []).append(mention)
+    described = []
+    start = 0
+    for number, line in enumerate(text.split("\n")):
+        for group in size_groups(line) if "|" not in line else ():
+            on_line = [mention for mention in by_line.get(number, ()) if mention.start < start + group.end]
+            base = next((mention for mention in reversed(on_line) if not mention.until), None)
+            preset = base.preset if base else (topics[number] or "")
+            preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
+            unlisted = _UNLISTED.search(line[: group.start])
+            spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
+            alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
+            if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
+                del group.sizes["vocab_size"]
+            if name := defined_by(group, line, preset, alone=alone):
+                place = start + group.end
+                described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
+        start += len(line) + 1
+    return described
 
-    def differing(preset: str) -> int:
-        config = PRESETS[preset].config if preset in PRESETS else None
-        return sum(bool(config and field in sizes and getattr(config, field) != sizes[field]) for field in _WIDTHS)
 
-    often = [preset for preset, _count in named.most_common()]
-    fitting = [preset for preset in often if not differing(preset)]
-    return next(iter(fitting if often and fitting and differing(often[0]) == len(_WIDTHS) else often), "")
-
-
-_WIDTHS = ("hidden_size", "intermediate_size")
+# A name that is not listed, before the sizes of its model: gbert-large (24 layers, ...
+_UNLISTED = re.compile(
+    r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
+    r"(?:[(（:：,，]|has|is an?|uses|with|的配置[:：为是]?)?\s?(?:has|with|an?|the)?\s?$",
+    re.I,
+)
 
 
-def _without_first_other(text: str, mentions: Collection[Mention]) -> tuple[Mention, ...]:
-    """The places without those of the first BERT of another language or field, which is the text's own model."""
-    names = [(match.start(), match[0].lower()) for match in _OTHER_BERT.finditer(text)]
-    starts = {start for start, name in names if name == names[0][1]}
-    return tuple(mention for mention in mentions if mention.start not in starts)
+def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
+    """The mentions; those of names that the text gives to described models are of these models."""
+    names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
+    for mention in mentions:
+        yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
+    lines = [match.start() for match in re.finditer("\n", text)]
+    for name in names.keys() - {mention.spelling.lower() for mention in mentions}:
+        for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
+            yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _compared_until(match))
 
 
-def _is_of_other_sizes(config: Config, sizes: Mapping[str, int]) -> bool:
-    """Whether a text gives another width and another depth, or both widths, than a model that it names has."""
-    fields = (*_WIDTHS, "num_hidden_layers")
-    differing = [field for field in fields if field in sizes and sizes[field] != getattr(config, field)]
-    return len(differing) > 1 and "hidden_size" in differing
+_BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
+
+
+def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
+    """The places where a text on another family gives a number of BERT, which is BERT-base.
+
+    ``named`` are the presets that it names, with how often.
+    """
+    most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
+    if most and family_of(PRESETS[most].config).name != "bert":
+        lines = [match.start() for match in re.finditer("\n", text)]
+        for match in _BERT_WITH_NUMBER.finditer(text):
+            yield Mention(match.start(), DEFAULT_PRESET, bisect_right(lines, match.start()))
+
+
+def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
+    """The model that each line is about: by the headings above it, or by the numbers of its paragraph."""
+    topics = _topics(text, mentions)
+    options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
+    lines = text.split("\n")
+    latest = ""  # the last model that the section describes
+    for paragraph in _paragraphs(lines):
+        headings = [number for number in paragraph if _HEADING.match(lines[number])]
+        if headings:
+            latest = ""
+        inside = [option.preset for option in options if option.line in paragraph and is_described(option.preset)]
+        latest = inside[-1] if inside else latest
+        usual = topics[paragraph[-1]] or subject.preset
+        if usual.startswith(_ONLY_SIZE):
+            continue
+        numbers = long_numbers("\n".join(lines[number] for number in paragraph))
+        fits = {option.preset: fit(model_of(option.preset), numbers) for option in options}
+        fits[usual] = subject.fit(numbers) if usual == subject.preset else fit(model_of(usual), numbers)
+        best = max(fits, key=lambda name: (fits[name], name == latest))
+        if fits[best] >= fits[usual] + (1 if best == latest else _CLEARLY_MORE):
+            for number in paragraph:
+                topics[number] = best
+    return topics
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
+    """The numbers of the lines of each paragraph."""
+    start = 0
+    for number, line in enumerate((*lines, "")):
+        if not line.strip():
+            if number > start:
+                yield range(start, number)
+            start = number + 1
 
 
 # What may stand between the name of a model and the number of its layers.
@@ -423,7 +521,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
     return {
         size: min(values)
         for size, values in numbers.items()
-        if len(values) == 1 and _PLAUSIBLE[size][0] < min(values) <= _PLAUSIBLE[size][1]
+        if len(values) == 1 and PLAUSIBLE[size][0] < min(values) <= PLAUSIBLE[size][1]
     }
 
 
@@ -432,8 +530,8 @@ _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|
 
 def _gives_total(text: str, preset: str) -> bool:
     """Whether a text gives the number of parameters of a published model, in full, rounded or as it is published."""
-    right = _model(preset).num_parameters()
-    if _literals(text)[right]:
+    right = model_of(preset).num_parameters()
+    if literals(text)[right]:
         return True
     amounts = [typed(match[0]) for match in _AMOUNT.finditer(text)]
     config = PRESETS[preset].config
@@ -449,8 +547,7 @@ _SENTENCE = re.compile(
 )
 
 
-def _structure(text: str, mentions: Collection[Mention]) -> tuple[list[int], set[int], list[str | None]]:
-    return *_sentences(text), _topics(text, mentions)
+_CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)\b|而")
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
@@ -469,9 +566,6 @@ _SIZE_IN_HEADING = re.compile(
 )
 
 
-_OPENS_WITH_SIZE = re.compile(rf"\s*(?:for|in) (?:the )?(?P<size>{SIZE_NAMES})(?: model| version)?[,:]", re.I)
-
-
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
     """The model that the heading above each line names, if it names only one; a short line may be a heading, too."""
     named: dict[int, set[str]] = {}
@@ -486,10 +580,15 @@ def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
             topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
             presets = named.get(number, topic)
             stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
-        opening = _OPENS_WITH_SIZE.match(line)
-        topic_above = next((preset for _level, preset in reversed(stack) if preset is not None), None)
-        topics.append(_ONLY_SIZE + opening["size"].lower() if opening else topic_above)
+        above = next((preset for _level, preset in reversed(stack) if preset is not None), None)
+        for_size = _FOR_SIZE.match(line)
+        topics.append(_ONLY_SIZE + for_size["size"].lower() if for_size else above)
     return topics
+
+
+_FOR_SIZE = re.compile(
+    rf"\W{{0,4}}(?:for|in) (?:the )?(?P<size>{SIZE_NAMES})(?: model| version| variant)?\b(?!-)", re.I
+)
 
 
 def _level(line: str, names_model: bool) -> int:
@@ -545,19 +644,6 @@ def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
             yield Mention(match.start(), preset, before[0].line)
 
 
-def _of_bert_alone(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text about a model of another family says only BERT: the one that it names, or BERT-base."""
-    families = {name: family_of(PRESETS[name].config).name for name, _count in named.most_common() if name in PRESETS}
-    if not families or next(iter(families.values())) not in _LIKE_BERT:
-        return
-    preset = next((name for name, family in families.items() if family == "bert"), DEFAULT_PRESET)
-    lines = [match.start() for match in re.finditer("\n", text)]
-    for match in _BERT_ALONE.finditer(text):
-        line = bisect_right(lines, match.start() - 1)
-        yield Mention(match.start(), preset, line, _compared_until(match))
-
-
-_LIKE_BERT = frozenset(("roberta", "distilbert", "albert", "electra", "deberta-v2", "deberta", "modernbert", "gpt2"))
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
 _VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
@@ -571,7 +657,13 @@ def without_sizes(text: str) -> str:
 def _every_mention(text: str) -> tuple[Mention, ...]:
     lines = [match.start() for match in re.finditer("\n", text)]
     return tuple(
-        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1), _compared_until(match))
+        Mention(
+            match.start(),
+            _preset_of(match),
+            bisect_right(lines, match.start() - 1),
+            _compared_until(match),
+            spelling=_spelling(match),
+        )
         for match in _mentioned().finditer(text)
         if not match["bert"]
     )
@@ -596,6 +688,15 @@ def _compared_until(mention: re.Match[str]) -> int:
     ends = _SENTENCE if compared[0].startswith(("as", "like", "same")) else _CLAUSE_ENDS
     end = ends.search(mention.string, mention.end())
     return end.start() if end else len(mention.string)
+
+
+def _spelling(mention: re.Match[str]) -> str:
+    """The whole name of a model that is not listed, but whose name begins as that of one that is."""
+    rest = _GOES_ON_WITH.match(mention.string, mention.end())
+    return mention[0] + rest[0] if rest else ""
+
+
+_GOES_ON_WITH = re.compile(r"-[A-Za-z][\w.-]{2,40}(?<![.-])")
 
 
 def _preset_of(mention: re.Match[str]) -> str:
@@ -645,75 +746,6 @@ def _respelled(text: str) -> str:
     return next(name for name in _names() if name.replace(" ", "") == joined)
 
 
-_FIELDS = {
-    "vocab_size": r"vocab(?:ulary)?[_ ]?size|n_vocab|vocabulary|词表大小|词汇表大小|词表|词典大小",
-    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
-    "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
-    "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
-    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
-    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
-    r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
-    "type_vocab_size": r"type_vocab_size",
-    "num_labels": r"num_labels",
-}
-_LETTERS = {"V": "vocab_size", "H": "hidden_size", "d": "hidden_size", "h": "hidden_size", "L": "num_hidden_layers"}
-_LETTERS |= {"A": "num_attention_heads", "I": "intermediate_size", "E": "embedding_size"}
-_PLAUSIBLE = {
-    "vocab_size": (300, 2_000_000),
-    "hidden_size": (16, 20_000),
-    "num_hidden_layers": (1, 200),
-    "num_attention_heads": (1, 256),
-    "intermediate_size": (16, 100_000),
-    "max_position_embeddings": (16, 100_000),
-    "type_vocab_size": (1, 32),
-    "num_labels": (1, 10_000),
-    "embedding_size": (16, 20_000),
-}
-_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
-_ASSIGNED = re.compile(
-    r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
-    + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
-    + ")"
-    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
-    + _NUMBER
-    + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
-    re.I,
-)
-_LETTER = re.compile(
-    rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
-)
-_TUPLE = re.compile(
-    r"(?m)^[ \t]*(?P<names>[A-Za-z]\w{0,30}(?:,\s?[A-Za-z]\w{0,30}){1,6})\s?=\s?"
-    r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
-)
-_LISTED = re.compile(
-    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
-)
-
-
-def _sizes(text: str) -> dict[str, int]:
-    """The sizes that a text assigns; none for a field that is given several values."""
-    assigned: dict[str, list[int]] = {}
-    for match in _ASSIGNED.finditer(text):
-        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
-        assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
-    for match in _LETTER.finditer(text):
-        assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
-    for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
-        names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
-        if len(names) == len(numbers):
-            for name, number in zip(names, numbers, strict=True):
-                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
-                    assigned.setdefault(field, []).append(int(number))
-    sizes = {}
-    for field, values in assigned.items():
-        low, high = _PLAUSIBLE[field]
-        likely = {value for value in values if low <= value <= high}
-        if len(likely) == 1:
-            sizes[field] = likely.pop()
-    return sizes
-
-
 @lru_cache(maxsize=16)  # every number of a row asks for them
 def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, int]:
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
@@ -723,7 +755,7 @@ def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, i
         field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
         if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
             size = int(cell.replace(",", ""))
-            if _PLAUSIBLE[field][0] <= size <= _PLAUSIBLE[field][1]:
+            if PLAUSIBLE[field][0] <= size <= PLAUSIBLE[field][1]:
                 sizes[field] = size
     return sizes
 
@@ -741,16 +773,9 @@ _COLUMNS = {
 }
 
 
-@lru_cache(maxsize=2)
-def _literals(text: str) -> Counter[int]:
-    """How often whole numbers stand in a text."""
-    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
-    return Counter(int(match[1].replace(",", "")) for match in literals)
-
-
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
     """The BERT whose sizes agree best with those of a text that names none."""
-    literals = _literals(text)
+    numbers = literals(text)
     berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
 
     def agreement(name: str) -> tuple[int, int]:
@@ -758,8 +783,8 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
         fields = ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size")
         weights = {"hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 2, "vocab_size": 1}
         assigned = sum(weights[field] for field in fields if sizes.get(field) == getattr(config, field))
-        occurring = literals[config.hidden_size] and literals[config.intermediate_size]
-        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not literals[768])
+        occurring = numbers[config.hidden_size] and numbers[config.intermediate_size]
+        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not numbers[768])
 
     best = max(map(agreement, berts))
     fitting = next(name for name in berts if agreement(name) == best)
@@ -769,47 +794,30 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
     """The sizes of a text for a preset; the vocabulary of another preset if only that one occurs in it."""
     config, kept = PRESETS[base].config, dict(sizes)
-    literals = _literals(text)
-    if "vocab_size" not in kept and not literals[config.vocab_size]:
+    numbers = literals(text)
+    if "vocab_size" not in kept and not numbers[config.vocab_size]:
         same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
-        others = [size for size in dict.fromkeys(same) if literals[size]]
+        others = [size for size in dict.fromkeys(same) if numbers[size]]
         if len(others) == 1 and others[0] not in (32768,):
             kept["vocab_size"] = others[0]
     return kept
 
 
-def _is_rounded(size: int, vocabulary: int) -> bool:
-    """Whether a size is a vocabulary in whole thousands: 30,000 for 30,522."""
+def _is_rounded(sizes: Mapping[str, int], config: Config) -> bool:
+    """Whether sizes have a configuration's vocabulary in whole thousands: 30,000 for 30,522."""
+    size, vocabulary = sizes.get("vocab_size", 0), config.vocab_size
     return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
 
 
 def _is_like_bert(config: Config, text: str) -> bool:
     """Whether the vocabulary and the hidden size of a model that is not named occur in a text, and are a BERT's."""
-    literals = _literals(text)
+    numbers = literals(text)
     berts = [entry.config for entry in PRESETS.values() if family_of(entry.config).name == "bert"]
     published = any(config.vocab_size == bert.vocab_size for bert in berts)
-    return published and bool(literals[config.vocab_size] and literals[config.hidden_size])
+    return published and bool(numbers[config.vocab_size] and numbers[config.hidden_size])
 
 
 @lru_cache(maxsize=128)
 def _resized(model: Model, sizes: tuple[tuple[str, int], ...]) -> Model:
-    config = _with_sizes(model.config, dict(sizes))
+    config = with_sizes(model.config, dict(sizes))
     return model if config == model.config else build(config)
-
-
-def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; sizes that the text leaves open follow the hidden size."""
-    hidden = sizes.get("hidden_size", config.hidden_size)
-    changes = dict(sizes)
-    if hidden != config.hidden_size:
-        if config.intermediate_size == 4 * config.hidden_size:
-            changes.setdefault("intermediate_size", 4 * hidden)
-        if hidden % 64 == 0:
-            changes.setdefault("num_attention_heads", hidden // 64)
-    fields: dict[str, Any] = {
-        type(config).own_name(name): value for name, value in changes.items() if type(config).has(name)
-    }
-    try:
-        return replace(config, **fields)
-    except (InputError, TypeError):
-        return config
