@@ -106,8 +106,9 @@ class Context(NamedTuple):
     before: str = ""  # the last characters of the line before it
     opening: str = ""  # of its sentence, if that says of which layers it is
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
+    after: str = ""  # the first characters of the line behind it
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
-    batch: "WrittenBatch" = WrittenBatch()
+    batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
@@ -261,8 +262,11 @@ class Surroundings:
         )
         said = opening[0] if opening else ""
         sentence = "" if entry.cells else self._sentence(entry)
+        after = entry.after[:_MOST_AFTER]
         batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
-        return Context(tuple(names), headings, line, self._without_biases, header, before, said, sentence, batch=batch)
+        return Context(
+            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, batch=batch
+        )
 
     def _batch(self, entry: WrittenNumber) -> WrittenBatch:
         """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""

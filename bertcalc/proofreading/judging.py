@@ -45,7 +45,8 @@ from bertcalc.proofreading.named_parts import (
     scoped,
 )
 from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
-from bertcalc.proofreading.other_units import judge_bytes, judge_share
+from bertcalc.proofreading.other_units import judge_bytes
+from bertcalc.proofreading.shares import judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,

@@ -11,7 +11,7 @@
 
 import re
 
-from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY, Counted
+from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
@@ -19,7 +19,7 @@ from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import WIDE, all_parts, meant_alone, names_particular_part
 from bertcalc.proofreading.several import in_digits
 from bertcalc.proofreading.verdicts import LEAST_WITHOUT_WORDS, UNKNOWN, Judged, right_as
-from bertcalc.proofreading.whole_counts import is_total_of_model
+from bertcalc.proofreading.whole_counts import is_total, is_total_of_model
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -37,6 +37,10 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
     only_above = not names_particular_part(context._replace(headings=()), model)
     if (of_whole or only_above) and (part := _named_in_sentence(side, context, model)):
         return right_as(part, model)
+    if of_whole and not side.reach and not is_total(context._replace(headings=())):
+        usual = (part for part in all_parts(model) if part.part in USUAL and part.part not in WHOLE_OR_BODY)
+        exact = next((part for part in usual if part.right == side.value and part.layers == "all"), None)
+        return right_as(exact, model) if exact and judged.counted and judged.counted.part in WHOLE_OR_BODY else None
     if entry.computes and (part := _module(judged, side, context, model)):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     return None

@@ -22,9 +22,9 @@ from bertcalc.proofreading.defined_models import preset_of
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
-from bertcalc.proofreading.other_units import judge_share_of
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
+from bertcalc.proofreading.shares import judge_share_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -174,6 +174,8 @@ class _Verdicts:
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context; with the words of the number before it, if its own say only of how many layers it is."""
         line, names = self._names
+        if line == entry.line and entry.stated.text.endswith("%") and not any(map(names_part_but_whole, context.names)):
+            return context._replace(names=(*context.names, *names))
         if line != entry.line or not names or not context.names or not _ONLY_LAYERS.fullmatch(context.names[0]):
             return context
         return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
@@ -274,18 +276,37 @@ class _Verdicts:
 
     def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
         """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
-        last = self._findings[-1] if self._findings else None
+        last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
             return None
-        counted = last.entry.best
+        if not entry.stated.text.endswith("%") or context.supposes or not self._joins_share(last, entry, context):
+            return None
+        part, counted = last.judged.counted, last.entry.best
+        if last.judged.verdict not in ("right", "conditional") or counted.unit not in (None, "parameters"):
+            return None
+        value = Fraction(part.right) if part and counted.reach else counted.value
+        if value < _LEAST_CARRIED or (counted.reach and not part):
+            return None
+        return judge_share_of(value, entry.stated, model)
+
+    def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
+        """The last count before a number in its row of a table."""
+        for finding in reversed(self._findings):
+            if finding.entry.line != entry.line:
+                return None
+            if not finding.entry.stated.is_decimal and finding.entry.best.value >= _LEAST_CARRIED:
+                return finding
+        return None
+
+    def _joins_share(self, last: _Finding, entry: WrittenNumber, context: Context) -> bool:
+        """Whether a percentage is the share of the number before it: behind it, or in its row under such a header."""
+        if entry.cells:
+            return bool(_SHARE_COLUMN.search(context.header or self._around.row(entry).header))
         between = self._text[last.entry.end : entry.start]
-        if not _JOINS_SHARE.fullmatch(between) or names_part_but_whole(between) or context.supposes:
-            return None
-        if not entry.stated.text.endswith("%") or not _IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"):
-            return None
-        if counted.reach or counted.value < _LEAST_OF_OTHERS or last.judged.verdict not in ("right", "conditional"):
-            return None
-        return judge_share_of(counted.value, entry.stated, model)
+        if not _JOINS_SHARE.fullmatch(between) or names_part_but_whole(between):
+            return False
+        in_brackets = between.rstrip(" *").endswith(("(", "（")) and entry.after.startswith((")", "）"))
+        return in_brackets or bool(_IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"))
 
     def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether a number is the total of a model that its row, column or sentence names."""
@@ -540,7 +561,13 @@ _TIMES = re.compile(
 _MOST_TIMES = 100
 _MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
-_IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
+_IS_SHARE = re.compile(
+    r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt)"
+    r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?%",
+    re.I,
+)
+# The header of a column of shares of the model.
+_SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(

@@ -27,8 +27,8 @@ _SEVERAL = re.compile(
 )
 _MAKE = re.compile(
     r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:each ?)?[,，:：]? ?(?:(?:which|that|and|so|they) ?)?"
-    r"(?:(?P<make>makes?|gives?|equals?|is|are|yields?|come to|add up to|sum to|together|altogether|in total"
-    r"|总共|一共|共|合计)"
+    r"(?:(?P<make>makes?|gives?|equals?|is|are|yields?|come to|add up to|sum to|together|altogether"
+    r"|in total|总共|一共|共|合计)"
     r"(?: have| is|有|是|为)?)?[:：]? ?[*`]{0,2}",
     re.I,
 )

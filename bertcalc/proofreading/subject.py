@@ -105,7 +105,6 @@ def _mentioned() -> re.Pattern[str]:
 
 
 _SIZE_WORD = re.compile(rf"(?<![a-z0-9.])(?:{SIZE_NAMES}|[0-9.]{{1,5}}b)(?![a-z])")
-_AFTER_THAN = re.compile(r"\b(?:than|unlike|compared (?:to|with))\b.*|比.*")
 # A label that is only the size of a model: the large model has
 _SIZE_ALONE = re.compile(
     rf"\W*(?:the )?(?P<size>{SIZE_NAMES})(?:[ -]?(?:model|version|variant|one|模型|版))?"
@@ -271,7 +270,7 @@ class Subject:
     def _of_size(self, words: Sequence[str]) -> Model | None:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
-            sizes = set(_SIZE_WORD.findall(_AFTER_THAN.sub("", name.lower())))
+            sizes = set(_SIZE_WORD.findall(_COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
                 fitting = [
                     preset
@@ -683,14 +682,17 @@ _COMPARED = re.compile(
 )
 
 
+_COMPARED_WITH = re.compile(r"\b(?:than|compared (?:to|with)|unlike|as in)\b[^,，;；]*")
 _CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
 
 
 def _compared_until(mention: re.Match[str]) -> int:
     """Where the clause ends in which a model is only compared with; 0 for other mentions."""
-    if not _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()]):
+    compared = _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()])
+    if not compared:
         return 0
-    end = _CLAUSE_ENDS.search(mention.string, mention.end())
+    ends = _SENTENCE if compared[0].startswith(("as", "like", "same")) else _CLAUSE_ENDS
+    end = ends.search(mention.string, mention.end())
     return end.start() if end else len(mention.string)
 
 

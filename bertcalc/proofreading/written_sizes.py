@@ -18,7 +18,8 @@ _FIELDS = {
     "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
     "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
-    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|最大长度",
+    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
+    r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
     "type_vocab_size": r"type_vocab_size",
     "num_labels": r"num_labels",
 }

@@ -13,7 +13,7 @@ from bertcalc.proofreading.written_sizes import size_groups
 
 def count(**sizes: int) -> int:
     with torch.device("meta"):
-        return BertModel(BertConfig(**sizes)).num_parameters()
+        return int(BertModel(BertConfig(**sizes)).num_parameters())
 
 
 @pytest.mark.parametrize(
