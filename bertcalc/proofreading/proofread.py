@@ -291,7 +291,8 @@ class _Verdicts:
 
     def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
         """The last count before a number in its row of a table."""
-        for finding in reversed(self._findings):
+        findings: Sequence[_Finding] = self._findings
+        for finding in reversed(findings):
             if finding.entry.line != entry.line:
                 return None
             if not finding.entry.stated.is_decimal and finding.entry.best.value >= _LEAST_CARRIED:
