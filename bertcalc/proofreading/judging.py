@@ -166,7 +166,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if verdict and verdict.is_right and verdict.counted:
         if sure and (meant := exchanged(verdict.counted, context, model)):
             return right_for(meant, model)
-        return _right(verdict.counted, side, context, model)
+        return _lacks_biases(entry, context, model) or _right(verdict.counted, side, context, model)
     if whole := judge_total(side, context, model):
         return whole
     if alone and (adapters := judge_adapters(side, context, model)):
@@ -175,6 +175,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return without
     part = _any_part(side, model)
     particular = names_particular_part(context, model)
+    if part and (lacking := _lacks_biases(entry, context, model)):
+        return lacking
     if (
         part
         and not particular
@@ -316,6 +318,37 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
+# Biases that a sentence includes: biases included; with its bias.
+_INCLUDED = re.compile(
+    r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
+    r"|\bwith (?:a|its|the|their) bias(?:es)?\b(?! of [0-9])",
+    re.I,
+)
+
+
+def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a count without the biases that its sentence includes."""
+    side = entry.best
+    if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
+        return None
+    for part in _WITH_BIASES_ALONE:
+        for meant in scoped(part, model):
+            matrices = sum(tensor.num_parameters() for tensor in meant.tensors if len(tensor.shape) == 2)
+            is_named = re.search(PARTS[part][1], context.sentence, re.I)
+            if is_named and matrices == side.value != meant.right:
+                return right_for(meant, model)
+    return None
+
+
+_WITH_BIASES_ALONE = (
+    "output projection of the attention",
+    "query, key and value",
+    "attention",
+    "first matrix of the feed-forward",
+    "second matrix of the feed-forward",
+    "feed-forward",
+    "pooler",
+)
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
 
 
@@ -497,7 +530,8 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
         is_exchanged = sorted(str(right)) == sorted(str(int(side.value)))
         if not is_slip(int(side.value), right) or (side.value < LEAST_WITHOUT_WORDS and not is_exchanged):
             continue
-        if any(re.search(_called(part), name, re.I) for name in context.names):
+        names = (*context.names, context.sentence) if is_exchanged else context.names
+        if any(re.search(_called(part), name, re.I) for name in names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
             described = part_in_words(part, model)
             reason = Problem.of(message, right=part.right, part=described)

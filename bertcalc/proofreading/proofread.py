@@ -24,7 +24,7 @@ from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
-from bertcalc.proofreading.shares import judge_share_of
+from bertcalc.proofreading.shares import judge_ratio, judge_share_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -121,6 +121,9 @@ class _Verdicts:
         if size := _OWNED_BY_SIZE.match(self._text, entry.end):
             model = self._about.named_first(size["size"]) or model
         model = self._after_arrow(entry, model)
+        if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
+            of_model = _OF_MODEL.match(entry.after)
+            model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
@@ -145,6 +148,7 @@ class _Verdicts:
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, model)
+            or self._ratio(entry, context, model)
             or judged
         )
         if judged.verdict:
@@ -289,6 +293,17 @@ class _Verdicts:
             return None
         return judge_share_of(value, entry.stated, model)
 
+    def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on how large a model is beside another one that the words behind a percentage name."""
+        beside = _BESIDE_MODEL.match(entry.after) if entry.stated.text.endswith("%") else None
+        if beside is None or model is None or entry.cells or context.supposes:
+            return None
+        other = self._about.named_first(entry.after[beside.end() :])
+        if other is None or other is model or any(map(names_part_but_whole, context.names[:1])):
+            return None
+        named = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
+        return judge_ratio(entry.stated, beside["more"] or "", model, other) if named is model else None
+
     def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
         """The last count before a number in its row of a table."""
         findings: Sequence[_Finding] = self._findings
@@ -337,7 +352,10 @@ class _Verdicts:
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict by another model that the text names, if the number is right for that one only."""
-        if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
+        if judged.verdict not in ("wrong", "unknown") or model is None:
+            return None
+        is_share = entry.stated.text.endswith("%")
+        if entry.best.value < 10_000 and not is_share:
             return None
         is_named = self._about.is_named_on(entry.line) and any(map(subject.names_model, context.names[:2]))
         if _is_arithmetic(_Finding(entry, model, judged)) or is_named:
@@ -349,7 +367,7 @@ class _Verdicts:
                 instead = judge(entry, context._replace(of_other=True), other, sure=True)
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
                 of_bert = total and self._about.is_bert_alone(context.sentence, other)
-                if (instead.verdict == "right" or total) and (of_bert or not entry.best.reach):
+                if (instead.verdict == "right" or total) and (of_bert or is_share or not entry.best.reach):
                     reason = Problem.of(N_("It is right for another model that the text names."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None
@@ -567,13 +585,21 @@ _IS_SHARE = re.compile(
     r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?%",
     re.I,
 )
+# 61% of the parameters of BERT; 40% smaller than BERT-base
+_BESIDE_MODEL = re.compile(
+    r"(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:parameters|params|weights|size) (?:of|in) )?(?:the )?"
+    r"(?=[\w*`])|(?P<more>fewer|less|smaller|lighter|more|larger|bigger) (?:parameters |params )?than (?:the )?",
+    re.I,
+)
+_OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
+_SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
 # The header of a column of shares of the model.
 _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(
     r"(?:[\s,，、(（:：=≈~—–]|parameters?\b|params?\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
-    r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为)*",
+    r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)

@@ -22,7 +22,9 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import all_parts, meant_alone, scoped
 from bertcalc.proofreading.relatives import SIZE_NAMES
+from bertcalc.proofreading.subject import without_models
 from bertcalc.proofreading.verdicts import NO_CLAIM, Judged
+from bertcalc.proofreading.whole_counts import name_of
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
@@ -33,7 +35,9 @@ _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
     """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
-        return NO_CLAIM
+        judged = _other_share(side, context, model)
+        is_far = judged and judged.right_value and not Fraction(2, 5) < side.value / judged.right_value < Fraction(5, 2)
+        return judged if judged and is_far else NO_CLAIM
     right = model.num_parameters()
     for component, count in totals_by_component(model).items():
         if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
@@ -85,7 +89,7 @@ _FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecis
 def _labels(names: Sequence[str]) -> Iterator[str]:
     """The parts that the words beside a share mean, the nearest first."""
     for name in names:
-        label = " ".join(_AROUND_SHARE.sub(" ", name).split())
+        label = " ".join(_AROUND_SHARE.sub(" ", without_models(name)).split())
         if _LOOKUP.fullmatch(label):
             yield "word embeddings"
         yield from (part for part in meant_alone(label) if part in _COMPONENTS)
@@ -139,3 +143,24 @@ def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | N
 
 
 _ROUGHLY = Fraction(1, 200)
+
+
+def judge_ratio(side: ChainSide, more: str, model: Model, other: Model) -> Judged | None:
+    """The verdict on the share that a model's parameters are of another's, or by which they are ``more`` or fewer.
+
+    None if it is right only roughly.
+    """
+    ratio = Fraction(model.num_parameters(), other.num_parameters())
+    right = ratio if not more else ratio - 1 if more.lower() in ("more", "larger", "bigger") else 1 - ratio
+    counts = Problem.of(N_("the number of parameters of {first} beside that of {second}"), first=name_of(model),
+                        second=name_of(other))  # fmt: skip
+    if abs(right - side.value) <= max(side.reach, _DOUBLE):
+        return Judged("right", counts=counts)
+    if right <= 0 or abs(right - side.value) <= max(side.reach, _ROUGH_RATIO):
+        return None
+    message = N_("The number of parameters of {first} is {share} % of that of {second}.")
+    reason = Problem.of(message, first=name_of(model), second=name_of(other), share=fixed(100 * ratio, 1))
+    return Judged("wrong", right, counts, (reason,))
+
+
+_ROUGH_RATIO = Fraction(3, 100)  # published numbers have few digits

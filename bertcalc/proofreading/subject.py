@@ -127,6 +127,15 @@ def names_model(text: str) -> bool:
     return bool(_mentioned().search(text))
 
 
+def without_models(text: str) -> str:
+    """A text without the names of models.
+
+    >>> without_models("of XLM-R base is vocabulary")
+    'of   is vocabulary'
+    """
+    return _mentioned().sub(" ", text)
+
+
 def models_named(text: str) -> set[str]:
     """The presets that a text names.
 
@@ -228,7 +237,7 @@ class Subject:
         """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
         if size := _SIZE_FIRST.match(text.strip(" *`")):
             return self._sibling(size["size"]) if self.preset else None
-        return self.of(first_named(text))
+        return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
         """The models that the last line above ``line`` with names of models compares, if it names exactly two."""

@@ -182,7 +182,7 @@ def is_name(names: Collection[str]) -> bool:
 def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
     """The verdict on the difference of two models: 225M more parameters than BERT-base."""
     right = abs(model.num_parameters() - other.num_parameters())
-    counts = Problem.of(_DIFFERENCE, first=_name_of(model), second=_name_of(other), count=right)
+    counts = Problem.of(_DIFFERENCE, first=name_of(model), second=name_of(other), count=right)
     classes = {known.model.architecture: known.total for known in every_count(other.config, known_counts)}
     differences = {right} | {
         abs(known.total - classes[known.model.architecture])
@@ -210,7 +210,8 @@ def _published(model: Model) -> list[int]:
     return [model.num_parameters(), *claims]
 
 
-def _name_of(model: Model) -> str:
+def name_of(model: Model) -> str:
+    """The preset of a model, or its class."""
     return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
 
 
