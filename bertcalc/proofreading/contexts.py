@@ -378,7 +378,7 @@ _IN_MODULE = re.compile(r"(?:\bnn\.\w{1,30}|Linear|Norm|Embedding|Conv\w{0,4})\(
 
 
 def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
-    """The number of the first row of the table that each line is in, or None; rows may have an empty line between."""
+    """The number of the first row of the table that each line is in, or None; rows may have empty lines between."""
     first, empty = None, 0
     for number, line in enumerate(lines):
         if line.count("|") > 1:
@@ -389,7 +389,7 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 1
+_MOST_EMPTY = 2  # between the rows of a table in HTML
 
 
 # Every number of a line asks for these.

@@ -113,7 +113,7 @@ _GROUPED = {
     "hidden_size": (
         rf"\b(?:hidden(?:[_ ](?:size|dim(?:ension)?|width))?|d_model|n_embd|embed_dim|[Hd]){_IS}{_COUNT}",
         rf"隐藏?层?(?:的?维度|大小)?{_IS}{_COUNT}",
-        rf"(?<![0-9.,]){_COUNT}[ -](?:hidden units|dimensional)",
+        rf"(?<![0-9.,]){_COUNT}(?:[ -](?:hidden units|dimensional)|\s?维)",
     ),
     "num_attention_heads": (
         rf"(?<![0-9.])(?:{_COUNT}|\b{_IN_WORDS})[ -](?:self-)?(?:attention[ -])?heads\b",
