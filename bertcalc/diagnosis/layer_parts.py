@@ -31,7 +31,7 @@ SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if
 # The tables of the embeddings, by what none of the others is called.
 _TABLES = {
     "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
-    "position embeddings": r"\bpos|\bwpe\b|位置",
+    "position embeddings": r"(?<!relative[ _-])\bpos|\bwpe\b|(?<!相对)位置",
     "token type embeddings": r"\bseg|(?<!task[ _-])\btypes?\b|token.?type|(?<!任务)类型|分段|句子|片段",
     "task type embeddings": r"\btask|任务",
 }

@@ -15,6 +15,7 @@ from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
+from bertcalc.diagnosis.typos import is_slip
 from bertcalc.text.amounts import Typed, Unit, typed
 from bertcalc.text.arithmetic import LONGEST, evaluate
 from bertcalc.text.problem import InputError
@@ -99,12 +100,12 @@ class _Token(NamedTuple):
 
 _DIGITS = (
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9,]*,[0-9]{1,2}(?![0-9]))|[0-9]{1,3}(?:[_'][0-9]{3})+(?![0-9])"
-    r"|[0-9]{1,3}(?: [0-9]{3}){2,3}(?![0-9])|[0-9]{1,4}(?:,[0-9]{4}){2,3}(?![0-9])|[0-9]{1,60}+)"
+    r"|[0-9]{1,3}(?:[ ][0-9]{3}){2,3}(?![0-9])|[0-9]{1,4}(?:,[0-9]{4}){2,3}(?![0-9])|[0-9]{1,60}+)"
     r"(?:\.[0-9]{1,60})?(?:[eE][+-]?[0-9]{1,2}(?![0-9A-Za-z]))?"
 )
 _SUFFIX = (
     r"(?:\s?(?:million|billion|thousand|trillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
-    r"|\s?(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes)(?![A-Za-z0-9_])"
+    r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes)(?![A-Za-z0-9_])"
     r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?%)"
 )
 _TOKEN = re.compile(
@@ -302,13 +303,20 @@ def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[
         for side in sides
         if not side.letters
         or not numeric
-        or any(abs(side.value - other.value) <= other.reach for other in numeric)
+        or any(abs(side.value - other.value) <= other.reach or _is_mistyped(side, other) for other in numeric)
         or _is_bound(side, numeric, bound)
     ]
     if len(kept) == 1 and kept[0].is_calculation and _is_range(kept[0]):
         return
     if kept:
         yield tuple(kept)
+
+
+def _is_mistyped(formula: ChainSide, other: ChainSide) -> bool:
+    """Whether a result is that of a formula in letters, with two digits exchanged."""
+    long = formula.value.denominator == other.value.denominator == 1 and other.value >= _LEAST_OF_WHOLE
+    exchanged = long and sorted(str(formula.value)) == sorted(str(other.value))
+    return exchanged and is_slip(int(other.value), int(formula.value))
 
 
 def _are_sums(sides: Sequence[ChainSide]) -> bool:

@@ -17,6 +17,7 @@ from bertcalc.proofreading.calculations import WrittenNumber, cells_of
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
+_SENTENCE_END, _LONGEST_SENTENCE = re.compile(r"[。!?！？]|\.(?:\s|$)"), 300
 _CLAUSE = re.compile(r"[,，;；。|]|(?<![A-Za-z])、|、(?![A-Za-z])|\.(?:\s|$)|(?<=\w)\s(?:and|while|but|plus)\s|而|以及")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s*(\S.*)|\s{0,3}(?:\*\*|__)([^*_\n]{2,80})(?:\*\*|__)\s*[:：]?\s*$")
 _TRIMMED = " \t:：=≈~*-–—>→|(（[`'\"#，,.。"
@@ -28,7 +29,7 @@ _ONE = (
     r"|(?:^|\| )每个(?= \||$)|单层|每一?层|一层|一个(?:\w{0,12})?(?:层|block)"
 )
 _ALL = (
-    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)"
+    r"\ball\s(?:\w+\s){{0,2}}?(?:layers|blocks)(?!(?: of [\w-]+(?: [\w-]+)?)? (?:have|contain|hold)\b)"
     r"|\ball (?:{layers} )?of (?:them|these)\b(?=\W*(?:ha(?:ve|s)\W*)?(?:$|\|))"
     r"|\b{layers}\s(?:\w+\s){{0,2}}?(?:layers|blocks)(?! times\b)"
     r"|\b(?:whole|entire|full)\s(?:\w+\s){{0,2}}?(?:stack|encoder)\b(?! (?:layer|block))"
@@ -66,6 +67,34 @@ _INSTEAD = re.compile(
 )
 
 
+class WrittenBatch(NamedTuple):
+    """The batch that a text gives for a number: its length, or 0 if it is open, and the batch sizes it may have."""
+
+    length: int = 0
+    batch_sizes: tuple[int, ...] = (1,)
+    lengths: tuple[int, ...] = ()  # all lengths in the text
+
+    @property
+    def possible(self) -> tuple[int, ...]:
+        """The lengths that a number may be for by the text."""
+        return (self.length,) if self.length else self.lengths
+
+
+_LENGTH = re.compile(
+    r"(?:(?<![A-Za-z\d])[snST]|seq(?:uence)?[ _]?len(?:gth)?|length|序列长度|句长|长度)\s?(?:=|of|为|是|:|：)?\s?"
+    r"(?P<length>[0-9]{2,5})(?![0-9.,]*[0-9%])"
+    r"|(?<![0-9.,])(?P<tokens>[0-9]{2,5})(?: |-| ?个 ?)?(?:tokens?\b|词元)",
+    re.I,
+)
+_BATCH = re.compile(r"batch(?:[ _]?size)?\s?(?:of|=|为|是|:|：)?\s?([0-9]{1,4})(?![0-9])", re.I)
+_SHORTEST, _LONGEST = 16, 8192
+
+
+def _lengths(text: str) -> list[int]:
+    lengths = [int(match["length"] or match["tokens"]) for match in _LENGTH.finditer(text)]
+    return [length for length in lengths if _SHORTEST <= length <= _LONGEST]
+
+
 class Context(NamedTuple):
     """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
 
@@ -76,22 +105,27 @@ class Context(NamedTuple):
     header: str = ""  # of its column, in a table
     before: str = ""  # the last characters of the line before it
     opening: str = ""  # of its sentence, if that says of which layers it is
+    sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
+    after: str = ""  # the first characters of the line behind it
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
+    batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
     def supposes(self) -> bool:
         """Whether the words beside a number suppose something that the text does not claim."""
-        return any(_INSTEAD.search(name) for name in self.names)
+        return any(map(_INSTEAD.search, (*self.names, _SENTENCE_END.split(self.before)[-1])))
 
     def scope(self, layers: int) -> str:
         """Whether the words beside a number mean "one" layer or "all" layers; empty if they do not say."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
+        pattern = _ALL.format(layers=_in_digits_or_words(layers))
+        nearest = f"{_BETWEEN_SCRIPTS.sub('', self.names[0])} | " if self.names else ""
+        if layers > 1 and re.search(pattern, nearest, re.I) and not re.search(_ONE, nearest, re.I):
+            return "all"
         if re.search(_ONE, beside, re.I):
             return "" if self.of_all else "one"
-        nearest = f"{self.names[0]} | " if self.names and _LAYER.search(self.names[0]) else beside
-        pattern = _ALL.format(layers=_in_digits_or_words(layers))
-        if layers > 1 and re.search(pattern, nearest, re.I):
+        if layers > 1 and not _LAYER.search(nearest) and re.search(pattern, beside, re.I):
             return "all"
         if self.opening and not _OF_OTHERS.search(beside):
             is_all = not re.search(_ONE, self.opening, re.I) and re.search(pattern, self.opening, re.I)
@@ -134,7 +168,7 @@ class TableRow(NamedTuple):
 
 # Query, key and value are one thing, although commas stand between them.
 _TRIPLE = re.compile(
-    r"(?<![A-Za-z])Q[,、] ?K[,、]? ?(?:and|&|和|与|[,、] ?)? ?V(?![A-Za-z])"
+    r"(?<![A-Za-z])Q[,、/] ?K[,、/]? ?(?:and|&|和|与|[,、/] ?)? ?V(?![A-Za-z])"
     r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])"
     r"|(?<![A-Za-z])(?P<matrices>W_?Q(?P<and>\s?(?:[,、+&]|,?\sand\s|和|与)\s?)W_?K(?P=and)W_?V)(?![A-Za-z])",
     re.I,
@@ -204,6 +238,8 @@ class Surroundings:
         stack: list[tuple[int, str]] = []
         headings: tuple[str, ...] = ()
         self._parents = parents = list(_parents(self._lines))
+        self._lengths = tuple(dict.fromkeys(_lengths(text)))
+        self._batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(text))))
         for number, line in enumerate(self._lines):
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
@@ -225,7 +261,31 @@ class Surroundings:
             _SENTENCE.split(self._text[max(0, entry.start - 400) : entry.start].rpartition("\n")[2])[-1]
         )
         said = opening[0] if opening else ""
-        return Context(tuple(names), headings, line, self._without_biases, header, before, said)
+        sentence = "" if entry.cells else self._sentence(entry)
+        after = entry.after[:_MOST_AFTER]
+        batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
+        return Context(
+            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, batch=batch
+        )
+
+    def _batch(self, entry: WrittenNumber) -> WrittenBatch:
+        """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""
+        sentence = self._sentence(entry)
+        in_sentence = list(dict.fromkeys(_lengths(sentence)))
+        line_start = self._text.rfind("\n", 0, entry.start) + 1
+        before = _lengths(self._text[max(line_start, entry.start - _LONGEST_SENTENCE) : entry.start])
+        only = self._lengths if len(self._lengths) == 1 else ()
+        length = next(iter(in_sentence if len(in_sentence) == 1 else (*reversed(before), *only)), 0)
+        batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(sentence)))) or (1, *self._batch_sizes)
+        return WrittenBatch(length, tuple(dict.fromkeys(batch_sizes)), self._lengths)
+
+    def _sentence(self, entry: WrittenNumber) -> str:
+        """The sentence that a number or a calculation stands in."""
+        first = self._text.rfind("\n", 0, entry.start) + 1
+        before = self._text[max(first, entry.start - _LONGEST_SENTENCE) : entry.start]
+        after = self._text[entry.end : entry.end + _LONGEST_SENTENCE].partition("\n")[0]
+        inside = self._text[entry.start : entry.end]
+        return f"{_SENTENCE_END.split(before)[-1]}{inside}{_SENTENCE_END.split(after)[0]}"
 
     def line(self, number: int) -> str:
         return self._lines[number]
@@ -318,7 +378,7 @@ _IN_MODULE = re.compile(r"(?:\bnn\.\w{1,30}|Linear|Norm|Embedding|Conv\w{0,4})\(
 
 
 def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
-    """The number of the first row of the table that each line is in, or None; rows may have an empty line between."""
+    """The number of the first row of the table that each line is in, or None; rows may have empty lines between."""
     first, empty = None, 0
     for number, line in enumerate(lines):
         if line.count("|") > 1:
@@ -329,7 +389,7 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 1
+_MOST_EMPTY = 2  # between the rows of a table in HTML
 
 
 # Every number of a line asks for these.

@@ -31,6 +31,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -43,7 +44,9 @@ from bertcalc.proofreading.named_parts import (
     parts_without_biases,
     scoped,
 )
-from bertcalc.proofreading.other_units import judge_bytes, judge_flops, judge_share
+from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
+from bertcalc.proofreading.other_units import judge_bytes
+from bertcalc.proofreading.shares import judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
@@ -79,6 +82,8 @@ def judge(
         or _vocabulary(entry, context, model, published if sure else None)
         or _by_unit(entry, context, model, sure)
     )
+    if judged.verdict == "wrong":
+        judged = other_reading(judged, entry, context, model) or judged
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
@@ -106,8 +111,8 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
     side = entry.best
     if entry.stated.unit == "bytes":
         return judge_bytes(entry, context, model)
-    if side.unit in ("FLOPs", "MACs"):
-        return judge_flops(side, model)
+    if entry.stated.unit in ("FLOPs", "MACs"):
+        return judge_flops(entry, context, model)
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)
@@ -161,7 +166,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if verdict and verdict.is_right and verdict.counted:
         if sure and (meant := exchanged(verdict.counted, context, model)):
             return right_for(meant, model)
-        return _right(verdict.counted, side, context, model)
+        return _lacks_biases(entry, context, model) or _right(verdict.counted, side, context, model)
     if whole := judge_total(side, context, model):
         return whole
     if alone and (adapters := judge_adapters(side, context, model)):
@@ -170,6 +175,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return without
     part = _any_part(side, model)
     particular = names_particular_part(context, model)
+    if part and (lacking := _lacks_biases(entry, context, model)):
+        return lacking
     if (
         part
         and not particular
@@ -185,7 +192,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        if (line.reach and len(verdict.explanation) > 1) or (side.letters and side.value < _LEAST_OF_LETTERS):
+        too_rough = side.reach * ROUGHEST > side.value or len(verdict.explanation) > 1
+        if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
             if not side.letters and (judged := _otherwise(line, side, context, model)):
                 return judged
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
@@ -310,6 +318,37 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
+# Biases that a sentence includes: biases included; with its bias.
+_INCLUDED = re.compile(
+    r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
+    r"|\bwith (?:a|its|the|their) bias(?:es)?\b(?! of [0-9])",
+    re.I,
+)
+
+
+def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a count without the biases that its sentence includes."""
+    side = entry.best
+    if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
+        return None
+    for part in _WITH_BIASES_ALONE:
+        for meant in scoped(part, model):
+            matrices = sum(tensor.num_parameters() for tensor in meant.tensors if len(tensor.shape) == 2)
+            is_named = re.search(PARTS[part][1], context.sentence, re.I)
+            if is_named and matrices == side.value != meant.right:
+                return right_for(meant, model)
+    return None
+
+
+_WITH_BIASES_ALONE = (
+    "output projection of the attention",
+    "query, key and value",
+    "attention",
+    "first matrix of the feed-forward",
+    "second matrix of the feed-forward",
+    "feed-forward",
+    "pooler",
+)
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
 
 
@@ -491,7 +530,8 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
         is_exchanged = sorted(str(right)) == sorted(str(int(side.value)))
         if not is_slip(int(side.value), right) or (side.value < LEAST_WITHOUT_WORDS and not is_exchanged):
             continue
-        if any(re.search(_called(part), name, re.I) for name in context.names):
+        names = (*context.names, context.sentence) if is_exchanged else context.names
+        if any(re.search(_called(part), name, re.I) for name in names):
             message = N_("{right} is right for {part}: a digit is mistyped.")
             described = part_in_words(part, model)
             reason = Problem.of(message, right=part.right, part=described)

@@ -138,7 +138,7 @@ _DENSE = "(?:dense|linear|fully.connected|projection) ?(?:layer)?"
 _OF_FFN = "(?: (?:of|in) the (?:feed.?forward|ffn|mlp)(?: (?:network|layer|block|module))?)?"
 _PLAIN_LABELS = {
     "attention": r"(?:the )?(?:multi.?head(?:ed)? )?(?:self.?)?(?:attention|attn|mha)(?: (?:layer|block|module))?"
-    r"|(?:多头)?(?:自)?注意力(?:层|机制|模块)?",
+    r"|(?:多头)?(?:自)?注意力(?:层|机制|模块|部分)?",
     "output projection of the attention": r"(?:the )?(?:(?:self.?)?attention.?)?"
     r"(?:out(?:put)?[ _-]proj(?:ection)?)(?: layer)?"
     r"|(?:the )?(?:self.?)?attention(?:'s)? output(?: layer)?|注意力输出层?|(?:注意力的?)?输出投影层?",
@@ -163,12 +163,18 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
         return verdict
     if verdict.is_right and part.part in ("embeddings", "embeddings without LayerNorm"):
         return verdict._replace(explanation=None)
-    explained = [
-        verdict._replace(counted=meant, explanation=explanation)
+    meant_parts = [
+        meant
         for meant in counts_of(alone, model)
         if meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
-        and (explanation := _best(meant, verdict.line, model))
-    ]  # fmt: skip
+    ]
+    if right := next((meant for meant in meant_parts if verdict.line.means(meant.right)), None):
+        return verdict._replace(counted=right, explanation=())  # four layers of a quarter of it have as many
+    explained = [
+        verdict._replace(counted=meant, explanation=explanation)
+        for meant in meant_parts
+        if (explanation := _best(meant, verdict.line, model))
+    ]
     return min(explained, key=lambda other: len(other.explanation or ()), default=verdict)
 
 
@@ -364,7 +370,7 @@ _EACH = re.compile(
     re.I,
 )
 _ALL_LAYERS = (
-    r"(?:the |all )?(?:[0-9]+|all)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
+    r"(?:the |all )?(?:[0-9]+|all|six|twelve|twenty-four|十二|二十四)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
     r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)"
     r"|(?:the )?(?:transformer|encoder) (?:layers|blocks)"
     r"|(?:the )?(?:whole|entire|full) ?(?:stack|set) of (?:\w+ )?(?:layers|blocks)|整个(?:编码器|encoder|transformer)"

@@ -1,4 +1,4 @@
-"""Judge a number in another unit than parameters: bytes, FLOPs, and shares of the parameters."""
+"""Judge a number of bytes: of weights, files, and what training keeps."""
 
 import re
 from collections.abc import Iterator
@@ -9,13 +9,11 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
-from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
 from bertcalc.model.model import Model
-from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
@@ -27,112 +25,17 @@ from bertcalc.proofreading.named_parts import (
     with_and_without_biases,
 )
 from bertcalc.proofreading.subject import models_named, names_model
-from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
-from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
-
-_DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
-
-
-def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
-    if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
-        return NO_CLAIM
-    right = model.num_parameters()
-    for component, count in totals_by_component(model).items():
-        if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
-            message = N_("the share of this component: {component}")
-            return Judged("right", counts=Problem.of(message, component=Problem.of(component)))
-    return _share_of_named(side, context, model) or _other_share(side, context, model) or NO_CLAIM
-
-
-def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the share that a named part has of the model or of a layer."""
-    scopes = {
-        "all": model.num_parameters(),
-        "one": next((p.right for p in scoped("layers", model) if p.layers == "one"), 0),
-    }
-    for part in all_parts(model):
-        called = part.part in PARTS and part.heads == "all" and part.part not in WHOLE_OR_BODY
-        whole = scopes.get(part.layers)
-        if not called or not whole or abs(Fraction(part.right, whole) - side.value) > max(side.reach, _DOUBLE):
-            continue
-        if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names[:3]):
-            message = N_("the share of this component: {component}")
-            return Judged("right", counts=Problem.of(message, component=part_in_words(part, model)))
-    return None
-
-
-# Words around a share that mean one of the parameters of the model.
-_OF_PARAMETERS = re.compile(
-    r"\bshare of|\bfraction of|\bproportion of|percent(?:age)? of|account|make up|% of|占|比例"
-    r"|of (?:the |all |its |total |model )*(?:param|weights|model)",
-    re.I,
-)
-_AROUND_SHARE = re.compile(
-    r"\b(?:share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
-    r"|accounts?|makes?|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold|holds|contain|contains|parameters?|params|total|all|model)\b"
-    r"|占|的|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|约|为|是|[上升增加降下减少提高]{2}[到至]|[^\w\s]",
-    re.I,
-)
-# The parts whose share is judged, with those that go by the same name.
-_EMBEDDINGS = ("embeddings", "word embeddings", "embeddings without LayerNorm")
-_COMPONENTS = {"embeddings": _EMBEDDINGS, "word embeddings": _EMBEDDINGS, "layers": ("layers",), "pooler": ("pooler",)}
-_FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
-
-
-def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the share of a component that is none of it in any count of the model."""
-    beside = context.names[0] if context.names else ""
-    words = " ".join((*context.names[:2], context.before))
-    if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(words):
-        return None
-    label = " ".join(_AROUND_SHARE.sub(" ", beside).split())
-    meant = [name for name in meant_alone(label) if name in _COMPONENTS]
-    if len(meant) != 1 or context.supposes:
-        return None
-    scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
-    parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
-    counts = [part.right for part in parts if not scope or part.layers == scope]
-    wholes = _wholes(model)
-    shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
-    far = side.reach * 4 if "." in side.text else _FAR_SHARE
-    if not counts or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
-        return None
-    right = Fraction(counts[_COMPONENTS[meant[0]].index(meant[0])], model.num_parameters())
-    message = N_("The share of this component is {share} %: {component}.")
-    reason = Problem.of(message, share=fixed(100 * right, 1), component=Problem.of(meant[0]))
-    return Judged("wrong", right, None, (reason,))
-
-
-def _wholes(model: Model) -> list[int]:
-    """The wholes that a share may refer to: each class with each convention, or the layers."""
-    wholes = [known.total for known in every_count(model.config, known_counts)]
-    return wholes + [part.right for part in scoped("layers", model)]
-
-
-def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on the share of all parameters that a count before it has; None if it is one of something else."""
-    wholes = _wholes(model)
-    right = count / model.num_parameters()
-    counts = Problem.of(N_("the share of the number before it"))
-    if abs(right - side.value) <= max(side.reach, _DOUBLE):
-        return Judged("right", counts=counts)
-    if right >= 1 or any(abs(count / whole - side.value) <= max(side.reach, _ROUGHLY) for whole in wholes):
-        return None
-    message = N_("The share of the number before it is {share} %.")
-    reason = Problem.of(message, share=fixed(100 * right, 1))
-    return Judged("wrong", right, counts, (reason,))
-
-
-_ROUGHLY = Fraction(1, 200)
 
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
+    if judged := _of_each_parameter(entry.stated, context, model) or _moments(entry, context, model):
+        return judged
     stored = list(_stored(entry.stated, model))
     width = _named_width(entry, context)
     if judged := _bytes_of_meant(entry, context, width, model):
@@ -142,7 +45,9 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     fitting = [size for size in stored if width in (None, size.width)]
     if width is None or fitting:
         return Judged("right", counts=fitting[0].in_words())
-    right = width * (model.num_parameters() if is_total(context) else stored[0].parameters)
+    if not _is_of_model(context):
+        return UNKNOWN  # some part has this size in another precision by chance
+    right = width * model.num_parameters()
     message = N_("It is {counts}; in {dtype} it is {bytes}.")
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
     reason = Problem.of(message, counts=counts, dtype=PRECISIONS[width], bytes=stated)
@@ -357,15 +262,49 @@ def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judge
     """The verdict on the bytes of training: 8 a parameter for Adam's moments, 12 or 16 with weights and gradients."""
     if not _TRAINING.search(" ".join((*context.names, *context.headings[:1]))):
         return None
-    per_parameter = _PER_PARAMETER.search(context.before)
-    if per_parameter and int(per_parameter[1]) in (*PRECISIONS, 8, 12, 16, 18, 20):
-        return _of_width(int(per_parameter[1]), side, model)
     for width in (8, 12, 16):
         if abs(width * model.num_parameters() - side.value) <= side.reach:
             reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
             right = Fraction(width * model.num_parameters())
             return Judged("conditional", right, reason, (reason,))
     return None
+
+
+def _of_each_parameter(side: ChainSide, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of all parameters, where the text says how many each of them takes: 8N = 875.9 MB."""
+    per_parameter = _PER_PARAMETER.search(context.before)
+    width = int(per_parameter[1]) if per_parameter else 0
+    return _of_width(width, side, model) if width in (*PRECISIONS, 8, 12, 16, 18, 20) else None
+
+
+def _moments(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of Adam's state: two moments in float32 for each parameter."""
+    names = context.names[:1] if entry.cells else context.names[:2]
+    words = " ".join((*names, context.before[-_NEAR:]))
+    if not _STATE.search(words) or _NOT_ONLY_STATE.search(" ".join((*names, context.line if entry.cells else ""))):
+        return None
+    if entry.computes or context.supposes or names_part_but_whole(words):
+        return None
+    judged = _of_width(_BYTES_OF_MOMENTS, entry.stated, model)
+    if judged and judged.verdict == "right":
+        return judged._replace(counts=Problem.of(_MOMENTS))
+    is_half = abs(Fraction(_BYTES_OF_MOMENTS // 2 * model.num_parameters()) - entry.stated.value) <= entry.stated.reach
+    return judged if is_half else None
+
+
+_BYTES_OF_MOMENTS = 8
+_MOMENTS = N_("Adam's two moments of each parameter, in float32")
+_STATE = re.compile(
+    r"\badam\w*(?:'s)?[ -](?:optimi[sz]er )?(?:states?|moments?)|optimi[sz]er[ -]states?|\b(?:two|both) moments"
+    r"|(?:first|1st) and (?:second|2nd) moments?|优化器状态|adam\w*\s?状态|[两二]个?动量|一阶、?和?二阶|一阶动量和二阶",
+    re.I,
+)
+# The state of another optimizer, or in another precision, or one moment, or more than the state.
+_NOT_ONLY_STATE = re.compile(
+    r"gradient|weights|total|altogether|\b(?:one|each|single|first) moment(?!s)|sgd|8[ -]?bit|adafactor|lora"
+    r"|half|fp16|bf16|16[ -]bit|master|梯度|权重|合计|总|单个|每个动量|半精度|低秩|\+",
+    re.I,
+)
 
 
 # The bytes for each of N parameters: 8N = 875.9 MB
@@ -417,13 +356,3 @@ def _in_unit_of(right: int, side: ChainSide) -> str:
         return in_words(Fraction(right), "bytes")
     factor = side.value / Fraction(re.sub("[,_']", "", number[0]))
     return f"{fixed(right / factor, len(number[0].partition('.')[2]))}{side.text.strip()[number.end() :]}"
-
-
-def judge_flops(side: ChainSide, model: Model) -> Judged:
-    """The verdict on a number of operations, which is right for some batch."""
-    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
-    for cost in flops_of(model, typed):
-        message = N_("It is right for a batch of {batch} x {length} tokens.")
-        reason = Problem.of(message, batch=cost.batch_size, length=cost.sequence_length)
-        return Judged("conditional", cost.operations, reason, (reason,))
-    return UNKNOWN

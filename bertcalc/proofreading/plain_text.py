@@ -157,6 +157,10 @@ _COLUMNS = re.compile(
     r"\\begin\{(?:tabular|longtable)[*x]?\}(?:\[\w{1,3}\])?(?:\{(?:[^{}\n]|\{[^{}\n]{0,30}\}){0,80}\}){1,2}"
 )
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
+# Groups of digits with a space of their own between them, or with an ordinary one in a result: = 131 072
+_NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
+_SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
+_SPACED = re.compile(r"(?<=[=≈] )[0-9]{1,3}(?: [0-9]{3})+(?![0-9]|[ ,.][0-9])")
 # A Chinese comma in a result: = 393，216
 _CHINESE_COMMA = re.compile(
     "(?:" + "|".join(f"(?<=[=≈]{space}[0-9]{{{digits}}})" for space in ("", " ") for digits in (1, 2, 3)) + ")"
@@ -171,6 +175,8 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("<"), _TAG, _tag),
     (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
+    (_NARROW, _NARROW, lambda _match: ","),
+    (_SPACED_COMMAS, _SPACED_COMMAS, lambda _match: ","),
     (re.compile("\uff0c"), _CHINESE_COMMA, lambda _match: ","),
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
@@ -209,7 +215,9 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
         re.compile(r"(?:(?<=[\s(（,，：:])|^)\*(?=[^\W\d])([^*\n]{1,60}[^\W\d_])\*(?=[\s,.;:，。；：)）]|$)", re.M),
         lambda match: match[1],
     ),
+    (_LATEX, re.compile(r"(?<=[0-9])\$?~(?=[A-Za-z])"), lambda _match: " "),
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
+    (_SPACED, _SPACED, lambda match: match[0].replace(" ", ",")),
     # A derivation over several lines is a single calculation.
     (re.compile(r"\n[ \t]{0,20}[=≈]"), re.compile(r"\n(?=[ \t]{0,20}[=≈][ \t]?[0-9(])"), lambda _match: " "),
 )

@@ -18,10 +18,13 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
+from bertcalc.proofreading.defined_models import preset_of
+from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
-from bertcalc.proofreading.other_units import judge_share_of
-from bertcalc.proofreading.relatives import renamed
+from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
+from bertcalc.proofreading.several import judge_several
+from bertcalc.proofreading.shares import judge_ratio, judge_share_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -66,7 +69,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         for finding in findings.all()
         if finding.judged.verdict
     )
-    return Proofread(text, claims, about.model, about.preset, about.assumed, about.differing())
+    return Proofread(text, claims, about.model, preset_of(about.preset), about.assumed, about.differing())
 
 
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
@@ -105,7 +108,7 @@ class _Verdicts:
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
-            self._add(entry)
+            self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[_Finding]:
         yield from self._findings
@@ -114,8 +117,13 @@ class _Verdicts:
         context = self._continued(entry, self._around.of(entry))
         owner = _OWNED.match(self._text, entry.end)
         place = owner.end() if owner else 0
-        model = self._about.model_at(entry.start, entry.line, context.names, context.headings[:1], owner=place)
+        model = self._about.model_at(entry.start, entry.line, context.names, owner=place)
+        if size := _OWNED_BY_SIZE.match(self._text, entry.end):
+            model = self._about.named_first(size["size"]) or model
         model = self._after_arrow(entry, model)
+        if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
+            of_model = _OF_MODEL.match(entry.after)
+            model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
         if entry.cells and not self._about.is_named_on(entry.line):
             model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
@@ -134,10 +142,13 @@ class _Verdicts:
             self._difference(entry, context, model)
             or self._formula_gives(entry, context)
             or self._times(entry, judged)
+            or self._several(entry, judged)
+            or self._sum_of_row(entry, judged)
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, model)
+            or self._ratio(entry, context, model)
             or judged
         )
         if judged.verdict:
@@ -167,6 +178,8 @@ class _Verdicts:
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context; with the words of the number before it, if its own say only of how many layers it is."""
         line, names = self._names
+        if line == entry.line and entry.stated.text.endswith("%") and not any(map(names_part_but_whole, context.names)):
+            return context._replace(names=(*context.names, *names))
         if line != entry.line or not names or not context.names or not _ONLY_LAYERS.fullmatch(context.names[0]):
             return context
         return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
@@ -232,6 +245,31 @@ class _Verdicts:
             else gives(value, shorten(stated.text))
         )
 
+    def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on another number than several times the one before it, where the words multiply that."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.entry.line != entry.line or entry.computes or last.entry.computes:
+            return None
+        if entry.best.reach or last.entry.best.reach or entry.best.unit != last.entry.best.unit:
+            return None
+        before = self._text[max(0, last.entry.start - _SHORT) : last.entry.start]
+        between, after = self._text[last.entry.end : entry.start], self._text[entry.end : entry.end + _SHORT]
+        several = judge_several(before, last.entry.best.value, between, after, entry.best.value)
+        return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
+
+    def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
+        """The verdict on the sum of the numbers before it in its row: weights, biases, and both."""
+        if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
+            return None
+        row: list[_Finding] = []
+        for finding in reversed(self._findings):
+            if finding.entry.line != entry.line:
+                break
+            row.append(finding)
+        is_wrong = any(finding.judged.verdict == "wrong" for finding in row)
+        is_sum = len(row) > 1 and sum(finding.entry.best.value for finding in row) == entry.best.value
+        return Judged("right", counts=Problem.of(N_("the sum of its row"))) if is_sum and not is_wrong else None
+
     def _table_in_every_layer(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on a sum that multiplies the text's vocabulary by its number of layers."""
         sizes = self._about.sizes
@@ -242,18 +280,49 @@ class _Verdicts:
 
     def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
         """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
-        last = self._findings[-1] if self._findings else None
+        last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
             return None
-        counted = last.entry.best
+        if not entry.stated.text.endswith("%") or context.supposes or not self._joins_share(last, entry, context):
+            return None
+        part, counted = last.judged.counted, last.entry.best
+        if last.judged.verdict not in ("right", "conditional") or counted.unit not in (None, "parameters"):
+            return None
+        value = Fraction(part.right) if part and counted.reach else counted.value
+        if value < _LEAST_CARRIED or (counted.reach and not part):
+            return None
+        return judge_share_of(value, entry.stated, model)
+
+    def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+        """The verdict on how large a model is beside another one that the words behind a percentage name."""
+        beside = _BESIDE_MODEL.match(entry.after) if entry.stated.text.endswith("%") else None
+        if beside is None or model is None or entry.cells or context.supposes:
+            return None
+        other = self._about.named_first(entry.after[beside.end() :])
+        if other is None or other is model or any(map(names_part_but_whole, context.names[:1])):
+            return None
+        named = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
+        return judge_ratio(entry.stated, beside["more"] or "", model, other) if named is model else None
+
+    def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
+        """The last count before a number in its row of a table."""
+        findings: Sequence[_Finding] = self._findings
+        for finding in reversed(findings):
+            if finding.entry.line != entry.line:
+                return None
+            if not finding.entry.stated.is_decimal and finding.entry.best.value >= _LEAST_CARRIED:
+                return finding
+        return None
+
+    def _joins_share(self, last: _Finding, entry: WrittenNumber, context: Context) -> bool:
+        """Whether a percentage is the share of the number before it: behind it, or in its row under such a header."""
+        if entry.cells:
+            return bool(_SHARE_COLUMN.search(context.header or self._around.row(entry).header))
         between = self._text[last.entry.end : entry.start]
-        if not _JOINS_SHARE.fullmatch(between) or names_part_but_whole(between) or context.supposes:
-            return None
-        if not entry.stated.text.endswith("%") or not _IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"):
-            return None
-        if counted.reach or counted.value < _LEAST_OF_OTHERS or last.judged.verdict not in ("right", "conditional"):
-            return None
-        return judge_share_of(counted.value, entry.stated, model)
+        if not _JOINS_SHARE.fullmatch(between) or names_part_but_whole(between):
+            return False
+        in_brackets = between.rstrip(" *").endswith(("(", "（")) and entry.after.startswith((")", "）"))
+        return in_brackets or bool(_IS_SHARE.search(f"{between}%{entry.after[:_SHORT]}"))
 
     def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether a number is the total of a model that its row, column or sentence names."""
@@ -283,7 +352,10 @@ class _Verdicts:
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict by another model that the text names, if the number is right for that one only."""
-        if judged.verdict not in ("wrong", "unknown") or model is None or entry.best.value < 10_000:
+        if judged.verdict not in ("wrong", "unknown") or model is None:
+            return None
+        is_share = entry.stated.text.endswith("%")
+        if entry.best.value < 10_000 and not is_share:
             return None
         is_named = self._about.is_named_on(entry.line) and any(map(subject.names_model, context.names[:2]))
         if _is_arithmetic(_Finding(entry, model, judged)) or is_named:
@@ -294,7 +366,8 @@ class _Verdicts:
             if other is not None and other is not model:
                 instead = judge(entry, context._replace(of_other=True), other, sure=True)
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
-                if (instead.verdict == "right" or total) and not entry.best.reach:
+                of_bert = total and self._about.is_bert_alone(context.sentence, other)
+                if (instead.verdict == "right" or total) and (of_bert or is_share or not entry.best.reach):
                     reason = Problem.of(N_("It is right for another model that the text names."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None
@@ -342,13 +415,15 @@ class _Verdicts:
         }
 
     def _multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12."""
+        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if _is_arithmetic(_Finding(entry, model, judged)):
             return None
         used = [index for side in entry.sides for index in self._used(side).values()]
         earlier = [self._findings[index].judged for index in used]
+        if not entry.computes:
+            earlier += [last.judged for last in self._findings[-_MOST_BEFORE:] if last.entry.line == entry.line]
         right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
         return next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
 
@@ -459,7 +534,13 @@ class _Verdicts:
 
 
 # What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
-_OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in)\s(?:the\s)?[*`]{0,3}", re.I)
+_OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in|of)\s(?:the\s)?[*`]{0,3}", re.I)
+# 110 million for base and 340 million for large
+_OWNED_BY_SIZE = re.compile(
+    rf"[ *`]{{0,4}}(?:(?:parameters?|params?)\s)?for\s(?:the\s)?(?P<size>{SIZE_NAMES})"
+    r"(?=\s?(?:[,.;，。；)]|and\b|model\b|version\b|\n|$))",
+    re.I,
+)
 _ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
 # Words that say of how many layers a number is, but not of which part: 12层合计; all 24 layers together.
 _ONLY_LAYERS = re.compile(
@@ -497,13 +578,28 @@ _TIMES = re.compile(
     re.I,
 )
 _MOST_TIMES = 100
+_MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
-_IS_SHARE = re.compile(r"% ?of (?:the |all |its |total )*(?:model|param|weights)|占.{0,20}总?参数", re.I)
+_IS_SHARE = re.compile(
+    r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt)"
+    r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?%",
+    re.I,
+)
+# 61% of the parameters of BERT; 40% smaller than BERT-base
+_BESIDE_MODEL = re.compile(
+    r"(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:parameters|params|weights|size) (?:of|in) )?(?:the )?"
+    r"(?=[\w*`])|(?P<more>fewer|less|smaller|lighter|more|larger|bigger) (?:parameters |params )?than (?:the )?",
+    re.I,
+)
+_OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
+_SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
+# The header of a column of shares of the model.
+_SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(
     r"(?:[\s,，、(（:：=≈~—–]|parameters?\b|params?\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
-    r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为)*",
+    r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
@@ -22,9 +22,19 @@ from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
+from bertcalc.proofreading.defined_models import (
+    defined_by,
+    fit,
+    is_described,
+    long_numbers,
+    model_of,
+    preset_of,
+    sizes_of,
+    with_sizes,
+)
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
+from bertcalc.proofreading.written_sizes import PLAUSIBLE, assigned_sizes, literals, size_groups
 from bertcalc.text.amounts import typed
-from bertcalc.text.problem import InputError
 from bertcalc.text.records import dataclass
 
 # Short names that people use, besides the presets' own.
@@ -39,6 +49,8 @@ _ALIASES = {
     "bert medium": "bert_uncased_L-8_H-512_A-8",
     "bert chinese": "bert-base-chinese",
     "chinese bert": "bert-base-chinese",
+    "chinese roberta wwm ext": "bert-base-chinese",
+    "chinese roberta wwm ext large": "bert-large-chinese",
     "mbert": "bert-base-multilingual-cased",
     "multilingual bert": "bert-base-multilingual-cased",
     "roberta": "roberta-base",
@@ -117,6 +129,15 @@ def names_model(text: str) -> bool:
     return bool(_mentioned().search(text))
 
 
+def without_models(text: str) -> str:
+    """A text without the names of models.
+
+    >>> without_models("of XLM-R base is vocabulary")
+    'of   is vocabulary'
+    """
+    return _mentioned().sub(" ", text)
+
+
 def models_named(text: str) -> set[str]:
     """The presets that a text names.
 
@@ -148,6 +169,9 @@ class Mention(NamedTuple):
     start: int
     preset: str
     line: int
+    until: int = 0  # where the clause ends in which another model is only compared with it: as in BERT-base, ...
+    is_supposed: bool = False  # whether the text only supposes a model: with half the layers, it would have ...
+    spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
 
 
 @dataclass(frozen=True)
@@ -162,19 +186,23 @@ class Subject:
     written: Mapping[str, int] = field(default_factory=dict)  # those that the text gives
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
+    clauses: Sequence[int] = ()  # where each clause but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
 
     def differing(self) -> dict[str, tuple[int, int]]:
         """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
-        config = self.published
-        if config is None:
+        preset = preset_of(self.preset)
+        config = PRESETS[preset].config if is_described(self.preset) else self.published
+        if config is None or preset not in PRESETS:
             return {}
         sizes = {name: (size, getattr(config, name)) for name, size in self.written.items() if config.has(name)}
         return {name: both for name, both in sizes.items() if both[0] != both[1]}
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
         """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
+        if own := self._by_label.get(row.header.strip(" *`").lower()):
+            return self.of(own)
         if mention := _mentioned().search(row.header):
             return model if mention["bert"] else self.of(_preset_of(mention))
         if size := _SIZE_ALONE.fullmatch(row.header):
@@ -182,7 +210,7 @@ class Subject:
         sizes = _sizes_in_row(row.headers, row.cells)
         if model is None or _names_size(row.cells):
             return model
-        return _resized(model, tuple(sizes.items())) if {"num_hidden_layers", "hidden_size"} <= set(sizes) else model
+        return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
@@ -194,25 +222,26 @@ class Subject:
         if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
             return self.of(named[0].preset)
         before = [mention for mention in self.mentions[max(0, index - 20) : index] if mention.line == line]
-        ends = bisect_right(self.sentences, start)
-        end = self.sentences[ends] if ends < len(self.sentences) else None
+        ends = bisect_right(self.clauses, start)
+        end = self.clauses[ends] if ends < len(self.clauses) else None
         after = [
             mention
             for mention in self.mentions[index : index + 2]
-            if mention.line == line and (end is None or mention.start < end)
+            if mention.line == line and (end is None or mention.start < end) and not mention.until
         ]
-        for mention in (*self._nearest(before, start), *after[:1]):
-            return self.of(mention.preset)
+        mention = next(iter((*self._nearest(before, start), *after[:1])), None)
         for nearest in (names[0] for names in words[:1] if names):
             if (size := _SIZE_ALONE.fullmatch(nearest)) and self.preset:
-                return self._sibling(size["size"])
+                return self._sibling(size["size"], mention.preset if mention else "")
+        if mention:
+            return self.of(mention.preset)
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def named_first(self, text: str) -> Model | None:
         """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
         if size := _SIZE_FIRST.match(text.strip(" *`")):
             return self._sibling(size["size"]) if self.preset else None
-        return self.of(first_named(text))
+        return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
         """The models that the last line above ``line`` with names of models compares, if it names exactly two."""
@@ -230,11 +259,12 @@ class Subject:
             return self._sibling(topic.removeprefix(_ONLY_SIZE)) if self.preset else self.model
         return self.model if topic is None else self.of(topic)
 
-    def _sibling(self, size: str) -> Model | None:
-        """The model of a size in the family of the text's model; None if there is none."""
-        if size.lower() in re.split("[-_]", self.preset):
-            return self.model
-        return self.of(_names().get(f"{_family_name(self.preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
+    def _sibling(self, size: str, preset: str = "") -> Model | None:
+        """The model of a size in the family of a model, or else of the text's; None if there is none."""
+        preset = preset_of(preset or self.preset)
+        if size.lower() in re.split("[-_]", preset):
+            return self.of(preset)
+        return self.of(_names().get(f"{_family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
         """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
@@ -243,6 +273,8 @@ class Subject:
         last = -1
         for mention in before:
             place = bisect_right(self.sentences, mention.start)
+            if 0 < mention.until < start:
+                continue
             if place == sentence or not topic or (place != last and place not in self.continued):
                 topic = [mention]
             last = place
@@ -251,15 +283,25 @@ class Subject:
     def _of_size(self, words: Sequence[str]) -> Model | None:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
-            sizes = set(_SIZE_WORD.findall(name.lower()))
+            sizes = set(_SIZE_WORD.findall(_COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
-                fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
+                fitting = [
+                    preset
+                    for preset in self._named
+                    if not is_described(preset) and sizes & set(re.split("[-_]", preset))
+                ]
                 return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
         return None
 
     @cached_property
     def _starts(self) -> list[int]:
         return [mention.start for mention in self.mentions]
+
+    @cached_property
+    def _by_label(self) -> dict[str, str]:
+        """The described models by the names that the text gives them."""
+        described = (mention for mention in self.mentions if mention.spelling and is_described(mention.preset))
+        return {mention.spelling.lower(): mention.preset for mention in described}
 
     @cached_property
     def _named(self) -> tuple[str, ...]:
@@ -292,54 +334,193 @@ class Subject:
         others = [other for other in self.others() if other.config.hidden_size in values]
         return others[0] if others else model
 
+    def is_bert_alone(self, sentence: str, model: Model) -> bool:
+        """Whether a sentence says only BERT, and a model is BERT-base: its 110M are often quoted."""
+        return model.config == PRESETS[DEFAULT_PRESET].config and bool(_BERT_ALONE.search(sentence))
+
     def others(self) -> list[Model]:
         """The other models that the text names, in their order; BERT-base if it only says BERT."""
         names = [*self._named, *([DEFAULT_PRESET] if self.bert else [])]
-        return [_model(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+        return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
+
+    def fit(self, numbers: Collection[int]) -> int:
+        """How many of some numbers count a part of the model."""
+        return fit(self.model, numbers)
 
     @property
     def published(self) -> Config | None:
-        """The configuration of the preset that the text is about."""
-        return PRESETS[self.preset].config if self.preset in PRESETS else None
+        """The configuration of the preset that the text is about, if it names it; BERT alone is BERT-base."""
+        named = self.preset in self._named or (self.bert and self.preset == DEFAULT_PRESET)
+        return PRESETS[self.preset].config if named and self.preset in PRESETS else None
 
     def of(self, preset: str) -> Model | None:
-        """The model of a preset, with the text's sizes if they belong to it."""
-        if preset == self.preset:
-            return self.model
-        return _model(preset) if preset else None
-
-
-@lru_cache(maxsize=128)
-def _model(preset: str) -> Model:
-    return RELATIVES[preset].model if preset in RELATIVES else build(PRESETS[preset].config)
+        """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
+        if not preset:
+            return None
+        return self.model if preset == self.preset else model_of(preset)
 
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Read the model of a text without markup; ``model`` takes its place if it is given."""
     mentions = tuple(sorted((*_mentions(text), *_of_classes(text))))
-    sizes = _sizes(text)
+    sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
     if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
         return Subject(None, "", False, mentions, sizes, sizes)
+    subject = _most_named(text, mentions, named)
+    described = _described(text, mentions, named, subject.preset)
+    mentions = tuple(
+        sorted(
+            (
+                *_renamed(text, mentions, described),
+                *described,
+                *_plain_bert(text, named),
+            )
+        )
+    )
+    candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
+    numbers = long_numbers(text)
+    best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
+    if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
+        sizes = sizes_of(best)
+        subject = Subject(model_of(best), best, False, (), sizes, sizes)
+    starts, continued = _sentences(text)
+    return replace(
+        subject,
+        mentions=mentions,
+        bert=bool(_BERT.search(text)),
+        sentences=starts,
+        continued=continued,
+        clauses=[match.end() for match in _CLAUSE.finditer(text)],
+        topics=_topics_by_numbers(text, mentions, subject),
+    )
+
+
+_CLEARLY_MORE = 2  # numbers that fit a model better than the one that is named most
+
+
+def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -> Subject:
+    """The model that a text names most, with the sizes that it assigns; a BERT whose sizes fit if it names none."""
     preset = named.most_common(1)[0][0] if named else ""
-    sizes = _sizes(_without_lines_of_others(text, mentions, preset))
+    sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
-        model, structure = RELATIVES[preset].model, _structure(text, mentions)
-        return Subject(model, preset, False, mentions, sizes, sizes, bool(_BERT.search(text)), *structure)
+        return Subject(model_of(preset), preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
-    if preset and _is_rounded(sizes.get("vocab_size", 0), PRESETS[preset].config.vocab_size):
+    if preset and _is_rounded(sizes, PRESETS[preset].config):
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
         sizes = {}  # it is about the published model, whatever other sizes it gives
-    config = _with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
+    config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
-    structure = _structure(text, mentions)
-    return Subject(build(config), base, assumed, mentions, sizes, written, bool(_BERT.search(text)), *structure)
+    return Subject(build(config), base, assumed, (), sizes, written)
+
+
+def _described(text: str, mentions: Sequence[Mention], named: Collection[str], main: str) -> list[Mention]:
+    """The places where a text describes a model by its sizes."""
+    topics = _topics(text, mentions)
+    assigned = assigned_sizes(text)
+    shared = {field: assigned[field] for field in ("vocab_size", "max_position_embeddings") if field in assigned}
+    by_line: dict[int, list[Mention]] = {}
+    for mention in mentions:
+        by_line.setdefault(mention.line, []).append(mention)
+    described = []
+    start = 0
+    for number, line in enumerate(text.split("\n")):
+        for group in size_groups(line) if "|" not in line else ():
+            on_line = [mention for mention in by_line.get(number, ()) if mention.start < start + group.end]
+            base = next((mention for mention in reversed(on_line) if not mention.until), None)
+            preset = base.preset if base else (topics[number] or "")
+            preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
+            if preset not in named:
+                group.sizes.update({field: size for field, size in shared.items() if field not in group.sizes})
+            unlisted = _UNLISTED.search(line[: group.start]) or _LABEL.fullmatch(line[: group.start])
+            spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
+            alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
+            if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
+                del group.sizes["vocab_size"]
+            if name := defined_by(group, line, preset, alone=alone):
+                place = start + group.end
+                described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
+        start += len(line) + 1
+    return described
+
+
+_LABEL = re.compile(r"\W{0,6}(?P<name>[A-Za-z][\w.-]{0,20}(?: [\w.-]{1,12})?)\W{0,4}[:：(（]\W{0,4}")
+# A name that is not listed, before the sizes of its model: gbert-large (24 layers, ...
+_UNLISTED = re.compile(
+    r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
+    r"(?:[(（:：,，]|has|is an?|uses|with|的配置[:：为是]?)?\s?(?:has|with|an?|the)?\s?$",
+    re.I,
+)
+
+
+def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
+    """The mentions; those of names that the text gives to described models are of these models."""
+    names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
+    for mention in mentions:
+        yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
+    lines = [match.start() for match in re.finditer("\n", text)]
+    longer = {name for name in names if len(name) > _LONGEST_LABEL}
+    for name in longer - {mention.spelling.lower() for mention in mentions}:
+        for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
+            yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _compared_until(match))
+
+
+_LONGEST_LABEL = 3  # a shorter name may be a letter of a formula
+_BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
+
+
+def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
+    """The places where a text on another family gives a number of BERT, which is BERT-base.
+
+    ``named`` are the presets that it names, with how often.
+    """
+    most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
+    if most and family_of(PRESETS[most].config).name != "bert":
+        lines = [match.start() for match in re.finditer("\n", text)]
+        for match in _BERT_WITH_NUMBER.finditer(text):
+            yield Mention(match.start(), DEFAULT_PRESET, bisect_right(lines, match.start()))
+
+
+def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
+    """The model that each line is about: by the headings above it, or by the numbers of its paragraph."""
+    topics = _topics(text, mentions)
+    options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
+    lines = text.split("\n")
+    naming = {mention.line for mention in options if not is_described(mention.preset)}
+    latest = ""  # the last model that the section describes
+    for paragraph in _paragraphs(lines):
+        headings = [number for number in paragraph if _HEADING.match(lines[number])]
+        if headings:
+            latest = ""
+        inside = [option.preset for option in options if option.line in paragraph and is_described(option.preset)]
+        latest = inside[-1] if inside else latest
+        usual = topics[paragraph[-1]] or subject.preset
+        if usual.startswith(_ONLY_SIZE):
+            continue
+        numbers = long_numbers("\n".join(lines[number] for number in paragraph if number not in naming))
+        fits = {option.preset: fit(model_of(option.preset), numbers) for option in options}
+        fits[usual] = subject.fit(numbers) if usual == subject.preset else fit(model_of(usual), numbers)
+        best = max(fits, key=lambda name: (fits[name], name == latest))
+        if fits[best] >= fits[usual] + (1 if best == latest else _CLEARLY_MORE):
+            for number in paragraph:
+                topics[number] = best
+    return topics
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
+    """The numbers of the lines of each paragraph."""
+    start = 0
+    for number, line in enumerate((*lines, "")):
+        if not line.strip():
+            if number > start:
+                yield range(start, number)
+            start = number + 1
 
 
 # What may stand between the name of a model and the number of its layers.
@@ -371,7 +552,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
     return {
         size: min(values)
         for size, values in numbers.items()
-        if len(values) == 1 and _PLAUSIBLE[size][0] < min(values) <= _PLAUSIBLE[size][1]
+        if len(values) == 1 and PLAUSIBLE[size][0] < min(values) <= PLAUSIBLE[size][1]
     }
 
 
@@ -380,8 +561,8 @@ _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|
 
 def _gives_total(text: str, preset: str) -> bool:
     """Whether a text gives the number of parameters of a published model, in full, rounded or as it is published."""
-    right = _model(preset).num_parameters()
-    if _literals(text)[right]:
+    right = model_of(preset).num_parameters()
+    if literals(text)[right]:
         return True
     amounts = [typed(match[0]) for match in _AMOUNT.finditer(text)]
     config = PRESETS[preset].config
@@ -397,8 +578,7 @@ _SENTENCE = re.compile(
 )
 
 
-def _structure(text: str, mentions: Collection[Mention]) -> tuple[list[int], set[int], list[str | None]]:
-    return *_sentences(text), _topics(text, mentions)
+_CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)\b|而")
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
@@ -431,21 +611,29 @@ def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
             topic = {_ONLY_SIZE + size["size"].lower()} if size else set()
             presets = named.get(number, topic)
             stack.append((level, next(iter(presets)) if len(presets) == 1 else None))
-        topics.append(next((preset for _level, preset in reversed(stack) if preset is not None), None))
+        above = next((preset for _level, preset in reversed(stack) if preset is not None), None)
+        for_size = _FOR_SIZE.match(line)
+        topics.append(_ONLY_SIZE + for_size["size"].lower() if for_size else above)
     return topics
+
+
+_FOR_SIZE = re.compile(
+    rf"\W{{0,4}}(?:for|in) (?:the )?(?P<size>{SIZE_NAMES})(?: model| version| variant)?\b(?!-)", re.I
+)
 
 
 def _level(line: str, names_model: bool) -> int:
     """The level of a heading; 7 for a short line that names a model and no number; 0 for other lines."""
     if heading := _HEADING.match(line):
         return len(heading[1])
-    if not names_model or len(line) > _LONGEST_TOPIC or "|" in line:
+    if not names_model or len(line) > _LONGEST_TOPIC or _NO_HEADING.search(line):
         return 0
     rest = _mentioned().sub("", _VERSION.sub("", line))
     return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
 
 
 _SHORT_LINE = 7
+_NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Za-z])")
 
 
 def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
@@ -488,6 +676,7 @@ def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
             yield Mention(match.start(), preset, before[0].line)
 
 
+_BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
 _VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
 
@@ -500,10 +689,46 @@ def without_sizes(text: str) -> str:
 def _every_mention(text: str) -> tuple[Mention, ...]:
     lines = [match.start() for match in re.finditer("\n", text)]
     return tuple(
-        Mention(match.start(), _preset_of(match), bisect_right(lines, match.start() - 1))
+        Mention(
+            match.start(),
+            _preset_of(match),
+            bisect_right(lines, match.start() - 1),
+            _compared_until(match),
+            spelling=_spelling(match),
+        )
         for match in _mentioned().finditer(text)
         if not match["bert"]
     )
+
+
+_COMPARED = re.compile(
+    r"(?:\b(?:while|whereas|but|as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
+    r"(?: (?:in|a|the|that of|those of)){0,2}|而|和|与|跟|比|像)[\s*`(（]*$",
+    re.I,
+)
+
+
+_COMPARED_WITH = re.compile(r"\b(?:than|compared (?:to|with)|unlike|as in)\b[^,，;；]*")
+_CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
+
+
+def _compared_until(mention: re.Match[str]) -> int:
+    """Where the clause ends in which a model is only compared with; 0 for other mentions."""
+    compared = _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()])
+    if not compared:
+        return 0
+    ends = _SENTENCE if compared[0].startswith(("as", "like", "same")) else _CLAUSE_ENDS
+    end = ends.search(mention.string, mention.end())
+    return end.start() if end else len(mention.string)
+
+
+def _spelling(mention: re.Match[str]) -> str:
+    """The whole name of a model that is not listed, but whose name begins as that of one that is."""
+    rest = _GOES_ON_WITH.match(mention.string, mention.end())
+    return mention[0] + rest[0] if rest else ""
+
+
+_GOES_ON_WITH = re.compile(r"-[A-Za-z][\w.-]{2,40}(?<![.-])")
 
 
 def _preset_of(mention: re.Match[str]) -> str:
@@ -553,74 +778,6 @@ def _respelled(text: str) -> str:
     return next(name for name in _names() if name.replace(" ", "") == joined)
 
 
-_FIELDS = {
-    "vocab_size": r"vocab(?:ulary)?[_ ]?size|n_vocab|vocabulary|词表大小|词汇表大小|词表|词典大小",
-    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
-    "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
-    "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
-    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
-    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len|最大长度",
-    "type_vocab_size": r"type_vocab_size",
-    "num_labels": r"num_labels",
-}
-_LETTERS = {"V": "vocab_size", "H": "hidden_size", "d": "hidden_size", "h": "hidden_size", "L": "num_hidden_layers"}
-_LETTERS |= {"A": "num_attention_heads", "I": "intermediate_size", "E": "embedding_size"}
-_PLAUSIBLE = {
-    "vocab_size": (300, 2_000_000),
-    "hidden_size": (16, 20_000),
-    "num_hidden_layers": (1, 200),
-    "num_attention_heads": (1, 256),
-    "intermediate_size": (16, 100_000),
-    "max_position_embeddings": (16, 100_000),
-    "type_vocab_size": (1, 32),
-    "num_labels": (1, 10_000),
-    "embedding_size": (16, 20_000),
-}
-_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
-_ASSIGNED = re.compile(
-    r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
-    + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
-    + ")"
-    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
-    + _NUMBER
-    + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
-    re.I,
-)
-_LETTER = re.compile(
-    rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
-)
-_TUPLE = re.compile(
-    r"(?m)^[ \t]*(?P<names>[A-Za-z]\w{0,30}(?:,\s?[A-Za-z]\w{0,30}){1,6})\s?=\s?"
-    r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
-)
-_LISTED = re.compile(
-    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
-)
-
-
-def _sizes(text: str) -> dict[str, int]:
-    """The sizes that a text assigns; none for a field that is given several values."""
-    assigned: dict[str, list[int]] = {}
-    for match in _ASSIGNED.finditer(text):
-        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
-        assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
-    for match in _LETTER.finditer(text):
-        assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
-    for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
-        names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
-        if len(names) == len(numbers):
-            for name, number in zip(names, numbers, strict=True):
-                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
-                    assigned.setdefault(field, []).append(int(number))
-    sizes = {}
-    for field, values in assigned.items():
-        low, high = _PLAUSIBLE[field]
-        likely = {value for value in values if low <= value <= high}
-        if len(likely) == 1:
-            sizes[field] = likely.pop()
-    return sizes
-
-
 @lru_cache(maxsize=16)  # every number of a row asks for them
 def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, int]:
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
@@ -630,7 +787,7 @@ def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, i
         field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
         if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
             size = int(cell.replace(",", ""))
-            if _PLAUSIBLE[field][0] <= size <= _PLAUSIBLE[field][1]:
+            if PLAUSIBLE[field][0] <= size <= PLAUSIBLE[field][1]:
                 sizes[field] = size
     return sizes
 
@@ -648,16 +805,9 @@ _COLUMNS = {
 }
 
 
-@lru_cache(maxsize=2)
-def _literals(text: str) -> Counter[int]:
-    """How often whole numbers stand in a text."""
-    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
-    return Counter(int(match[1].replace(",", "")) for match in literals)
-
-
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
     """The BERT whose sizes agree best with those of a text that names none."""
-    literals = _literals(text)
+    numbers = literals(text)
     berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
 
     def agreement(name: str) -> tuple[int, int]:
@@ -665,8 +815,8 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
         fields = ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size")
         weights = {"hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 2, "vocab_size": 1}
         assigned = sum(weights[field] for field in fields if sizes.get(field) == getattr(config, field))
-        occurring = literals[config.hidden_size] and literals[config.intermediate_size]
-        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not literals[768])
+        occurring = numbers[config.hidden_size] and numbers[config.intermediate_size]
+        return assigned, int(name == "bert-large-uncased" and bool(occurring) and not numbers[768])
 
     best = max(map(agreement, berts))
     fitting = next(name for name in berts if agreement(name) == best)
@@ -676,47 +826,30 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
     """The sizes of a text for a preset; the vocabulary of another preset if only that one occurs in it."""
     config, kept = PRESETS[base].config, dict(sizes)
-    literals = _literals(text)
-    if "vocab_size" not in kept and not literals[config.vocab_size]:
+    numbers = literals(text)
+    if "vocab_size" not in kept and not numbers[config.vocab_size]:
         same = [entry.config.vocab_size for entry in PRESETS.values() if family_of(entry.config) is family_of(config)]
-        others = [size for size in dict.fromkeys(same) if literals[size]]
+        others = [size for size in dict.fromkeys(same) if numbers[size]]
         if len(others) == 1 and others[0] not in (32768,):
             kept["vocab_size"] = others[0]
     return kept
 
 
-def _is_rounded(size: int, vocabulary: int) -> bool:
-    """Whether a size is a vocabulary in whole thousands: 30,000 for 30,522."""
+def _is_rounded(sizes: Mapping[str, int], config: Config) -> bool:
+    """Whether sizes have a configuration's vocabulary in whole thousands: 30,000 for 30,522."""
+    size, vocabulary = sizes.get("vocab_size", 0), config.vocab_size
     return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
 
 
 def _is_like_bert(config: Config, text: str) -> bool:
     """Whether the vocabulary and the hidden size of a model that is not named occur in a text, and are a BERT's."""
-    literals = _literals(text)
+    numbers = literals(text)
     berts = [entry.config for entry in PRESETS.values() if family_of(entry.config).name == "bert"]
     published = any(config.vocab_size == bert.vocab_size for bert in berts)
-    return published and bool(literals[config.vocab_size] and literals[config.hidden_size])
+    return published and bool(numbers[config.vocab_size] and numbers[config.hidden_size])
 
 
 @lru_cache(maxsize=128)
 def _resized(model: Model, sizes: tuple[tuple[str, int], ...]) -> Model:
-    config = _with_sizes(model.config, dict(sizes))
+    config = with_sizes(model.config, dict(sizes))
     return model if config == model.config else build(config)
-
-
-def _with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; sizes that the text leaves open follow the hidden size."""
-    hidden = sizes.get("hidden_size", config.hidden_size)
-    changes = dict(sizes)
-    if hidden != config.hidden_size:
-        if config.intermediate_size == 4 * config.hidden_size:
-            changes.setdefault("intermediate_size", 4 * hidden)
-        if hidden % 64 == 0:
-            changes.setdefault("num_attention_heads", hidden // 64)
-    fields: dict[str, Any] = {
-        type(config).own_name(name): value for name, value in changes.items() if type(config).has(name)
-    }
-    try:
-        return replace(config, **fields)
-    except (InputError, TypeError):
-        return config

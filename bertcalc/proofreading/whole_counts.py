@@ -74,7 +74,7 @@ _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number of parameters of a named model that no way of counting gives."""
     beside = " ".join(context.names[:2])
-    plain = re.search(r"\b(?:has|have|contains?|with|is|are|有|为|总|共|total)", beside, re.I)
+    plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
     names_one = any(len(models_named(heading)) == 1 for heading in context.headings[:1])
     about = about or (names_one and any(map(_IS_COUNT_OF_ALL.fullmatch, context.names[:1])))
@@ -182,7 +182,7 @@ def is_name(names: Collection[str]) -> bool:
 def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
     """The verdict on the difference of two models: 225M more parameters than BERT-base."""
     right = abs(model.num_parameters() - other.num_parameters())
-    counts = Problem.of(_DIFFERENCE, first=_name_of(model), second=_name_of(other), count=right)
+    counts = Problem.of(_DIFFERENCE, first=name_of(model), second=name_of(other), count=right)
     classes = {known.model.architecture: known.total for known in every_count(other.config, known_counts)}
     differences = {right} | {
         abs(known.total - classes[known.model.architecture])
@@ -196,7 +196,7 @@ def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
     if any(abs(difference - side.value) <= reach for difference in published):
         return Judged("conditional", Fraction(right), counts, (counts,))
     is_far = not right or not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST
-    if is_far or abs(right - side.value) * _PARTS < right:
+    if is_far or (reach and abs(right - side.value) * _PARTS < right):
         return UNKNOWN
     return Judged("wrong", Fraction(right), counts, (counts,))
 
@@ -210,7 +210,8 @@ def _published(model: Model) -> list[int]:
     return [model.num_parameters(), *claims]
 
 
-def _name_of(model: Model) -> str:
+def name_of(model: Model) -> str:
+    """The preset of a model, or its class."""
     return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
 
 

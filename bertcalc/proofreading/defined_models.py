@@ -1,0 +1,113 @@
+"""Models that a text describes by their sizes, and how well a model fits the numbers of a text.
+
+>>> from bertcalc.proofreading.written_sizes import size_groups
+>>> line = "It is a BERT with 6 layers and hidden size 384."
+>>> [name] = [defined_by(group, line, "bert-base-uncased") for group in size_groups(line)]
+>>> name, model_of(name).num_parameters()
+('bert-base-uncased with num_hidden_layers=6, hidden_size=384', 22713216)
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from bertcalc.config import Config
+from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.families import build
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.proofreading.named_parts import all_parts
+from bertcalc.proofreading.relatives import RELATIVES
+from bertcalc.proofreading.written_sizes import SizeGroup
+from bertcalc.text.problem import InputError
+
+_WITH = " with "  # between the name of a preset and the sizes that differ from it
+_FEWEST_SIZES = 2
+_OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
+
+
+def defined_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
+    """The name of the model that a group of sizes describes: a preset's, if they are its sizes; empty if they are few.
+
+    ``preset`` has the sizes that the group leaves open; ``alone``: a single size is enough.
+    """
+    described = line[group.start : group.end]
+    enough = len(group.sizes) >= _FEWEST_SIZES and {"hidden_size", "num_hidden_layers"} & group.sizes.keys()
+    if not (enough or alone or _OF_DEPTH.search(described)) or preset not in PRESETS:
+        return ""
+    config = PRESETS[preset].config
+    sized = with_sizes(config, group.sizes)
+    if sized == config:
+        return preset
+    same = (name for name, entry in PRESETS.items() if type(entry.config) is type(config) and entry.config == sized)
+    differing = ", ".join(
+        f"{field}={size}" for field, size in group.sizes.items() if getattr(config, field, size) != size
+    )
+    return next(same, f"{preset}{_WITH}{differing}" if differing else preset)
+
+
+def preset_of(name: str) -> str:
+    """The preset that a described model is based on."""
+    return name.partition(_WITH)[0]
+
+
+def is_described(name: str) -> bool:
+    """Whether a model is described by sizes, and is no preset."""
+    return _WITH in name
+
+
+def sizes_of(name: str) -> dict[str, int]:
+    """The sizes of a described model that differ from its preset's."""
+    sizes = name.partition(_WITH)[2]
+    return {field: int(size) for field, _, size in (size.partition("=") for size in sizes.split(", ") if size)}
+
+
+@lru_cache(maxsize=128)
+def model_of(name: str) -> Model:
+    """The model of a preset, a relative or a described model."""
+    if name in RELATIVES:
+        return RELATIVES[name].model
+    return build(with_sizes(PRESETS[preset_of(name)].config, sizes_of(name)))
+
+
+def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
+    """A configuration with other sizes; sizes that the text leaves open follow the hidden size."""
+    hidden = sizes.get("hidden_size", config.hidden_size)
+    changes = dict(sizes)
+    if hidden != config.hidden_size:
+        if config.intermediate_size == 4 * config.hidden_size:
+            changes.setdefault("intermediate_size", 4 * hidden)
+        if hidden % 64 == 0:
+            changes.setdefault("num_attention_heads", hidden // 64)
+    if changes.get("vocab_size", config.vocab_size) <= (getattr(config, "pad_token_id", 0) or 0):
+        changes["pad_token_id"] = 0
+    fields: dict[str, Any] = {
+        type(config).own_name(name): value for name, value in changes.items() if type(config).has(name)
+    }
+    try:
+        return replace(config, **fields)
+    except (InputError, TypeError):
+        return config
+
+
+_NUMBER = re.compile(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{5,12})(?![0-9A-Za-z_]|\.[0-9])")
+_LEAST = 10_000  # smaller numbers fit many models
+
+
+def long_numbers(text: str) -> frozenset[int]:
+    """The numbers of a text that are long enough to say which model they belong to."""
+    numbers = (int(match[1].replace(",", "")) for match in _NUMBER.finditer(text))
+    return frozenset(number for number in numbers if number >= _LEAST and number % 1000)
+
+
+def fit(model: Model | None, numbers: Collection[int]) -> int:
+    """How many of some numbers count a part of a model, or the whole of it."""
+    return len(_counts(model) & frozenset(numbers)) if numbers and model else 0
+
+
+@lru_cache(maxsize=64)
+def _counts(model: Model) -> frozenset[int]:
+    known = every_count(model.config, known_counts)
+    return frozenset((*(part.right for part in all_parts(model)), *(count.total for count in known)))

@@ -1,0 +1,37 @@
+"""Numbers in a column whose header gives their unit: 109.5 under "Params (M)" is 109.5M.
+
+>>> from bertcalc.proofreading.calculations import find
+>>> [entry] = find("| BERT-base | 109.5 |", {})
+>>> entry = in_unit_of_header(entry, "Params (M)")
+>>> int(entry.value), int(entry.stated.reach)
+(109500000, 50000)
+"""
+
+import re
+
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.text.amounts import typed
+from bertcalc.text.problem import InputError
+
+_UNIT = re.compile(
+    r"[(（\[/,，]\s?(?:in |单位[:：]?\s?)?(?P<unit>k|M|B|[kMG]i?B|million|billion|万|百万|亿|[MGT]FLOPs?|[MGT]MACs?)\s?"
+    r"(?:params?|parameters|bytes)?[)）\]]?\W*$|^\W*(?P<whole>[MG]i?B|[MGT]FLOPs?)\W*$",
+)
+_PLAIN = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]{1,4})?|[0-9]{1,6}(?:\.[0-9]{1,4})?")
+
+
+def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
+    """The number in the unit that the header of its column gives; the same number if it has one, or is computed."""
+    unit = _UNIT.search(header.replace("*", "").replace("`", ""))
+    side = entry.stated
+    if unit is None or len(entry.sides) > 1 or side.unit or not _PLAIN.fullmatch(side.text.strip()):
+        return entry
+    try:
+        amount = typed(f"{side.text.strip()} {unit['unit'] or unit['whole']}")
+    except InputError:
+        return entry
+    reach = (amount.high - amount.low) / 2
+    written = ChainSide(
+        amount.value, side.start, side.end, side.text, reach=reach, rough=reach, unit=amount.unit, about=side.about
+    )
+    return entry._replace(sides=(written,))

@@ -1,0 +1,184 @@
+"""The sizes that a text gives to a model: hidden_size = 384; a BERT with 6 layers, hidden size 384 and 12 heads.
+
+>>> assigned_sizes("hidden_size = 384, and L = 6")
+{'hidden_size': 384, 'num_hidden_layers': 6}
+>>> [group.sizes for group in size_groups("It is a BERT with 6 layers, hidden size 384 and 12 heads.")]
+[{'num_hidden_layers': 6, 'hidden_size': 384, 'num_attention_heads': 12}]
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+_FIELDS = {
+    "vocab_size": r"vocab(?:ulary)?[_ ]?size|n_vocab|vocabulary|词表大小|词汇表大小|词表|词典大小",
+    "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
+    "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
+    "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
+    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
+    "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
+    r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
+    "type_vocab_size": r"type_vocab_size",
+    "num_labels": r"num_labels",
+}
+_LETTERS = {"V": "vocab_size", "H": "hidden_size", "d": "hidden_size", "h": "hidden_size", "L": "num_hidden_layers"}
+_LETTERS |= {"A": "num_attention_heads", "I": "intermediate_size", "E": "embedding_size"}
+PLAUSIBLE = {
+    "vocab_size": (300, 2_000_000),
+    "hidden_size": (16, 20_000),
+    "num_hidden_layers": (1, 200),
+    "num_attention_heads": (1, 256),
+    "intermediate_size": (16, 100_000),
+    "max_position_embeddings": (16, 100_000),
+    "type_vocab_size": (1, 32),
+    "num_labels": (1, 10_000),
+    "embedding_size": (16, 20_000),
+}
+_NUMBER = r"(?P<number>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.,]*[0-9%kKMB])"
+_ASSIGNED = re.compile(
+    r"(?<![A-Za-z_*×·+/^])(?<![*×·+/^]\s)(?:"
+    + "|".join(f"(?P<{field}>{names})" for field, names in _FIELDS.items())
+    + ")"
+    r"[\"'`*]{0,3}(?:\s{0,3}\([A-Za-z]{1,10}\))?\s{0,3}(?:[:=]{1,2}|is|of|为|是|:|=|)\s{0,3}"
+    + _NUMBER
+    + r"(?!\s?[-+*/^×x·]\s?[0-9(])",
+    re.I,
+)
+_LETTER = re.compile(
+    rf"(?<![A-Za-z0-9_^*/+)])(?P<letter>[VHdhLAIE])\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·]|\s?\([0-9]|\()"
+)
+_TUPLE = re.compile(
+    r"(?m)^[ \t]*(?P<names>[A-Za-z]\w{0,30}(?:,\s?[A-Za-z]\w{0,30}){1,6})\s?=\s?"
+    r"(?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,6})\s*(?:#.*)?$"
+)
+_LISTED = re.compile(
+    r"[\[(](?P<names>[a-z_]{3,30}(?:,\s?[a-z_]{3,30}){1,3})[\])]\s?[,:=为是]{0,2}\s?[\[(](?P<numbers>[0-9]{1,7}(?:,\s?[0-9]{1,7}){1,3})[\])]"
+)
+
+
+def assigned_sizes(text: str) -> dict[str, int]:
+    """The sizes that a text assigns; none for a field that is given several values."""
+    assigned: dict[str, list[int]] = {}
+    for match in _ASSIGNED.finditer(text):
+        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
+        assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
+    for match in _LETTER.finditer(text):
+        assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
+    for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
+        names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
+        if len(names) == len(numbers):
+            for name, number in zip(names, numbers, strict=True):
+                if field := _LETTERS.get(name, name if name in _FIELDS else ""):
+                    assigned.setdefault(field, []).append(int(number))
+    sizes = {}
+    for field, values in assigned.items():
+        low, high = PLAUSIBLE[field]
+        likely = {value for value in values if low <= value <= high}
+        if len(likely) == 1:
+            sizes[field] = likely.pop()
+    return sizes
+
+
+@lru_cache(maxsize=2)
+def literals(text: str) -> Counter[int]:
+    """How often whole numbers stand in a text."""
+    literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
+    return Counter(int(match[1].replace(",", "")) for match in literals)
+
+
+class SizeGroup(NamedTuple):
+    """Sizes that stand together and describe one model."""
+
+    start: int
+    end: int
+    sizes: dict[str, int]
+    is_supposed: bool  # whether the text only supposes the model: with half the layers, it would have ...
+
+
+_COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
+_WORDS = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16}
+_IN_WORDS = rf"(?P<word>{'|'.join(_WORDS)})"
+_IS = r"[\"'`*]{0,3}\s?(?:\([A-Za-z]{1,10}\)\s?)?(?:[:=：]{1,2}|is|of|为|是)?\s?"
+_MODEL = r"(?=[ -](?:\w+ ){0,2}?(?:bert|roberta|model|encoder|transformer|version|variant|student)\b)"
+_GROUPED = {
+    "num_hidden_layers": (
+        rf"(?<![0-9.第前后每])(?:{_COUNT}|\b{_IN_WORDS})(?:[ -](?:hidden|encoder|transformer|identical)){{0,2}}"
+        r"[ -](?:layers|blocks)\b",
+        rf"(?<![0-9.,])\b(?:{_COUNT}|{_IN_WORDS})[ -]layer{_MODEL}",
+        rf"(?<![0-9.第前后每]){_COUNT}\s?个?(?:\s?(?:transformer|编码器|encoder))?\s?层",
+        rf"\b(?:num_(?:hidden_)?layers|n_layers?|L){_IS}{_COUNT}",
+    ),
+    "hidden_size": (
+        rf"\b(?:hidden(?:[_ ](?:size|dim(?:ension)?|width))?|d_model|n_embd|embed_dim|[Hd]){_IS}{_COUNT}",
+        rf"隐藏?层?(?:的?维度|大小)?{_IS}{_COUNT}",
+        rf"(?<![0-9.,]){_COUNT}(?:[ -](?:hidden units|dimensional)|\s?维)",
+    ),
+    "num_attention_heads": (
+        rf"(?<![0-9.])(?:{_COUNT}|\b{_IN_WORDS})[ -](?:self-)?(?:attention[ -])?heads\b",
+        rf"(?<![0-9.]){_COUNT}\s?个(?:注意力)?头",
+        rf"\b(?:num_(?:attention_)?heads|n_heads?|A){_IS}{_COUNT}",
+    ),
+    "intermediate_size": (
+        r"\b(?:(?:feed[ -]?forward|ffn|mlp|intermediate)(?:[_ ](?:size|dim(?:ension)?|width|layer))?|d_ff|n_inner)"
+        rf"(?:\s?维度|\s?大小)?{_IS}{_COUNT}",
+        rf"(?:中间层|前馈层?)(?:的?维度|大小)?{_IS}{_COUNT}",
+    ),
+    "vocab_size": (
+        rf"\b(?:vocab(?:ulary)?(?:[_ ]size)?|V)(?: has)?{_IS}{_COUNT}",
+        rf"(?:词表|词汇表|词典)(?:大小)?(?:只?有)?{_IS}{_COUNT}",
+        rf"(?<![0-9.,]){_COUNT}[ -](?:\w+[ -]){{0,2}}?vocabulary\b",
+    ),
+    "max_position_embeddings": (
+        rf"\b(?:max(?:imum)?[_ ](?:sequence[_ ]|seq[_ ])?len(?:gth)?|max_position_embeddings|n_positions){_IS}{_COUNT}",
+        rf"(?<![0-9.,×*]){_COUNT} positions\b",
+        rf"最大(?:序列)?长度{_IS}{_COUNT}",
+    ),
+}
+_PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}
+_FARTHEST = 120  # characters between two sizes of a group
+_FEWEST_WORDS = 20  # of amino acids, or characters
+_CALCULATED = re.compile(r"\s?(?:[-+*×·/^⋅²]|x\s?[0-9]|\([0-9])|\s?=")
+_SUPPOSED = re.compile(
+    r"\b(?:if|would|instead|suppose|imagine|halv\w+|doubl\w+|what about)\b|如果|假如|假设|若|换成|只保留", re.I
+)
+
+
+def size_groups(line: str) -> Iterator[SizeGroup]:
+    """The groups of sizes on a line of a text, in its order; a size that is given again begins another group."""
+    places = sorted(_places(line))
+    group: list[tuple[int, int, str, int]] = []
+    for place in places:
+        start, _end, field, _size = place
+        again = any(other == field for _start, _end, other, _size in group)
+        if group and (again or start - group[-1][1] > _FARTHEST or ";" in line[group[-1][1] : start]):
+            yield _group(group, line)
+            group = []
+        group.append(place)
+    if group:
+        yield _group(group, line)
+
+
+def _places(line: str) -> Iterator[tuple[int, int, str, int]]:
+    taken: set[int] = set()
+    for field, patterns in _PATTERNS.items():
+        for pattern in patterns:
+            for match in pattern.finditer(line):
+                named = match.groupdict()
+                number = match.start("count") if named["count"] else match.start()
+                low, high = PLAUSIBLE[field]
+                low = _FEWEST_WORDS if field == "vocab_size" else low
+                size = int(named["count"].replace(",", "")) if named["count"] else _WORDS[named["word"].lower()]
+                if number in taken or not low <= size <= high or _CALCULATED.match(line, match.end()):
+                    continue
+                if re.search(r"[*×·+/^]\s?$", line[max(0, match.start() - 2) : match.start()]):
+                    continue
+                taken.add(number)
+                yield match.start(), match.end(), field, size
+
+
+def _group(places: list[tuple[int, int, str, int]], line: str) -> SizeGroup:
+    start, end = places[0][0], places[-1][1]
+    clause = re.split(r"[.。;；]\s?", line[max(0, start - _FARTHEST) : start])[-1] + line[start : end + _FARTHEST // 2]
+    return SizeGroup(start, end, {field: size for _s, _e, field, size in places}, bool(_SUPPOSED.search(clause)))
