@@ -68,7 +68,7 @@ def test_measured_files_are_recognized(preset: str, size: str, words: str) -> No
     family = "Albert" if preset.startswith("albert") else "Bert"
     model = bertcalc.load(preset, f"{family}ForSequenceClassification")
     assert words in str(model.explain(size))
-    assert "Nothing simple" in str(model.explain("12.345 MiB"))
+    assert "There is no simple explanation" in str(model.explain("12.345 MiB"))
 
 
 @pytest.mark.parametrize("architecture", ["BertModel", "BertForSequenceClassification"])
