@@ -162,7 +162,7 @@ def in_reach(problem: Problem) -> Problem:
 
 
 def _as_moved(start: Config, values: Mapping[str, Any], problem: Problem) -> Problem:
-    """The problem of a link with only hidden_size or num_attention_heads, with the remedies for typing that value."""
+    """If a link has only one of hidden_size and num_attention_heads, give the remedies for typing its value."""
     linked = [field for field in ("hidden_size", "num_attention_heads") if field in values]
     if problem.field != "hidden_size" or len(linked) != 1:
         return problem

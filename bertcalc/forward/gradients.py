@@ -46,11 +46,11 @@ def gradients(steps: Sequence[Step], freezing: Freezing, *, first: bool = False)
 
 
 def _apart(steps: Sequence[Step], cuts: Iterable[int], *, first: bool) -> tuple[list[Step], dict[str, int], int]:
-    """The steps with groups of layers split in front of the layers ``cuts`` and named like slices.
+    """Split groups of layers before the layers in ``cuts``, and name the parts like slices.
 
-    Also return the number of the first layer for each of these names, and the number of layers. A group that is not
-    split keeps its name. Of layers that a change treats alike, ``first`` splits off the first: it may be the first one
-    with something trained.
+    Return the steps, the number of the first layer by the name of a part, and the number of layers. A group that is not
+    split keeps its name. With ``first``, the first of the layers that a change treats alike is split off as well,
+    because it may be the first layer in which something is trained.
     """
     before, groups, after = layers = stack(steps)
     apart = list(before)

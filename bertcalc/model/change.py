@@ -178,7 +178,7 @@ class Change(CheckedRecord):
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
-        """The change with a symbol, by the name of its size, for each argument that has a letter, such as r."""
+        """A copy with symbols for the arguments that have a letter, such as r; ``symbols`` has them by size."""
         arguments: Any = {argument: symbols[size] for argument, size in self.letters.items()}
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
@@ -190,5 +190,5 @@ class Change(CheckedRecord):
         return self
 
     def letter_values(self, config: Config) -> dict[str, Any]:
-        """The numbers for the letters of the change, by the names of their sizes; ``config`` is the one before it."""
+        """The values of the letters of the change, by size; ``config`` is the configuration before the change."""
         return {size: getattr(self, argument) for argument, size in self.letters.items()}

@@ -140,11 +140,11 @@ class Model(Module):
         return sum(change.virtual_tokens for change in self.changes)
 
     def letter_values(self) -> dict[str, Any]:
-        """The numbers for the letters of the model's formulas: its sizes, and those of its changes."""
+        """The values of the letters in the model's formulas: its sizes, and those of its changes."""
         return {**self.config.shared(), **self.change_letter_values()}
 
     def change_letter_values(self) -> dict[str, Any]:
-        """The numbers for the letters of the model's changes alone."""
+        """The values of the letters of the model's changes, without its own sizes."""
         values, config = dict[str, Any](), self.config
         for change in self.changes:
             values |= change.letter_values(config)

@@ -105,5 +105,5 @@ def test_virtual_tokens_take_positions(kind: type[Change], config: Config, archi
     assert forward_flops(model, 1, 7)
     with pytest.raises((RuntimeError, IndexError)):
         adapted(**numbered(arguments(case, Call(1, 8))))
-    with pytest.raises(InputError, match="at most 12 together"):
+    with pytest.raises(InputError, match="the 12 positions of this model"):
         forward_flops(model, 1, 8)

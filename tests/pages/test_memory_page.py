@@ -252,7 +252,7 @@ def test_autocast_is_counted_and_its_activations_are_not_listed() -> None:
     model = Model(BertConfig())
     assert app.metric[0].value == size(peak_bytes(model, Plan("amp-bf16"), 8, 128))
     app.segmented_control(key="memory").set_value("activations").run()
-    assert str(app.info[0].value).startswith("Under AMP the activations are not listed")
+    assert str(app.info[0].value).startswith("Under AMP, activations are not listed")
     assert not app.metric
 
 

@@ -332,7 +332,7 @@ class _Inspector:
                     self._build_all([{name: value}])
 
     def try_pairs(self) -> None:
-        """Try each size equal to, and larger than, each size that it is smaller than."""
+        """For each pair of sizes, raise the smaller one to the larger one, and above it."""
         base = self.lab.base_sizes
         free = [name for name in self.lab.free if "vocab" not in name][:_MOST_FIELDS]
         below = [

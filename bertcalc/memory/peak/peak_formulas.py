@@ -335,20 +335,20 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
 def _along(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
-    """The bytes of each moment as polynomials of the ``free`` sizes, with numbers for the others."""
+    """The bytes of each moment as polynomials of only the ``free`` sizes."""
     candidates = moments(model, how, batch_size, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
     return _partly((moment.live for moment in candidates), sizes, [_NAMES.index(name) for name in free])
 
 
 def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) -> list[Terms]:
-    """Polynomials of the sizes at the indices ``free``, with numbers for the others; never-largest ones are dropped."""
+    """Polynomials of only the sizes at the indices ``free``, without those that are never the largest."""
     numbers = Products([1 if place in free else size for place, size in enumerate(sizes)])
     return can_be_largest((_with_numbers(polynomial, numbers, free) for polynomial in sums), lambda terms: terms)
 
 
 def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
-    """A polynomial of the sizes at the indices ``free``; ``numbers`` has the others, and 1 for these."""
+    """A polynomial of only the sizes at the indices ``free``; ``numbers`` has the other sizes, and 1 for these."""
     terms: Counter[Monomial] = Counter()
     for powers, count in polynomial.items():
         terms[tuple(powers[place] for place in free)] += count * numbers[powers]
