@@ -236,9 +236,15 @@ class Module:
         """
         text("path", path)
         flag("folded", folded)
-        yield path, self, copies
-        for name, child, count in self.named_children(folded):
-            yield from child.modules(join(path, name), copies * count, folded=folded)
+        waiting = [(path, self, copies)]  # a stack, as generators within generators take several times as long
+        while waiting:
+            path, module, copies = waiting.pop()
+            yield path, module, copies
+            if module.children:
+                below = [
+                    (join(path, name), child, copies * count) for name, child, count in module.named_children(folded)
+                ]
+                waiting += reversed(below)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """The name, module and number of copies of each child."""

@@ -12,7 +12,7 @@ from tests.browser.launch import running_browser
 from tests.browser.look import settled
 
 # Tests run beside each other, on machines with other work, too: a page may take its time, but not for ever.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
 
 @pytest.fixture(scope="session")
@@ -23,16 +23,20 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def server(running: tuple[str, int]) -> str:
-    """The address of a server that all tests share."""
-    return running[0]
-
-
-@pytest.fixture(scope="session")
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """One cache for all tests: Streamlit's scripts are compiled once, not for each test (1.9 s of CPU, not 5)."""
     with browser.new_context() as context:
         yield context
+
+
+@pytest.fixture(scope="session")
+def server(running: tuple[str, int], context: BrowserContext) -> str:
+    """The address of a server that all tests share; its first page, for which it imports, is no test's."""
+    first = context.new_page()
+    first.goto(running[0])
+    expect(first.get_by_role("slider").last).to_be_attached(timeout=600_000)
+    first.close()
+    return running[0]
 
 
 @pytest.fixture(scope="session")
@@ -114,7 +118,7 @@ class Looked:
         self.page.goto(f"{server}/favicon.png")
         self.page.evaluate("() => localStorage.clear()")  # that the list of pages was open: Streamlit would begin so
         self.page.goto(server)
-        expect(self.page.get_by_role("slider").last).to_be_attached(timeout=60_000)  # the first page of a server
+        expect(self.page.get_by_role("slider").last).to_be_attached()
         settled(self.page)
 
     def open(self, address: str) -> None:

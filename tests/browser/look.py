@@ -1,5 +1,6 @@
 """Where things are on the page, as a person finds them: by role and by name."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from urllib.parse import parse_qs, urlsplit
@@ -290,9 +291,11 @@ def held(page: Page, field: str, part: float) -> Iterator[int]:
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + 9 + part * (box["width"] - 18), box["y"] + box["height"] / 2)
-    page.wait_for_timeout(200)  # some frames
+    older = re.compile(r"(^|\s)bertcalc-older(\s|$)")  # as long as the page is ahead of the server
+    expect(page.locator("body")).to_have_class(older)
+    painted(page)
     yield int(slider(page, field).input_value())
     page.mouse.up()
-    page.wait_for_timeout(500)
+    expect(page.locator("body")).not_to_have_class(older)
     settled(page)
     assert faults == []

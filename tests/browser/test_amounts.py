@@ -8,8 +8,9 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from bertcalc.reading.examples import EXAMPLES
 from pages.ui.shell.i18n import LANGUAGES
-from tests.browser.conftest import Open
+from tests.browser.conftest import Look, Open
 from tests.browser.look import number, settled
+from tests.examples import crossed
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 PAGES = (
@@ -34,11 +35,10 @@ def amounts(page: Page) -> Locator:
     return page.locator('[class*="st-key-amounts-"] table, .st-key-published table')
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("address", PAGES)
-def test_the_amounts_of_a_table_are_on_a_phone(page: Page, visit: Open, address: str, language: str) -> None:
+@pytest.mark.parametrize(("address", "language"), crossed(2, PAGES, LANGUAGES))
+def test_the_amounts_of_a_table_are_on_a_phone(look: Look, address: str, language: str) -> None:
+    page = look(f"{address}&lang={language}")
     page.set_viewport_size(PHONE)
-    visit(f"{address}&lang={language}")
     expect(amounts(page).first).to_be_attached(timeout=60_000)
     settled(page)
     beyond = amounts(page).evaluate_all(BEYOND)
@@ -46,24 +46,22 @@ def test_the_amounts_of_a_table_are_on_a_phone(page: Page, visit: Open, address:
     assert max(beyond) <= 1
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize("name", ["an article", "a hand count"])
-def test_what_is_read_in_a_text_is_on_a_phone(page: Page, visit: Open, name: str, language: str) -> None:
+@pytest.mark.parametrize(("name", "language"), crossed(2, ["an article", "a hand count"], LANGUAGES))
+def test_what_is_read_in_a_text_is_on_a_phone(look: Look, name: str, language: str) -> None:
+    page = look(f"bring?lang={language}&text={quote(EXAMPLES[name]())}")
     page.set_viewport_size({"width": 360, "height": 800})
-    visit(f"bring?lang={language}&text={quote(EXAMPLES[name]())}")
     tables = page.locator('[data-testid="stTable"] table')
     expect(tables.first).to_be_attached(timeout=60_000)
     settled(page)
     assert max(tables.evaluate_all(BEYOND)) <= 1
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_the_controls_stay_when_the_answer_changes(page: Page, visit: Open, language: str, width: int) -> None:
-    page.set_viewport_size({"width": width, "height": 844})
+@pytest.mark.parametrize(("width", "language"), crossed(2, [1280, 390], LANGUAGES))
+def test_the_controls_stay_when_the_answer_changes(look: Look, language: str, width: int) -> None:
     tops = []
     for batch in (8, 4096):  # which fits, and which does not
-        visit(f"memory?preset=bert-large-uncased&batch_size={batch}&lang={language}")
+        page = look(f"memory?preset=bert-large-uncased&batch_size={batch}&lang={language}")
+        page.set_viewport_size({"width": width, "height": 844})
         expect(page.get_by_test_id("stAlert").first).to_be_visible()
         settled(page)
         tops.append(page.locator(".st-key-task").bounding_box())
@@ -71,9 +69,9 @@ def test_the_controls_stay_when_the_answer_changes(page: Page, visit: Open, lang
 
 
 @pytest.mark.parametrize("address", ["?hidden_size=1536", "any_model?model_type=gpt_neox&sizes=hidden_size-1024"])
-def test_what_a_total_is_compared_with_is_not_cut_on_a_phone(page: Page, visit: Open, address: str) -> None:
+def test_what_a_total_is_compared_with_is_not_cut_on_a_phone(look: Look, address: str) -> None:
+    page = look(address)
     page.set_viewport_size(PHONE)
-    visit(address)
     compared = page.get_by_test_id("stMetricDeltaDescription")
     expect(compared).to_be_visible(timeout=60_000)
     settled(page)
@@ -81,9 +79,9 @@ def test_what_a_total_is_compared_with_is_not_cut_on_a_phone(page: Page, visit: 
     assert compared.locator("div").evaluate(cut) <= 1
 
 
-def test_two_models_stand_beside_their_fields_on_a_tablet(page: Page, visit: Open) -> None:
+def test_two_models_stand_beside_their_fields_on_a_tablet(look: Look) -> None:
+    page = look("compare?compare=table&models=bert-base-uncased+deberta-v3-base")
     page.set_viewport_size({"width": 820, "height": 1180})
-    visit("compare?compare=table&models=bert-base-uncased+deberta-v3-base")
     table = page.locator(".st-key-side-by-side table")
     expect(table).to_be_visible(timeout=60_000)
     settled(page)
@@ -93,17 +91,17 @@ def test_two_models_stand_beside_their_fields_on_a_tablet(page: Page, visit: Ope
     assert table.locator("td:first-child").evaluate_all(names) <= 1
 
 
-def test_the_published_runs_are_no_screen_high_on_a_phone(page: Page, visit: Open) -> None:
+def test_the_published_runs_are_no_screen_high_on_a_phone(look: Look) -> None:
+    page = look("compute?compute=time")
     page.set_viewport_size(PHONE)
-    visit("compute?compute=time")
     rows = page.locator("table:has(th:nth-child(7)) tbody tr")
     expect(rows.first).to_be_attached(timeout=60_000)
     settled(page)
     assert rows.evaluate_all("rows => Math.max(...rows.map(row => row.clientHeight))") < 120
 
 
-def test_the_published_counts_are_no_wall(page: Page, visit: Open) -> None:
-    visit("verify")
+def test_the_published_counts_are_no_wall(look: Look) -> None:
+    page = look("verify")
     expect(page.locator(".st-key-published table")).to_be_attached(timeout=60_000)
     settled(page)
     assert page.get_by_test_id("stMain").evaluate("main => main.scrollHeight") < 2500

@@ -98,14 +98,14 @@ def test_a_config_is_pasted_and_its_formula_is_found_while_others_are_served(
     config = page.get_by_role("textbox", name="config.json")
     config.press("0")
     expect(config).to_have_value("0")  # here it resets nothing
-    config.fill('{"model_type": "t5", "architectures": ["T5EncoderModel"], "d_model": 160, "num_layers": 7}')
+    config.fill('{"model_type": "gpt2", "architectures": ["GPT2Model"], "n_embd": 96, "n_head": 4, "n_layer": 3}')
     page.get_by_role("button", name="Find its formula").click()
-    expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in T5EncoderModel")).first).to_be_visible()
+    expect(page.get_by_role("progressbar").or_(page.get_by_text("Parameters in GPT2Model")).first).to_be_visible()
     other = page.context.new_page()
     other.goto(f"{server}/")
     expect(total(other)).to_have_text("109,482,240")
     other.close()
-    expect(page.get_by_text("Parameters in T5EncoderModel")).to_be_visible(timeout=90_000)
+    expect(page.get_by_text("Parameters in GPT2Model")).to_be_visible(timeout=90_000)
     found = shown(page)
     assert "fields=" in page.url
     page.reload()

@@ -45,7 +45,7 @@ def test_a_slow_drag_of_the_rank_shows_every_stop_and_sends_one_message(page: Pa
     )
     visit(LINK)
     rank = slider(page, RANK)
-    expect(rank).to_be_visible(timeout=60_000)  # the first page of a server
+    expect(rank).to_be_visible()
     settled(page)
     stops = int(rank.get_attribute("max") or "0")
     (box,) = boxes(rank)

@@ -9,7 +9,7 @@ from tests.browser.look import bottom, expect_query, overflow, settled
 
 def shown(page: Page) -> str:
     """What the sum begins with, once all of the page is drawn."""
-    expect(page.get_by_test_id("stTable")).to_have_count(2, timeout=30_000)  # the first page of a server takes long
+    expect(page.get_by_test_id("stTable")).to_have_count(2)
     settled(page)
     return page.get_by_test_id("stTable").nth(1).locator("tbody tr").first.inner_text()
 

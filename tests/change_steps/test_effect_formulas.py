@@ -61,7 +61,7 @@ def steps_and_others(draw: st.DrawFn) -> Drawn:
     return case.model, steps, case.model.changed(config=config), others
 
 
-@examples(30)
+@examples(16)
 @given(steps_and_others())
 def test_live_figures_are_those_of_the_model_that_has_the_sizes(drawn: Drawn) -> None:
     """Where a step is not possible, they have no value: a browser marks them as older."""

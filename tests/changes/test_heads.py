@@ -58,7 +58,7 @@ def pruned(architecture: str) -> list[tuple[Changed, Any]]:
     if family.name == "bert":
         kinds.append({"position_embedding_type": "relative_key_query"})
     cases = [(kind, heads) for kind in kinds for heads in choices]
-    return [(Changed.of(small(architecture, **kind), PruneHeads(heads)), heads) for kind, heads in sampled(cases, 4)]
+    return [(Changed.of(small(architecture, **kind), PruneHeads(heads)), heads) for kind, heads in sampled(cases, 7)]
 
 
 @pytest.mark.parametrize("architecture", PRUNED)

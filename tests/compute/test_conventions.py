@@ -105,6 +105,7 @@ def test_formulas_are_the_counts(drawn: tuple[Case, Call], convention: Conventio
     assert parts == by_part(steps, convention)
 
 
+@examples(10)
 @given(passes())
 def test_a_rule_and_what_pytorch_counts_more_are_pytorchs_count(drawn: tuple[Case, Call]) -> None:
     case, call = drawn

@@ -50,7 +50,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 from bertcalc.model.trace import Sizes
 from bertcalc.text.problem import InputError
-from tests.examples import examples
+from tests.examples import crossed, examples
 from tests.memory.live import on_cpu
 from tests.memory.test_saved import freeze, recompute_in
 from tests.oracle import Case, arguments, bare, layers_of, numbered, possible
@@ -126,9 +126,9 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
     assert tuple(ours) == real_flops(case, call)[1:]
 
 
-@pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize(
-    "architecture", [name for name in CLASSES if name.endswith(("QuestionAnswering", "ForPreTraining"))]
+    ("labels", "architecture"),
+    crossed(2, [2, 3], [name for name in CLASSES if name.endswith(("QuestionAnswering", "ForPreTraining"))]),
 )
 def test_what_fails_with_a_number_of_labels_is_refused(architecture: str, labels: int) -> None:
     """The real forward pass decides, without labels and with them."""

@@ -22,7 +22,7 @@ from bertcalc.model.formula import ALL_SYMBOLS
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.steps import rows_for
-from tests.examples import examples
+from tests.examples import crossed, examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 
 ATTENTIONS: tuple[Attention, ...] = ("eager", "fused")
@@ -146,10 +146,10 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
         assert figure(2 * start) <= QUANTITIES[name].of(sweep.at(**{field: 2 * start}))
 
 
-@pytest.mark.parametrize("name", PEAKS)
-@pytest.mark.parametrize("attention", ATTENTIONS)
-@pytest.mark.parametrize("preset", ["bert-base-uncased", "ModernBERT-base", "gpt2"])
-@pytest.mark.parametrize("layers", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize(
+    ("preset", "layers", "attention", "name"),
+    crossed(3, ["bert-base-uncased", "ModernBERT-base", "gpt2"], [1, 2, 3, 5, 8], ATTENTIONS, PEAKS),
+)
 def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attention: Attention, name: str) -> None:
     """They have no letter in the formula of the present model."""
     config = replace(PRESETS[preset].config, num_hidden_layers=layers)

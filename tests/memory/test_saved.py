@@ -29,7 +29,7 @@ from bertcalc.memory.saved import cache_bytes, saved_activations, total_bytes
 from bertcalc.model.family import Family
 from bertcalc.model.freezing import TRAIN, Freezing, Train
 from bertcalc.model.trace import Sizes
-from tests.examples import examples
+from tests.examples import crossed, examples
 from tests.oracle import Case, arguments, possible, real_config, real_outputs
 from tests.strategies import passes
 
@@ -187,9 +187,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     assert total_bytes(saved) == seen_bytes(real, given, masks)
 
 
-@pytest.mark.parametrize("attention", ["eager", "sdpa"])
-@pytest.mark.parametrize("recompute", RECOMPUTE)
-@pytest.mark.parametrize("train", TRAIN)
+@pytest.mark.parametrize(("train", "recompute", "attention"), crossed(2, TRAIN, RECOMPUTE, ["eager", "sdpa"]))
 def test_every_way_to_freeze_a_decoder(train: Train, recompute: Recompute, attention: str) -> None:
     """With an encoder's output, through which no gradient flows; what random models seldom have all at once."""
     config = BertConfig(

@@ -27,7 +27,7 @@ manifest_scanner.scan_component_manifests = cache(manifest_scanner.scan_componen
 
 def open_app(page: str = "", **link: str) -> AppTest:
     """The app as the first request of a session sees it, at a page and with the parameters of a link."""
-    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=60)
+    app = AppTest.from_file(str(ROOT / "pages" / "main.py"), default_timeout=600)
     app.query_params.update(link)
     if page:
         app.switch_page(page)

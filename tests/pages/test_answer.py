@@ -18,6 +18,7 @@ from pages.ui.parameters import answer
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_in_class
+from tests.examples import examples
 from tests.oracle import Case
 from tests.pages.apptest import open_app, without_marks
 
@@ -119,6 +120,7 @@ def test_what_is_said_of_a_model(chosen: Choice, text: str) -> None:
     assert said(chosen) == text
 
 
+@examples(12)
 @given(
     st.sampled_from([BASE, LARGE, "bert-base-chinese"]),
     st.sampled_from(list(ARCHITECTURES)),

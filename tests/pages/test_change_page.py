@@ -5,7 +5,7 @@ import pytest
 from bertcalc import BertConfig, Lora, training_peak_bytes
 from bertcalc.change_steps.effects import changed_models
 from bertcalc.change_steps.first_steps import first_step
-from bertcalc.change_steps.recipes import RECIPES
+from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
 from bertcalc.change_steps.step_texts import KINDS, read_steps, written
 from bertcalc.families import class_of
 from bertcalc.memory.devices import DEVICES, KEPT_FREE, Device
@@ -14,6 +14,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from tests.adapters import Adapter
+from tests.examples import crossed, sampled
 from tests.oracle import Case
 from tests.pages.apptest import open_app, showing, slide, tables
 
@@ -34,13 +35,13 @@ def test_a_link_shows_what_peft_prints(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize(
-    "preset", ["bert-base-uncased", "bert-large-uncased", "gpt2", "ModernBERT-base", "albert-base-v2"]
+    ("recipe", "preset"),
+    crossed(3, RECIPES, ["bert-base-uncased", "bert-large-uncased", "gpt2", "ModernBERT-base", "albert-base-v2"]),
+    ids=lambda value: value.title if isinstance(value, ChangeRecipe) else value,
 )
-@pytest.mark.parametrize("number", range(len(RECIPES)))
-def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(number: int, preset: str) -> None:
+def test_a_recipe_keeps_the_model_and_is_undone_in_one_step(recipe: ChangeRecipe, preset: str) -> None:
     app = open_app("change.py", preset=preset)
     before = app.session_state["track"].present
-    recipe = RECIPES[number]
     if (recipe.steps, preset) == ("torch_dynamic", "gpt2"):  # all of its layers are Conv1D
         assert app.button(key=f"recipe {recipe.title}").disabled
         return
@@ -198,14 +199,14 @@ def test_every_kind_of_step_has_controls_and_every_option_can_be_chosen(kind: st
     )
     choices = [control for control in app.selectbox if str(control.key).startswith("argument 0 ")]
     for key, options in [(f"{control.key}", control.options) for control in choices]:
-        for option in options:
+        for option in sampled(options, 2, begin=1):
             showing(app.selectbox, key).select(option).run()
             assert not app.exception
     assert all(type(step) is KINDS[kind] for step in read_steps(str(showing(app.text_input, "changes").value)))
 
 
 @pytest.mark.parametrize(
-    "changes", [LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit", QLORA, INT8]
+    "changes", sampled([LORA, "layers,layers=1+3+5+7+9+11", "vocabulary,new_num_tokens=9000;bitfit", QLORA, INT8], 2)
 )
 def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     link = {"device_memory": "RTX-4060-8GB", "sequence_length": "256", "training_dtype": "amp-bf16"}

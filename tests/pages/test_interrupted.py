@@ -11,7 +11,7 @@ from tests.pages.apptest import open_app, texts, total
 from tests.pages.test_kept import opened_with
 
 _end_here = ScriptRunner._maybe_handle_execution_control_request
-FIRST = 60  # points in the part that all pages have, each of which is tried
+FIRST = 60  # points in the part that all pages have, each of which is tried on the page Parameters
 
 
 class Interruption:
@@ -32,11 +32,11 @@ class Interruption:
 
 
 def points(page: str, link: dict[str, str]) -> list[int]:
-    """Each of the first points, and some of the others."""
+    """Each of the first points, on one page, and some of the others."""
     with pytest.MonkeyPatch.context() as patch:
         interruption = Interruption(0, patch)
         open_app(page, **link)
-    return [*range(1, FIRST), *range(FIRST, interruption.points, max(1, interruption.points // 20))]
+    return [*range(1, FIRST, 6 if page else 1), *range(FIRST, interruption.points, max(1, interruption.points // 20))]
 
 
 @pytest.mark.parametrize(

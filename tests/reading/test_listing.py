@@ -18,7 +18,7 @@ from bertcalc.model.modules import Shape
 from bertcalc.reading.listing import listed, read_listing
 from bertcalc.reading.tensorflow_names import pytorch_tensor
 from bertcalc.text.problem import InputError
-from tests.examples import examples
+from tests.examples import examples, sampled
 from tests.oracle import Case
 from tests.reading.noise import coloured, in_a_shell, quoted, with_windows_line_ends
 from tests.strategies import cases
@@ -55,9 +55,11 @@ def test_what_a_real_model_lists_is_that_model(case: Case, row: Row, prefix: str
         assert real.num_parameters() in counts
 
 
-@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
-def test_every_class_of_every_family_is_recognized_by_its_tensors(family: Any) -> None:
-    for cls in family.classes:
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_class_of_every_family_is_recognized_by_its_tensors(name: str) -> None:
+    """In `make test` every third class, of the next family the next."""
+    family: Any = FAMILIES[name]
+    for cls in sampled(family.classes, 3, begin=[*FAMILIES].index(name)):
         model = Model(
             family.config.default() if not cls.builds_with else family.config(**dict(cls.builds_with)), cls.name
         )

@@ -570,7 +570,11 @@ def _difference(later: Terms, earlier: Terms) -> Terms:
 
 def _covers(larger: Terms, smaller: Terms) -> bool:
     """Whether one polynomial is at least the other for all sizes: no coefficient is smaller."""
-    return all(larger.get(powers, 0) >= smaller.get(powers, 0) for powers in {**larger, **smaller})
+    # Loops, as a quarter of the time of a page with a peak is spent here.
+    for powers, count in smaller.items():
+        if larger.get(powers, 0) < count:
+            return False
+    return all(count >= 0 or powers in smaller for powers, count in larger.items())
 
 
 def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
