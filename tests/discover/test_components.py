@@ -97,6 +97,11 @@ def test_every_field_has_a_letter_of_its_own_and_the_usual_ones() -> None:
     }
 
 
+def test_a_field_that_counts_has_the_usual_letter_before_one_that_does_not() -> None:
+    canary = letters(found_for("canary", "CanaryForConditionalGeneration"))  # whose own vocab_size makes no tensor
+    assert (canary["decoder_config.vocab_size"], canary["vocab_size"] != "V") == ("V", True)
+
+
 def test_the_letters_of_the_batch_are_no_fields() -> None:
     for key in EXPLAINED:
         assert not {"B", "S"} & {*letters(found_for(*key)).values()}
@@ -179,6 +184,13 @@ def test_a_path_is_an_argument_in_python() -> None:
 )
 def test_components_are_told_by_names(name: str, component: str) -> None:
     assert component_of(name) == component
+
+
+def test_a_module_shows_its_children() -> None:
+    found = found_for("gpt2", "GPT2LMHeadModel")
+    layer = "transformer.h.*"
+    children = {f"{layer}.{name}" for name in ("attn", "mlp", "ln_1", "ln_2")}
+    assert {part.path for part in parts(found, layer)} == children
 
 
 @pytest.mark.parametrize("path", ["nowhere", "transformer.h.*.ln_1.weight", "transformer.h", "*", "."])
