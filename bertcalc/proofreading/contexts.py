@@ -344,7 +344,7 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 1
+_MOST_EMPTY = 2
 
 
 # Every number of a line asks for these.

@@ -74,7 +74,7 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("The large model has 335,141,889", "wrong", "335,141,888 is right for the whole model"),
         ("the output layer: H*O, 768 * 768 = 589,824", "conditional", "weight of the pooler"),
         ("the embeddings take 90.92 MiB", "wrong", "90.93 MiB is right for embeddings"),
-        ("Adam's two moments take 875.9 MB", "right", "8 bytes"),
+        ("Adam's two moments take 875.9 MB", "right", "Adam's two moments of each parameter"),
         ("so the layers have about 12*12*768^2 = 84,934,656", "conditional", "no LayerNorm is counted"),
         ("not counting the position embeddings, the total is 109,089,024", "conditional", "position embeddings"),
         ("We count 589,824 parameters in the pooler", "wrong", "the bias of the pooler is left out"),
