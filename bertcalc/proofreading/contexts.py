@@ -67,6 +67,34 @@ _INSTEAD = re.compile(
 )
 
 
+class WrittenBatch(NamedTuple):
+    """The batch that a text gives for a number: its length, or 0 if it is open, and the batch sizes it may have."""
+
+    length: int = 0
+    batch_sizes: tuple[int, ...] = (1,)
+    lengths: tuple[int, ...] = ()  # all lengths in the text
+
+    @property
+    def possible(self) -> tuple[int, ...]:
+        """The lengths that a number may be for by the text."""
+        return (self.length,) if self.length else self.lengths
+
+
+_LENGTH = re.compile(
+    r"(?:(?<![A-Za-z\d])[snST]|seq(?:uence)?[ _]?len(?:gth)?|length|序列长度|句长|长度)\s?(?:=|of|为|是|:|：)?\s?"
+    r"(?P<length>[0-9]{2,5})(?![0-9.,]*[0-9%])"
+    r"|(?<![0-9.,])(?P<tokens>[0-9]{2,5})(?: |-| ?个 ?)?(?:tokens?\b|词元)",
+    re.I,
+)
+_BATCH = re.compile(r"batch(?:[ _]?size)?\s?(?:of|=|为|是|:|：)?\s?([0-9]{1,4})(?![0-9])", re.I)
+_SHORTEST, _LONGEST = 16, 8192
+
+
+def _lengths(text: str) -> list[int]:
+    lengths = [int(match["length"] or match["tokens"]) for match in _LENGTH.finditer(text)]
+    return [length for length in lengths if _SHORTEST <= length <= _LONGEST]
+
+
 class Context(NamedTuple):
     """Names that a number may have, the nearest first, and the headings above it, the innermost first."""
 
@@ -80,6 +108,7 @@ class Context(NamedTuple):
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
     after: str = ""  # the first characters of the line behind it
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
+    batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
 
     @property
@@ -209,6 +238,8 @@ class Surroundings:
         stack: list[tuple[int, str]] = []
         headings: tuple[str, ...] = ()
         self._parents = parents = list(_parents(self._lines))
+        self._lengths = tuple(dict.fromkeys(_lengths(text)))
+        self._batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(text))))
         for number, line in enumerate(self._lines):
             if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
                 level = line.count("#", 0, 8) or 7
@@ -232,7 +263,21 @@ class Surroundings:
         said = opening[0] if opening else ""
         sentence = "" if entry.cells else self._sentence(entry)
         after = entry.after[:_MOST_AFTER]
-        return Context(tuple(names), headings, line, self._without_biases, header, before, said, sentence, after)
+        batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
+        return Context(
+            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, batch=batch
+        )
+
+    def _batch(self, entry: WrittenNumber) -> WrittenBatch:
+        """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""
+        sentence = self._sentence(entry)
+        in_sentence = list(dict.fromkeys(_lengths(sentence)))
+        line_start = self._text.rfind("\n", 0, entry.start) + 1
+        before = _lengths(self._text[max(line_start, entry.start - _LONGEST_SENTENCE) : entry.start])
+        only = self._lengths if len(self._lengths) == 1 else ()
+        length = next(iter(in_sentence if len(in_sentence) == 1 else (*reversed(before), *only)), 0)
+        batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(sentence)))) or (1, *self._batch_sizes)
+        return WrittenBatch(length, tuple(dict.fromkeys(batch_sizes)), self._lengths)
 
     def _sentence(self, entry: WrittenNumber) -> str:
         """The sentence that a number or a calculation stands in."""
@@ -333,7 +378,7 @@ _IN_MODULE = re.compile(r"(?:\bnn\.\w{1,30}|Linear|Norm|Embedding|Conv\w{0,4})\(
 
 
 def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
-    """The number of the first row of the table that each line is in, or None; rows may have an empty line between."""
+    """The number of the first row of the table that each line is in, or None; rows may have empty lines between."""
     first, empty = None, 0
     for number, line in enumerate(lines):
         if line.count("|") > 1:
@@ -344,7 +389,7 @@ def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
         yield first
 
 
-_MOST_EMPTY = 2
+_MOST_EMPTY = 2  # between the rows of a table in HTML
 
 
 # Every number of a line asks for these.

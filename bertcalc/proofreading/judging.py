@@ -31,6 +31,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -44,7 +45,7 @@ from bertcalc.proofreading.named_parts import (
     scoped,
 )
 from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
-from bertcalc.proofreading.other_units import judge_bytes, judge_flops
+from bertcalc.proofreading.other_units import judge_bytes
 from bertcalc.proofreading.shares import judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
@@ -111,7 +112,7 @@ def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -
     if entry.stated.unit == "bytes":
         return judge_bytes(entry, context, model)
     if entry.stated.unit in ("FLOPs", "MACs"):
-        return judge_flops(entry.stated, model)
+        return judge_flops(entry, context, model)
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)

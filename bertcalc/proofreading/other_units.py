@@ -1,4 +1,4 @@
-"""Judge a number in another unit than parameters: bytes and FLOPs."""
+"""Judge a number of bytes: of weights, files, and what training keeps."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,6 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
-from bertcalc.diagnosis.flop_counts import flops_of
 from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
@@ -29,7 +28,6 @@ from bertcalc.proofreading.subject import models_named, names_model
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
 from bertcalc.text import N_
-from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
 
@@ -358,13 +356,3 @@ def _in_unit_of(right: int, side: ChainSide) -> str:
         return in_words(Fraction(right), "bytes")
     factor = side.value / Fraction(re.sub("[,_']", "", number[0]))
     return f"{fixed(right / factor, len(number[0].partition('.')[2]))}{side.text.strip()[number.end() :]}"
-
-
-def judge_flops(side: ChainSide, model: Model) -> Judged:
-    """The verdict on a number of operations, which is right for some batch."""
-    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
-    for cost in flops_of(model, typed):
-        message = N_("It is right for a batch of {batch} x {length} tokens.")
-        reason = Problem.of(message, batch=cost.batch_size, length=cost.sequence_length)
-        return Judged("conditional", cost.operations, reason, (reason,))
-    return UNKNOWN

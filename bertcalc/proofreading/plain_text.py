@@ -159,6 +159,7 @@ _COLUMNS = re.compile(
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
 # Groups of digits with a space of their own between them, or with an ordinary one in a result: = 131 072
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
+_SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
 _SPACED = re.compile(r"(?<=[=≈] )[0-9]{1,3}(?: [0-9]{3})+(?![0-9]|[ ,.][0-9])")
 # A Chinese comma in a result: = 393，216
 _CHINESE_COMMA = re.compile(
@@ -175,6 +176,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
     (_NARROW, _NARROW, lambda _match: ","),
+    (_SPACED_COMMAS, _SPACED_COMMAS, lambda _match: ","),
     (re.compile("\uff0c"), _CHINESE_COMMA, lambda _match: ","),
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),

@@ -49,6 +49,8 @@ _ALIASES = {
     "bert medium": "bert_uncased_L-8_H-512_A-8",
     "bert chinese": "bert-base-chinese",
     "chinese bert": "bert-base-chinese",
+    "chinese roberta wwm ext": "bert-base-chinese",
+    "chinese roberta wwm ext large": "bert-large-chinese",
     "mbert": "bert-base-multilingual-cased",
     "multilingual bert": "bert-base-multilingual-cased",
     "roberta": "roberta-base",
@@ -199,6 +201,8 @@ class Subject:
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
         """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
+        if own := self._by_label.get(row.header.strip(" *`").lower()):
+            return self.of(own)
         if mention := _mentioned().search(row.header):
             return model if mention["bert"] else self.of(_preset_of(mention))
         if size := _SIZE_ALONE.fullmatch(row.header):
@@ -281,13 +285,23 @@ class Subject:
         for name in words:
             sizes = set(_SIZE_WORD.findall(_COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
-                fitting = [preset for preset in self._named if sizes & set(re.split("[-_]", preset))]
+                fitting = [
+                    preset
+                    for preset in self._named
+                    if not is_described(preset) and sizes & set(re.split("[-_]", preset))
+                ]
                 return self.of(fitting[0]) if len(sizes) == len(fitting) == 1 else None
         return None
 
     @cached_property
     def _starts(self) -> list[int]:
         return [mention.start for mention in self.mentions]
+
+    @cached_property
+    def _by_label(self) -> dict[str, str]:
+        """The described models by the names that the text gives them."""
+        described = (mention for mention in self.mentions if mention.spelling and is_described(mention.preset))
+        return {mention.spelling.lower(): mention.preset for mention in described}
 
     @cached_property
     def _named(self) -> tuple[str, ...]:
@@ -409,6 +423,8 @@ def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -
 def _described(text: str, mentions: Sequence[Mention], named: Collection[str], main: str) -> list[Mention]:
     """The places where a text describes a model by its sizes."""
     topics = _topics(text, mentions)
+    assigned = assigned_sizes(text)
+    shared = {field: assigned[field] for field in ("vocab_size", "max_position_embeddings") if field in assigned}
     by_line: dict[int, list[Mention]] = {}
     for mention in mentions:
         by_line.setdefault(mention.line, []).append(mention)
@@ -420,7 +436,9 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             base = next((mention for mention in reversed(on_line) if not mention.until), None)
             preset = base.preset if base else (topics[number] or "")
             preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
-            unlisted = _UNLISTED.search(line[: group.start])
+            if preset not in named:
+                group.sizes.update({field: size for field, size in shared.items() if field not in group.sizes})
+            unlisted = _UNLISTED.search(line[: group.start]) or _LABEL.fullmatch(line[: group.start])
             spelling = base.spelling if base and base.spelling else (unlisted["name"] if unlisted else "")
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
@@ -432,6 +450,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
     return described
 
 
+_LABEL = re.compile(r"\W{0,6}(?P<name>[A-Za-z][\w.-]{0,20}(?: [\w.-]{1,12})?)\W{0,4}[:：(（]\W{0,4}")
 # A name that is not listed, before the sizes of its model: gbert-large (24 layers, ...
 _UNLISTED = re.compile(
     r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
@@ -446,11 +465,13 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
     for mention in mentions:
         yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
     lines = [match.start() for match in re.finditer("\n", text)]
-    for name in names.keys() - {mention.spelling.lower() for mention in mentions}:
+    longer = {name for name in names if len(name) > _LONGEST_LABEL}
+    for name in longer - {mention.spelling.lower() for mention in mentions}:
         for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
             yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _compared_until(match))
 
 
+_LONGEST_LABEL = 3  # a shorter name may be a letter of a formula
 _BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
 
 
@@ -471,6 +492,7 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
     topics = _topics(text, mentions)
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
+    naming = {mention.line for mention in options if not is_described(mention.preset)}
     latest = ""  # the last model that the section describes
     for paragraph in _paragraphs(lines):
         headings = [number for number in paragraph if _HEADING.match(lines[number])]
@@ -481,7 +503,7 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
         usual = topics[paragraph[-1]] or subject.preset
         if usual.startswith(_ONLY_SIZE):
             continue
-        numbers = long_numbers("\n".join(lines[number] for number in paragraph))
+        numbers = long_numbers("\n".join(lines[number] for number in paragraph if number not in naming))
         fits = {option.preset: fit(model_of(option.preset), numbers) for option in options}
         fits[usual] = subject.fit(numbers) if usual == subject.preset else fit(model_of(usual), numbers)
         best = max(fits, key=lambda name: (fits[name], name == latest))
@@ -604,13 +626,14 @@ def _level(line: str, names_model: bool) -> int:
     """The level of a heading; 7 for a short line that names a model and no number; 0 for other lines."""
     if heading := _HEADING.match(line):
         return len(heading[1])
-    if not names_model or len(line) > _LONGEST_TOPIC or "|" in line:
+    if not names_model or len(line) > _LONGEST_TOPIC or _NO_HEADING.search(line):
         return 0
     rest = _mentioned().sub("", _VERSION.sub("", line))
     return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
 
 
 _SHORT_LINE = 7
+_NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Za-z])")
 
 
 def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:

@@ -104,20 +104,20 @@ _IS = r"[\"'`*]{0,3}\s?(?:\([A-Za-z]{1,10}\)\s?)?(?:[:=：]{1,2}|is|of|为|是)?
 _MODEL = r"(?=[ -](?:\w+ ){0,2}?(?:bert|roberta|model|encoder|transformer|version|variant|student)\b)"
 _GROUPED = {
     "num_hidden_layers": (
-        rf"(?<![0-9.,第前后每])(?:{_COUNT}|\b{_IN_WORDS})(?:[ -](?:hidden|encoder|transformer|identical)){{0,2}}"
+        rf"(?<![0-9.第前后每])(?:{_COUNT}|\b{_IN_WORDS})(?:[ -](?:hidden|encoder|transformer|identical)){{0,2}}"
         r"[ -](?:layers|blocks)\b",
         rf"(?<![0-9.,])\b(?:{_COUNT}|{_IN_WORDS})[ -]layer{_MODEL}",
-        rf"(?<![0-9.,第前后每]){_COUNT}\s?个?(?:\s?(?:transformer|编码器|encoder))?\s?层",
+        rf"(?<![0-9.第前后每]){_COUNT}\s?个?(?:\s?(?:transformer|编码器|encoder))?\s?层",
         rf"\b(?:num_(?:hidden_)?layers|n_layers?|L){_IS}{_COUNT}",
     ),
     "hidden_size": (
         rf"\b(?:hidden(?:[_ ](?:size|dim(?:ension)?|width))?|d_model|n_embd|embed_dim|[Hd]){_IS}{_COUNT}",
         rf"隐藏?层?(?:的?维度|大小)?{_IS}{_COUNT}",
-        rf"(?<![0-9.,]){_COUNT}[ -](?:hidden units|dimensional)",
+        rf"(?<![0-9.,]){_COUNT}(?:[ -](?:hidden units|dimensional)|\s?维)",
     ),
     "num_attention_heads": (
-        rf"(?<![0-9.,])(?:{_COUNT}|\b{_IN_WORDS})[ -](?:self-)?(?:attention[ -])?heads\b",
-        rf"(?<![0-9.,]){_COUNT}\s?个(?:注意力)?头",
+        rf"(?<![0-9.])(?:{_COUNT}|\b{_IN_WORDS})[ -](?:self-)?(?:attention[ -])?heads\b",
+        rf"(?<![0-9.]){_COUNT}\s?个(?:注意力)?头",
         rf"\b(?:num_(?:attention_)?heads|n_heads?|A){_IS}{_COUNT}",
     ),
     "intermediate_size": (

@@ -1,0 +1,226 @@
+"""Judge numbers of operations: of a forward pass, a training step, or a part of the layers, for the text's batch.
+
+>>> from bertcalc import load
+>>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.contexts import Surroundings
+>>> text = "With 128 tokens, a forward pass of BERT-base takes 24.2 GFLOPs."
+>>> entry = find(text, {})[-1]
+>>> str(judge_flops(entry, Surroundings(text).of(entry), load("bert-base-uncased")).reasons[0])
+'22.3 GFLOPs is right for a batch of 1 x 128 tokens.'
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from bertcalc.compute.flops import cost, part_of
+from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
+from bertcalc.model.model import Model
+from bertcalc.model.runnable import cannot_run
+from bertcalc.model.steps import Step
+from bertcalc.model.trace import Sizes
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.text import N_
+from bertcalc.text.amounts import Typed
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError, Problem
+
+
+class _Part(NamedTuple):
+    """A part of the layers whose products people count: its words in a text, and the steps that are in it."""
+
+    words: str
+    pattern: str
+    has: Callable[[Step], bool]
+
+
+def _is_linear_of(*roles: str) -> Callable[[Step], bool]:
+    return lambda step: step.operation == "linear" and bool(set(step.place.role.split(", ")) & set(roles))
+
+
+_PARTS = (
+    _Part(
+        N_("query, key and value"),
+        r"\bQ ?[,/、]? ?K ?[,/、]? ?(?:and |和)?V\b(?!\w)|query[, ]+key[, ]+(?:and )?value|query-key-value",
+        _is_linear_of("query", "key", "value"),
+    ),
+    _Part(
+        N_("the scores"),
+        r"\bQ ?K ?(?:\^? ?\\?T\b|ᵀ|⊤)|attention scores|\bscores\b(?! and)|注意力(?:分数|得分|打分)",
+        lambda step: step.place.role == "scores",
+    ),
+    _Part(
+        N_("the context"),
+        r"(?:attention|softmax|scores?|probabilit\w+)\W{0,3}(?:·|×|\*|times|on|with)? ?V\b|\bA ?V\b|weighted sum"
+        r"|加权\s?V|加权求和|context",
+        lambda step: step.place.role == "context",
+    ),
+    _Part(
+        N_("the output projection of the attention"),
+        r"output (?:projection|of the attention)|attention output|\bW_?O\b|输出(?:投影|映射)",
+        lambda step: step.place.component == "encoder" and _is_linear_of("output")(step),
+    ),
+    _Part(N_("the feed-forward"), r"\bFFN\b|feed.?forward|\bMLP\b|前馈", lambda step: part_of(step) == "feed-forward"),
+)
+_IN_LAYERS = re.compile(r"\b(?:layer|block)s?\b|层", re.I)
+_TRAINING = re.compile(r"train|backward|\bstep\b|训练|反向|微调|fine.?tun", re.I)
+_FORWARD = re.compile(r"forward|infer|前向|推理|predict", re.I)
+_OF_MODEL = re.compile(
+    r"forward|infer|total|per sequence|model|needs?\b|takes?\b|costs?\b|sentence|bert|gpt|[:：]$"
+    r"|前向|推理|总|模型|一次|样本",
+    re.I,
+)
+# What else a number of operations may be: for each token, a rate, or another tool's.
+_OTHERWISE = re.compile(
+    r"per (?:\w+ )?token|each token|per second|/s\b|每个? ?(?:token|词)|peak|\b(?:GPU|TPU|V100|A100|T4)\b|rule"
+    r"|6 ?N|2 ?N|公式|估计|ignor|attention products|element|softmax|norm|save|less|fewer|differ|节省|减少",
+    re.I,
+)
+_NEAR = Fraction(1, 50)  # of the right number: closer ones mean the same
+_FARTHEST = 16
+
+
+def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    """The verdict on a number of operations: right for the text's batch, or under the condition of another one."""
+    side, batch = entry.stated, context.batch
+    words = " ".join(context.names[:2])
+    parts = [part for part in _PARTS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
+    if len(parts) == 1 or (not parts and _IN_LAYERS.search(words) and not _TRAINING.search(words)):
+        return _of_part(parts[0] if parts else None, entry, context, model)
+    typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
+    costs = flops_of(model, typed)
+    for known in costs:
+        if known.sequence_length in batch.possible and known.batch_size in batch.batch_sizes:
+            return Judged("right", counts=_of_batch(known.batch_size, known.sequence_length))
+    if costs:
+        reason = _of_batch(costs[0].batch_size, costs[0].sequence_length)
+        return Judged("conditional", costs[0].operations, reason, (reason,))
+    return _wrong_total(entry, context, model) or UNKNOWN
+
+
+def _of_batch(batch_size: int, length: int) -> Problem:
+    return Problem.of(N_("It is right for a batch of {batch} x {length} tokens."), batch=batch_size, length=length)
+
+
+def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on the cost of the whole model for a batch that the text names, if no way of counting gives it."""
+    side, batch = entry.stated, context.batch
+    words = " ".join((*context.names[:2], context.before))
+    if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(words) or parts_named(context):
+        return None
+    if not _OF_MODEL.search(words) and not context.names:
+        return None
+    phases = (name for name in context.names[:2] if _TRAINING.search(name) or _FORWARD.search(name))
+    is_training = bool(_TRAINING.search(next(phases, "")))
+    for batch_size in batch.batch_sizes:
+        for known in flop_counts(model):
+            operations = known.operations * batch_size / known.batch_size
+            if known.sequence_length == batch.length and abs(operations - side.value) <= operations * _NEAR:
+                return None
+    products = list(_products(model, batch.length))
+    if not products or any(_by_rule(side, model, batch_size * batch.length) for batch_size in batch.batch_sizes):
+        return None
+    times = (3 if is_training else 1) * (1 if side.unit == "FLOPs" else Fraction(1, 2))
+    right = sum(map(cost, products)) * times * batch.batch_sizes[0]
+    if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST:
+        return None
+    message = N_("{right} is right for a batch of {batch} x {length} tokens.")
+    reason = Problem.of(
+        message, right=_in_unit_of(Fraction(right), side), batch=batch.batch_sizes[0], length=batch.length
+    )
+    return Judged("wrong", Fraction(right), None, (reason,))
+
+
+def parts_named(context: Context) -> bool:
+    """Whether the words beside a number name a part of the layers."""
+    beside = " ".join((*context.names[:2], context.header))
+    return any(re.search(part.pattern, beside, re.I) for part in _PARTS) or bool(_IN_LAYERS.search(beside))
+
+
+def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
+    """Whether a number is that of 2 or 6 operations for each parameter and token, with or without the embeddings."""
+    embeddings = sum(tensor.num_parameters() for tensor in model.tensors() if tensor.place.component == "embeddings")
+    return any(
+        abs(times * count * tokens - side.value) <= side.value * 2 * _NEAR
+        for count in (model.num_parameters(), model.num_parameters() - embeddings)
+        for times in (2, 6)
+    )
+
+
+def _of_part(part: _Part | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
+    """The verdict on the cost of a part of the layers, or of all of it, in one layer or in all."""
+    side, batch = entry.stated, context.batch
+    layers = model.config.num_hidden_layers
+    scope = context.scope(layers) or ("one" if part is None else "")
+    lengths = (batch.length,) if batch.length else (*batch.lengths, *_LENGTHS)
+    costs = [
+        (batch_size, length, count, operations)
+        for length in dict.fromkeys(lengths)
+        for batch_size in batch.batch_sizes
+        for count, operations in _in_layers(part, batch_size, length, model)
+        if scope in ("", "one" if count == 1 else "all")
+    ]
+    unit = 1 if side.unit == "FLOPs" else Fraction(1, 2)
+    for batch_size, length, count, operations in costs:
+        if abs(operations * unit - side.value) <= side.reach:
+            counts = Problem.of(_COUNTS, part=_called(part, count), batch=batch_size, length=length)
+            return Judged("right" if length in batch.possible else "conditional", operations * unit, counts, (counts,))
+    others = " ".join((*context.names[:2], context.line if part is None else ""))
+    if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(others) or not costs:
+        return UNKNOWN
+    nearest = min(costs, key=lambda found: abs(found[3] * unit - side.value))
+    right = nearest[3] * unit
+    ratio = side.value / right if right else Fraction(0)
+    as_macs = any(abs(found[3] / 2 - side.value) <= side.value * _NEAR for found in costs)
+    if (part is None and as_macs) or abs(right - side.value) <= right * _NEAR or not Fraction(1, 4) < ratio < 4:
+        return UNKNOWN
+    counts = Problem.of(_COUNTS, part=_called(part, nearest[2]), batch=nearest[0], length=nearest[1])
+    reason = Problem.of(N_("{right} is right for {part}."), right=_in_unit_of(right, side), part=counts)
+    return Judged("wrong", Fraction(right), counts, (reason,))
+
+
+_LENGTHS = (128, 512)
+_COUNTS = N_("the operations of {part} for {batch} x {length} tokens")
+
+
+def _called(part: _Part | None, layers: int) -> Problem:
+    """A part of one layer or of all in words."""
+    if part is None:
+        return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
+    message = N_("{part} of one layer") if layers == 1 else N_("{part} of all layers")
+    return Problem.of(message, part=Problem.of(part.words))
+
+
+def _in_layers(part: _Part | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
+    """The cost of a part in one layer and in all: the number of layers, and the FLOPs."""
+    layers = model.config.num_hidden_layers
+    products = (step for step in _products(model, length) if step.place.component == "encoder" and step.runs == layers)
+    operations = sum(cost(step) for step in products if part is None or part.has(step))
+    if operations:
+        yield 1, Fraction(batch_size * operations, layers)
+        yield layers, Fraction(batch_size * operations)
+
+
+@lru_cache(maxsize=32)
+def _products(model: Model, length: int) -> tuple[Step, ...]:
+    """The products of matrices of one sequence; none if the model cannot run on it."""
+    if cannot_run(model) or length > model.config.longest:
+        return ()
+    try:
+        return tuple(step for step in model.run(Sizes(1, length, model.seen(length))) if cost(step))
+    except InputError:
+        return ()
+
+
+def _in_unit_of(operations: Fraction, side: ChainSide) -> str:
+    """A number of operations in the unit of a number that somebody wrote, with as many decimals."""
+    number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
+    if number is None:
+        return f"{int(operations):,}"
+    factor = side.value / Fraction(re.sub("[,_']", "", number[0]))
+    value = fixed(Fraction(operations) / factor, len(number[0].partition(".")[2]))
+    return f"{value} {side.text.strip()[number.end() :].strip()}"
