@@ -278,7 +278,8 @@ def _is_shape(entry: WrittenNumber) -> bool:
 
 
 _WITHOUT = re.compile(
-    r"(?:without|no|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
+    r"(?:without|no|not count\w*"
+    r"|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
     r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置",
     re.I,
 )

@@ -15,6 +15,8 @@ from bertcalc.proofreading.proofread import proofread
         "BERT-large: twenty-four layers of 12,596,224 parameters make 302,309,376.",
         "# BERT-base\n\n## 2. Feed-forward\n\n768×3072+3072 = 2362368, 3072×768+768 = 2360064, together 4722432.",
         "BERT-base: gamma and beta, 768 each → 1,536",
+        "BERT-base: 23,837,184 + 12 * 7,087,872 = 85,054,464 + 590,592 = 109,482,240",
+        "BERT-base: Q, K, V, O of all 12 layers: 28311552 (not counting bias)",
     ],
 )
 def test_other_readings_are_not_wrong(text: str) -> None:
