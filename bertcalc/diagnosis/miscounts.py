@@ -214,13 +214,8 @@ _SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
 
 
 def _is_shared(tensor: Tensor, layers: Any) -> bool:
-    """Whether a tensor of a layer is the same in all layers, or counted in one of them."""
+    """Whether a tensor of a layer is the same in all layers."""
     return tensor.copies == 1 and layers != 1
-
-
-def _has_group(tensor: Tensor) -> bool:
-    """Whether a tensor is in a group of layers that share it: its name has two numbers."""
-    return tensor.name.count("*") > 1
 
 
 def _lacks_first(tensor: Tensor, layers: Any) -> bool:
@@ -241,7 +236,7 @@ _COPIES: Mapping[str, Callable[[Tensor, Any], Any]] = {
     "twice": lambda tensor, layers: 2 * tensor.copies,
     "every layer": lambda tensor, layers: tensor.copies if in_layer(tensor) else layers * tensor.copies,
     "one layer": lambda tensor, layers: 1 if "*" in tensor.name else tensor.copies,
-    "not shared": lambda tensor, layers: layers if _has_group(tensor) and _is_shared(tensor, layers) else tensor.copies,
+    "not shared": lambda tensor, layers: layers if "*" in tensor.name and _is_shared(tensor, layers) else tensor.copies,
     "like the others": lambda tensor, layers: layers if _lacks_first(tensor, layers) else tensor.copies,
     "one less": lambda tensor, layers: _layers(tensor, 1 if layers == 1 else layers - 1, layers),
     "one more": lambda tensor, layers: _layers(tensor, layers + 1, layers),

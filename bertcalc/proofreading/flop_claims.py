@@ -30,7 +30,7 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 
-class _Part(NamedTuple):
+class _Operations(NamedTuple):
     """A part of the layers whose products people count: its words in a text, and the steps that are in it."""
 
     words: str
@@ -42,29 +42,31 @@ def _is_linear_of(*roles: str) -> Callable[[Step], bool]:
     return lambda step: step.operation == "linear" and bool(set(step.place.role.split(", ")) & set(roles))
 
 
-_PARTS = (
-    _Part(
+_OF_LAYERS = (
+    _Operations(
         N_("query, key and value"),
         r"\bQ ?[,/、]? ?K ?[,/、]? ?(?:and |和)?V\b(?!\w)|query[, ]+key[, ]+(?:and )?value|query-key-value",
         _is_linear_of("query", "key", "value"),
     ),
-    _Part(
+    _Operations(
         N_("the scores"),
         r"\bQ ?K ?(?:\^? ?\\?T\b|ᵀ|⊤)|attention scores|\bscores\b(?! and)|注意力(?:分数|得分|打分)",
         lambda step: step.place.role == "scores",
     ),
-    _Part(
+    _Operations(
         N_("the context"),
         r"(?:attention|softmax|scores?|probabilit\w+)\W{0,3}(?:·|×|\*|times|on|with)? ?V\b|\bA ?V\b|weighted sum"
         r"|加权\s?V|加权求和|context",
         lambda step: step.place.role == "context",
     ),
-    _Part(
+    _Operations(
         N_("the output projection of the attention"),
         r"output (?:projection|of the attention)|attention output|\bW_?O\b|输出(?:投影|映射)",
         lambda step: step.place.component == "encoder" and _is_linear_of("output")(step),
     ),
-    _Part(N_("the feed-forward"), r"\bFFN\b|feed.?forward|\bMLP\b|前馈", lambda step: part_of(step) == "feed-forward"),
+    _Operations(
+        N_("the feed-forward"), r"\bFFN\b|feed.?forward|\bMLP\b|前馈", lambda step: part_of(step) == "feed-forward"
+    ),
 )
 _IN_LAYERS = re.compile(r"\b(?:layer|block)s?\b|层", re.I)
 _TRAINING = re.compile(r"train|backward|\bstep\b|训练|反向|微调|fine.?tun", re.I)
@@ -88,7 +90,7 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a number of operations: right for the text's batch, or under the condition of another one."""
     side, batch = entry.stated, context.batch
     words = " ".join(context.names[:2])
-    parts = [part for part in _PARTS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
+    parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
     if len(parts) == 1 or (not parts and _IN_LAYERS.search(words) and not _TRAINING.search(words)):
         return _of_part(parts[0] if parts else None, entry, context, model)
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
@@ -138,7 +140,7 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
 def parts_named(context: Context) -> bool:
     """Whether the words beside a number name a part of the layers."""
     beside = " ".join((*context.names[:2], context.header))
-    return any(re.search(part.pattern, beside, re.I) for part in _PARTS) or bool(_IN_LAYERS.search(beside))
+    return any(re.search(part.pattern, beside, re.I) for part in _OF_LAYERS) or bool(_IN_LAYERS.search(beside))
 
 
 def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
@@ -151,7 +153,7 @@ def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
     )
 
 
-def _of_part(part: _Part | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
+def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on the cost of a part of the layers, or of all of it, in one layer or in all."""
     side, batch = entry.stated, context.batch
     layers = model.config.num_hidden_layers
@@ -187,7 +189,7 @@ _LENGTHS = (128, 512)
 _COUNTS = N_("the operations of {part} for {batch} x {length} tokens")
 
 
-def _called(part: _Part | None, layers: int) -> Problem:
+def _called(part: _Operations | None, layers: int) -> Problem:
     """A part of one layer or of all in words."""
     if part is None:
         return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
@@ -195,7 +197,7 @@ def _called(part: _Part | None, layers: int) -> Problem:
     return Problem.of(message, part=Problem.of(part.words))
 
 
-def _in_layers(part: _Part | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
+def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
     """The cost of a part in one layer and in all: the number of layers, and the FLOPs."""
     layers = model.config.num_hidden_layers
     products = (step for step in _products(model, length) if step.place.component == "encoder" and step.runs == layers)
