@@ -426,7 +426,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             pieces.append(f"({value.numerator}/{value.denominator})")
             operands.append(Operand(value, token.text, token.start, token.end))
             complete = True
-        elif spelled and (not complete or token.start == tokens[index - 1].end):
+        elif spelled and (not complete or token.start == tokens[index - 1].end or _is_spaced(tokens, index)):
             pieces.append(("*" if complete else "") + spelled)
             has_letters = complete = True
         elif not complete and token.text == "(" and depth < _DEEPEST:
@@ -521,6 +521,13 @@ def _evaluated(
     rounded = [(amount.high - amount.value) / amount.value for amount in amounts if amount.value]
     reach = abs(value) * sum(rounded, Fraction(0))
     return ChainSide(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
+
+
+def _is_spaced(tokens: Sequence[_Token], index: int) -> bool:
+    """Whether a letter belongs to the number before it although a space is between them: 3 H^2."""
+    before, following = tokens[index - 1], tokens[index + 1 : index + 2]
+    is_number = before.kind == "number" and re.fullmatch("[0-9]{1,2}", before.text)
+    return bool(is_number and following and following[0].text in ("^", "²", "**"))
 
 
 # A word that ends so is no noun of the first term: 参数量为(768*64+64)*3

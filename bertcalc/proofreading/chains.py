@@ -27,10 +27,27 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if len(sides) < 2:
         return None
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
+    if len(sides) == _OF_RUNNING_SUM and _is_running_sum(sides[0].text, sides[1].text, sides[2]):
+        return Judged("right")
     for side in sides:
         if not _agree(first, side):
             return _disagreement(first, side)
     return Judged("right")
+
+
+_OF_RUNNING_SUM = 3  # sides
+
+
+def _is_running_sum(first: str, second: str, result: ChainSide) -> bool:
+    """Whether only the last term of a sum equals the first one of the next: 1 + 2 * 3 = 6 + 4 = 11."""
+    begun, _plus, term = first.rpartition("+")
+    value, _plus, rest = second.partition("+")
+    if not begun or not rest or re.search("[()A-Za-z]", first + second):
+        return False
+    try:
+        return evaluate(term) == evaluate(value) and evaluate(f"{begun}+{second}") == result.value
+    except InputError:
+        return False
 
 
 def _agree(value: ChainSide, other: ChainSide) -> bool:

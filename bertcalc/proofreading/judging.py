@@ -151,6 +151,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     alone = not entry.computes
     if (alone and _is_year(side)) or (side.is_shape and len(entry.sides) == 1 and not _names_tensor(context)):
         return NO_CLAIM
+    if alone and (norm := _half_norm(entry, context, model)):
+        return norm
     if side.value < LEAST and (alone or side.value < 10) and not (entry.computes and _modules(side, context, model)):
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
@@ -222,6 +224,22 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     return UNKNOWN
 
 
+_NORM = re.compile(r"layer[ -]?norm|\blns?\b|\bln_\w|层归一化", re.I)
+_HALF_OF_NORM = re.compile(r"gamma|beta|γ|β|weight|bias|\bsize|\bdim|\beach\b|各|权重|偏置|维|\bH\b|\bh\b", re.I)
+_SCALE, _SHIFT = re.compile(r"\bscal|缩放", re.I), re.compile(r"\bshift|平移", re.I)
+_COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights|numbers|参数)", re.I)
+
+
+def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a LayerNorm that is counted with one vector instead of two: another 768 parameters."""
+    hidden, words = model.config.hidden_size, " ".join((*context.names[:2], context.sentence))
+    of_norm = next((part for part in scoped("LayerNorm of the embeddings", model) if part.right == 2 * hidden), None)
+    if entry.best.value != hidden or of_norm is None or not _COUNTED.match(entry.after) or not _NORM.search(words):
+        return None
+    one_of_two = bool(_SCALE.search(words)) != bool(_SHIFT.search(words))
+    return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)
+
+
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
@@ -260,7 +278,8 @@ def _is_shape(entry: WrittenNumber) -> bool:
 
 
 _WITHOUT = re.compile(
-    r"(?:without|no|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
+    r"(?:without|no|not count\w*"
+    r"|ignor\w*|omit\w*|neglect\w*|exclud\w*|w/o)\s(?:\w+\s){0,4}?bias|bias(?:es)?\s?=\s?False"
     r"|matri(?:x|ces) (?:alone|only)|weights only|(?:不[考虑算计含包括]{1,3}|忽略|没有|无)\S{0,6}偏置",
     re.I,
 )

@@ -370,7 +370,8 @@ _EACH = re.compile(
     re.I,
 )
 _ALL_LAYERS = (
-    r"(?:the |all )?(?:[0-9]+|all|six|twelve|twenty-four|十二|二十四)[ 个]*(?:transformer|encoder|identical)? ?(?:layers|blocks|层|block)"
+    r"(?:the |all )?(?:[0-9]+|all|six|twelve|twenty-four|十二|二十四)[ 个]*(?:transformer|encoder|identical)? ?"
+    r"(?:layers|blocks|层|block)"
     r"|[0-9]+ ?个?层 ?(?:transformer|encoder|编码器)"
     r"|(?:the )?(?:transformer|encoder) (?:layers|blocks)"
     r"|(?:the )?(?:whole|entire|full) ?(?:stack|set) of (?:\w+ )?(?:layers|blocks)|整个(?:编码器|encoder|transformer)"

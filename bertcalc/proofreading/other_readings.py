@@ -29,6 +29,8 @@ ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
     """The verdict by another reading of a number than the one that makes it wrong; None if there is none."""
     side = entry.best
+    if judged.counted and judged.counted.part.startswith(("gamma of", "beta of")):
+        return UNKNOWN  # words that name one of both often mean both
     if side.unit not in (None, "parameters") or side.value < LEAST_WITHOUT_WORDS or side.reach * ROUGHEST > side.value:
         return UNKNOWN if judged.counted and _says_only_biases(judged.counted, context) else None
     if times := _of_some_layers(side, context, model):
@@ -41,7 +43,8 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
         usual = (part for part in all_parts(model) if part.part in USUAL and part.part not in WHOLE_OR_BODY)
         exact = next((part for part in usual if part.right == side.value and part.layers == "all"), None)
         return right_as(exact, model) if exact and judged.counted and judged.counted.part in WHOLE_OR_BODY else None
-    if entry.computes and (part := _module(judged, side, context, model)):
+    unnamed = not names_particular_part(context._replace(names=context.names[:1], headings=()), model)
+    if (entry.computes or unnamed) and (part := _module(judged, side, context, model)):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     return None
 

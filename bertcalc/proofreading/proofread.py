@@ -136,6 +136,12 @@ class _Verdicts:
         judged = self._of_others(entry, context, judged, model) or judged
         if judged.right_value == 0 and self._about.others():
             judged = UNKNOWN  # a part of another model that the text names
+        if (
+            judged.verdict == "wrong"
+            and _CODE.fullmatch(context.header)
+            and not _is_arithmetic(_Finding(entry, model, judged))
+        ):
+            judged = UNKNOWN  # a model that only a letter in the header names
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
         judged = (
@@ -178,7 +184,9 @@ class _Verdicts:
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context; with the words of the number before it, if its own say only of how many layers it is."""
         line, names = self._names
-        if line == entry.line and entry.stated.text.endswith("%") and not any(map(names_part_but_whole, context.names)):
+        last = self._findings[-1].entry.stated.text if self._findings else ""
+        is_next_share = line == entry.line and last.endswith("%") and entry.stated.text.endswith("%")
+        if is_next_share and not any(map(names_part_but_whole, context.names)):
             return context._replace(names=(*context.names, *names))
         if line != entry.line or not names or not context.names or not _ONLY_LAYERS.fullmatch(context.names[0]):
             return context
@@ -286,11 +294,11 @@ class _Verdicts:
         if not entry.stated.text.endswith("%") or context.supposes or not self._joins_share(last, entry, context):
             return None
         part, counted = last.judged.counted, last.entry.best
-        if last.judged.verdict not in ("right", "conditional") or counted.unit not in (None, "parameters"):
+        if counted.unit not in (None, "parameters") or counted.value < _LEAST_CARRIED:
             return None
+        if last.judged.verdict not in ("right", "conditional") or (counted.reach and not part):
+            return None if entry.cells else UNKNOWN  # the share of a number that may be wrong
         value = Fraction(part.right) if part and counted.reach else counted.value
-        if value < _LEAST_CARRIED or (counted.reach and not part):
-            return None
         return judge_share_of(value, entry.stated, model)
 
     def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
@@ -306,13 +314,13 @@ class _Verdicts:
 
     def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
         """The last count before a number in its row of a table."""
-        findings: Sequence[_Finding] = self._findings
-        for finding in reversed(findings):
+        row: list[_Finding] = []
+        for finding in reversed(self._findings):
             if finding.entry.line != entry.line:
-                return None
-            if not finding.entry.stated.is_decimal and finding.entry.best.value >= _LEAST_CARRIED:
-                return finding
-        return None
+                break
+            row.append(finding)
+        counts = (finding for finding in row if not finding.entry.stated.is_decimal)
+        return next((finding for finding in counts if finding.entry.best.value >= _LEAST_CARRIED), None)
 
     def _joins_share(self, last: _Finding, entry: WrittenNumber, context: Context) -> bool:
         """Whether a percentage is the share of the number before it: behind it, or in its row under such a header."""
@@ -591,6 +599,7 @@ _BESIDE_MODEL = re.compile(
     r"(?=[\w*`])|(?P<more>fewer|less|smaller|lighter|more|larger|bigger) (?:parameters |params )?than (?:the )?",
     re.I,
 )
+_CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
 _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
 # The header of a column of shares of the model.

@@ -104,7 +104,9 @@ def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | No
     words = " ".join((*context.names[:2], context.before, context.sentence))
     if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(words):
         return None
-    meant = list(_labels(context.names[:3]))[:1]
+    sentence = " ".join(context.sentence.split())
+    beside = [name for name in context.names[:3] if name in sentence] if sentence else context.names[:1]
+    meant = list(_labels(beside))[:1]
     if not meant or context.supposes or _OF_PART.match(context.after):
         return None
     scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""

@@ -435,6 +435,8 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             on_line = [mention for mention in by_line.get(number, ()) if mention.start < start + group.end]
             base = next((mention for mention in reversed(on_line) if not mention.until), None)
             preset = base.preset if base else (topics[number] or "")
+            if preset in RELATIVES:
+                continue  # a published model, whose sizes are known
             preset = preset if preset in PRESETS else (main if main in PRESETS and not named else DEFAULT_PRESET)
             if preset not in named:
                 group.sizes.update({field: size for field, size in shared.items() if field not in group.sizes})

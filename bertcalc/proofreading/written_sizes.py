@@ -19,7 +19,7 @@ _FIELDS = {
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
     "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
     "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
-    r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?长度",
+    r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?(?:长度|位置)",
     "type_vocab_size": r"type_vocab_size",
     "num_labels": r"num_labels",
 }
@@ -133,7 +133,7 @@ _GROUPED = {
     "max_position_embeddings": (
         rf"\b(?:max(?:imum)?[_ ](?:sequence[_ ]|seq[_ ])?len(?:gth)?|max_position_embeddings|n_positions){_IS}{_COUNT}",
         rf"(?<![0-9.,×*]){_COUNT} positions\b",
-        rf"最大(?:序列)?长度{_IS}{_COUNT}",
+        rf"最大(?:序列)?(?:长度|位置){_IS}{_COUNT}",
     ),
 }
 _PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}

@@ -23,6 +23,9 @@ from bertcalc.proofreading.plain_text import read
         ("`768`, see https://example.org/p/360988428.", "768, see "),
         ("\x1b[31m768\x1b[0m", "768"),
         ("=393，216，共", "=393,216，共"),
+        ("512 · 256 = 131 072 entries", "512 · 256 = 131,072 entries"),
+        ("131\u202f072 and 7\u2009813\u2009632", "131,072 and 7,813,632"),
+        (r"in $249$~MB, $36\,\mathrm{MB}$", "in 249 MB, 36  MB "),
     ],
 )
 def test_markup_is_removed(text: str, plain: str) -> None:
