@@ -27,6 +27,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.proofreading.adapters import judge_adapters, judge_trainable_share
+from bertcalc.proofreading.byte_claims import judge_bytes
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
@@ -45,7 +46,6 @@ from bertcalc.proofreading.named_parts import (
     scoped,
 )
 from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
-from bertcalc.proofreading.other_units import judge_bytes
 from bertcalc.proofreading.shares import judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
