@@ -62,6 +62,11 @@ class ChangedCount(NamedTuple):
     model: Model
     amount: Amount
 
+    @property
+    def rank(self) -> int:
+        """The rank of the adapter; 0 if it has none."""
+        return next((change.r for change in self.model.changes if isinstance(change, Lora)), 0)
+
     def in_words(self, number: str) -> Problem:
         """A sentence that says that ``number`` is this count."""
         message = _TRAINED if self.amount == "trained" else _ALL

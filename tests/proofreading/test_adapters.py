@@ -1,6 +1,11 @@
 """What peft prints of models with LoRA."""
 
+import warnings
+
 import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import BertConfig, BertModel
 
 from bertcalc.proofreading.proofread import proofread
 
@@ -28,3 +33,27 @@ def test_a_share_that_does_not_fit_its_counts_is_wrong() -> None:
 
 def test_only_texts_about_adapters_count_them() -> None:
     assert [claim.verdict for claim in proofread("BERT-base: there are 294,912 of them").claims] == ["unknown"]
+
+
+def trained(rank: int) -> int:
+    """The parameters that peft trains in BERT-base on query and value."""
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # peft 0.21 asks for an attribute that transformers has renamed
+        adapted = get_peft_model(BertModel(BertConfig()), LoraConfig(r=rank, target_modules=["query", "value"]))
+    return int(adapted.get_nb_trainable_parameters()[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "bert-base-uncased, LoRA on query and value with r=8: {:,} parameters. With r = 16 it is {:,}, and r=4 {:,}.",
+        "bert-base-uncased 的 LoRA,r = 8,作用于 query 和 value:{}。\n\n如果 r = 16,就是 {};r = 4 则是 {}。",
+        "LoRA on BERT-base: rank 8 trains {:,} parameters, rank 16 {:,}, rank 4 {:,}.",
+    ],
+)
+def test_the_trained_parameters_are_those_of_the_rank_that_the_text_states(text: str) -> None:
+    right = [trained(8), trained(16), trained(4)]
+    assert [claim.verdict for claim in proofread(text.format(*right)).claims] == ["right"] * 3
+    # 442,368 is right for rank 8 on query, key and value
+    [claim] = proofread(text.format(trained(8), 442_368, trained(4))).of("wrong")
+    assert (int(claim.value), int(claim.right_value or 0)) == (442_368, trained(16))
