@@ -48,6 +48,20 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
+def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Look) -> None:
+    """The focus stays in the box, which keeps arrow keys to itself."""
+    page = look("lecture?screen=word-table")
+    ready(page, 2)
+    for box, option, lecture, number in (("jump", "^4 . 15", DEFAULT, 4), ("choose-lecture", "same layers", SECOND, 1)):
+        page.locator(f".st-key-{box} input").click()
+        page.get_by_role("option", name=re.compile(option)).click()
+        ready(page, number, lecture)
+        for key in ("ArrowRight", "PageDown"):
+            page.keyboard.press(key)
+            number += 1
+            ready(page, number, lecture)
+
+
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
