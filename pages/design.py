@@ -39,7 +39,11 @@ except InputError as error:
 possible = result.possible(budget)
 if not possible:
     show_problem(nearest.impossible(question, result))
-heading = _("Within {exact}, which is {size}") if budget.is_limit and possible else _("Nearest to {amount}")
+heading = (
+    _("Within {exact}, which is {size}")
+    if budget.is_limit and possible
+    else _("Nearest to {amount}, above or below it")
+)
 amount = question.written(budget.amount)
 st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
 

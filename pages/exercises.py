@@ -18,7 +18,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 if problem := answering.SEED.problem(seed, 0, LARGEST_SEED):
     show_problem(problem)
     seed = problem.remedies[0]["seed"]
-chosen = sheet_words.ChosenSheet(level, seed, solutions, family_of(current_choice().config).name)
+family = family_of(current_choice().config).name
+chosen = sheet_words.ChosenSheet(level, seed, solutions, family, st.context.url or "/exercises")
 
 with st.container(horizontal=True, vertical_alignment="center", key="exercise-row"):
     number = answering.choose_exercise()
@@ -55,8 +56,8 @@ with st.container(key="sheet"):  # style.css hides the whole sheet until the pag
     st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
-        "Each exercise has its own model, of the family that the sidebar shows. This link opens the same sheet "
-        "for everybody; with Solutions on, it is the teacher's copy. Answers stay in this window "
-        "until you reload it; nothing is stored."
+        "Printing this page (Ctrl+P) prints the whole sheet. Each exercise has its own model, of the family that the "
+        "sidebar shows. This link opens the same sheet for everybody; with Solutions on, it is the teacher's copy. "
+        "Answers stay in this window until you reload it; nothing is stored."
     )
 )

@@ -1,7 +1,7 @@
 """Charts of the Sweep page: curves along one dimension, and a map with contour lines over two."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from math import log, sqrt
@@ -86,13 +86,37 @@ def curves_frame(
     low, high = values[0], values[-1]
     # Texts are to the left of their points, unless the first has no room there.
     align = "left" if marks and _part(marks[0].x, low, high, logs=logs) < _LEFT else "right"
+    lines = _mark_heights(marks, curves, (low, high), logs=logs)
     rows += [
-        {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text)} for mark in marks
+        {"x": mark.x, "y": mark.y, "mark": mark.text, "align": align, "mark_width": ems(mark.text), "mark_dy": dy}
+        for mark, dy in zip(marks, lines, strict=True)
     ]
     return of_rows(rows)
 
 
 _LEFT = 0.2
+
+
+def _mark_heights(
+    marks: Sequence[Mark], curves: Sequence[Curve], ends: tuple[int, int], *, logs: bool
+) -> Iterator[int]:
+    """The dy of each mark's text: another line where it would print over the text before, on a phone too."""
+    lowest, highest = _bounds(curves, logs=logs)
+    taken: list[tuple[float, float]] = []
+    for mark in marks:
+        place = _part(mark.x, *ends, logs=logs), _part(max(mark.y, lowest), lowest, highest, logs=logs)
+        close = any(
+            abs(place[0] - x) * _NARROW < 14 * ems(mark.text) + 10 and abs(place[1] - y) < _LINE_OF_TEXT
+            for x, y in taken
+        )
+        taken.append(place)
+        above = place[1] < _TOP
+        yield (2 * _MARK_DY - 7 if above else 22) if close else _MARK_DY
+
+
+_NARROW = 300  # pixels: the width of the chart on a phone
+_MARK_DY = -14  # from a point to its text
+_TOP = 0.75  # above it there is no room for two lines of text
 
 
 def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
@@ -102,11 +126,16 @@ def _part(figure: float, low: float, high: float, *, logs: bool) -> float:
     return log(figure / low) / log(high / low) if logs else (figure - low) / (high - low)
 
 
+def _bounds(curves: Sequence[Curve], *, logs: bool) -> tuple[int, int]:
+    """The least and the greatest figure of the axis."""
+    figures = [figure for curve in curves for figure in curve.figures if figure or (figure == 0 and not logs)]
+    return min(figures, default=1) if logs else 0, max(figures, default=1)
+
+
 def _heights(curves: Sequence[Curve], *, logs: bool) -> list[float]:
     """The heights of the curves' names, from 0 to 1: as near to the ends as possible without overlaps."""
     drawn = [[figure for figure in curve.figures if figure is not None] for curve in curves]
-    figures = [figure for curve in drawn for figure in curve if figure or not logs]
-    low, high = (min(figures, default=1) if logs else 0), max(figures, default=1)
+    low, high = _bounds(curves, logs=logs)
     heights = [_part(max(curve[-1] if curve else low, low), low, high, logs=logs) for curve in drawn]
     upwards = sorted(range(len(heights)), key=heights.__getitem__)
     for below, above in pairwise(upwards):
@@ -278,7 +307,7 @@ def _curves(appearance: str, unit: Unit, logs: bool) -> str:
     rules = marked.mark_rule(color=ink, strokeDash=[6, 4], strokeWidth=1.5).encode(x=x)
     points = marked.mark_point(size=140, filled=True, color=ink, stroke=paper, strokeWidth=2, opacity=1)
     points = points.encode(x=x, y=y)
-    bold = {"dy": -14, "fontSize": either(SMALL, FONT), "fontWeight": "bold"}
+    bold = {"dy": alt.ExprRef("datum.mark_dy"), "fontSize": either(SMALL, FONT), "fontWeight": "bold"}
     texts = [
         marked.transform_filter(f"datum.align == '{side}'")
         .mark_text(align=side, dx=either(inside, dx), **bold, **look)

@@ -57,8 +57,8 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         "float32",
         N_(
-            'torch.autocast("cuda", torch.bfloat16). Weights, gradients and states are float32; matrix products are '
-            "bfloat16, with a 16-bit copy of each weight until it has its gradient."
+            'automatic mixed precision, torch.autocast("cuda", torch.bfloat16). Weights, gradients and states are '
+            "float32; matrix products are bfloat16, with a 16-bit copy of each weight until it has its gradient."
         ),
         autocast="bfloat16",
     ),
@@ -67,7 +67,10 @@ PRECISIONS: dict[Precision, BytesRule] = {
         0,
         4,
         "float32",
-        N_('torch.autocast("cuda", torch.float16) with a GradScaler; as with bfloat16, but softmax reads float16.'),
+        N_(
+            'automatic mixed precision, torch.autocast("cuda", torch.float16) with a GradScaler; as with bfloat16, but '
+            "softmax reads float16."
+        ),
         autocast="float16",
     ),
     "bf16": BytesRule(

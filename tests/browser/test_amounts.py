@@ -46,6 +46,37 @@ def test_the_amounts_of_a_table_are_on_a_phone(look: Look, address: str, languag
     assert max(beyond) <= 1
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_numbers_that_are_compared_are_whole_on_a_phone(page: Page, visit: Open, language: str) -> None:
+    """Neither under the verdict, which stays in view, nor broken."""
+    page.set_viewport_size(PHONE)
+    visit(f"verify?architecture=BertForSequenceClassification&lang={language}")
+    table = page.locator('[class*="st-key-amounts-"] table').first
+    expect(table).to_be_attached(timeout=60_000)
+    settled(page)
+    ends = """table => [...table.rows].map(row => {
+      const text = document.createRange();
+      text.selectNodeContents(row.cells[2]);
+      return text.getBoundingClientRect().right - row.cells[3].getBoundingClientRect().left;
+    })"""
+    assert max(table.evaluate(ends)) <= 0
+    heights = "table => [...table.rows].flatMap(row => [1, 2, 3].map(at => row.cells[at].firstChild.clientHeight))"
+    assert max(table.evaluate(heights)) < 40  # one line each
+
+
+def test_the_default_of_a_field_is_whole_on_a_phone(page: Page, visit: Open) -> None:
+    page.set_viewport_size(PHONE)
+    visit("configuration")
+    cell = page.get_by_test_id("stTable").get_by_role("cell", name="30,522").first
+    expect(cell).to_be_visible(timeout=60_000)
+    settled(page)
+    on_top = """cell => {
+      const { right, top, height } = cell.querySelector("p").getBoundingClientRect();
+      return cell.contains(document.elementFromPoint(right - 2, top + height / 2));
+    }"""
+    assert cell.evaluate(on_top)
+
+
 @pytest.mark.parametrize(("name", "language"), crossed(2, ["an article", "a hand count"], LANGUAGES))
 def test_what_is_read_in_a_text_is_on_a_phone(look: Look, name: str, language: str) -> None:
     page = look(f"bring?lang={language}&text={quote(EXAMPLES[name]())}")

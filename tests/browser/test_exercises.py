@@ -66,6 +66,10 @@ def test_the_sheet_can_be_downloaded(look: Look, tmp_path: Path) -> None:
         assert download.value.suggested_filename == f"bertcalc-easy-3-solutions.{name}"
         download.value.save_as(tmp_path / name)
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    link = f"{page.url.partition('?')[0]}?level=easy&seed=3"  # whole, for those who read it on paper
+    assert link in (tmp_path / "md").read_text(encoding="utf-8")
+    expect(page.locator(".st-key-sheet")).to_contain_text(link)
+    expect(page.get_by_text("Ctrl+P")).to_be_visible()
     page.set_viewport_size({"width": 390, "height": 844})
     numbers = boxes(page.locator(".st-key-exercise-row [role=radio]"))
     assert len(numbers) == 10

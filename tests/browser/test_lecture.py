@@ -48,6 +48,28 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
+def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Look) -> None:
+    """The focus stays in the box, which keeps arrow keys to itself."""
+    page = look("lecture?screen=word-table")
+    ready(page, 2)
+    for box, option, lecture, number in (("jump", "^4 . 15", DEFAULT, 4), ("choose-lecture", "same layers", SECOND, 1)):
+        page.locator(f".st-key-{box} input").click()
+        page.get_by_role("option", name=re.compile(option)).click()
+        ready(page, number, lecture)
+        for key in ("ArrowRight", "PageDown"):
+            page.keyboard.press(key)
+            number += 1
+            ready(page, number, lecture)
+
+
+def test_the_tour_begins_at_its_first_screen(look: Look) -> None:
+    page = look(f"lecture?lecture={SECOND}&screen={SCREENS[SECOND][2]}")
+    ready(page, 3, SECOND)
+    page.get_by_role("link", name="Leave").click()
+    page.get_by_role("link", name="Take the tour").click()
+    ready(page, 1)
+
+
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
@@ -159,6 +181,29 @@ def test_a_screen_is_filled_needs_no_scrolling_and_is_readable_from_the_back(
         for width, height in sampled(PROJECTORS, 2, begin=at // 2):  # all grows with the window
             page.set_viewport_size({"width": width, "height": height})
             assert crowded(page) == [], (name, width)
+
+
+def test_what_a_brace_names_is_above_the_numbers_and_words_after_them_stay_together(look: Look) -> None:
+    page = look(f"lecture?screen={NAMES[2]}")
+    ready(page, 3)
+    numbers = page.locator("[class*=st-key-numbers-of] p")
+    (brace,), (line,) = boxes(page.locator(".munder .mord").filter(has_text=re.compile("^β$")).last), boxes(numbers)
+    assert brace["y"] + brace["height"] <= line["y"] + 4
+    for language, words in (("en", "in each layer"), ("zh", "每层，")):
+        look(f"lecture?screen={NAMES[6]}&lang={language}")
+        ready(page, 7)
+        ends = """(line, words) => {
+            const texts = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+            for (let text; (text = texts.nextNode());) {
+                const at = text.data.replaceAll("\u00a0", " ").indexOf(words);
+                if (at < 0) continue;
+                const range = document.createRange();
+                range.setStart(text, at);
+                range.setEnd(text, at + words.length);
+                return range.getClientRects().length;
+            }
+        }"""
+        assert numbers.evaluate(ends, words) == 1
 
 
 def test_the_notes_have_a_clock(visit: Open, page: Page) -> None:

@@ -99,6 +99,20 @@ def test_names_on_the_map_do_not_lie_on_each_other(look: Look, link: str, turn: 
         assert [fault for fault in misplaced(chart(page)) if fault.startswith("on each other")] == [], width
 
 
+@pytest.mark.parametrize("link", ["x=num_labels", "x=type_vocab_size", "x=batch_size&measure=forward", "x=hidden_size"])
+def test_texts_of_the_two_marked_models_do_not_lie_on_each_other(look: Look, link: str) -> None:
+    architecture = "BertForSequenceClassification" if "num_labels" in link else "BertModel"
+    page = look(f"sweep?{link}&architecture={architecture}")
+    for width, height in ((1280, 720), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        marked = boxes(chart(page).locator(".role-mark text").filter(has_text=re.compile("[A-Z] = [0-9,]+: ")))
+        assert len(marked) == 4  # two texts, each with its halo
+        one, other = marked[:2]
+        across = min(one["x"] + one["width"], other["x"] + other["width"]) - max(one["x"], other["x"])
+        along = min(one["y"] + one["height"], other["y"] + other["height"]) - max(one["y"], other["y"])
+        assert min(across, along) < 3
+
+
 def test_a_step_on_the_map_is_a_key_press(look: Look) -> None:
     page = look("sweep?sweep=map")
     chart(page)

@@ -87,7 +87,7 @@ def test_the_total_is_the_real_classes(model_type: str, cls: str) -> None:
     assert sum(bars.data["figure"]) == there
     [tensors] = [one for one in app.session_state["shown"] if not one.spec]
     assert sum(frame_of(tensors)["Parameters"]) == there
-    assert "✓ Proven on" in said(app)
+    assert "✓ Agrees with the real class at" in said(app)
 
 
 def test_every_class_can_be_written() -> None:

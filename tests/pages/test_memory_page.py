@@ -57,6 +57,10 @@ def test_the_72_megabytes_of_a_write_up_are_shown_for_what_they_are() -> None:
     assert "302.6 MB (288.6 MiB)" in said
 
 
+def test_what_amp_is_is_said_where_it_is_chosen() -> None:
+    assert "**AMP bfloat16**: automatic mixed precision" in open_app("memory.py").selectbox(key="training_dtype").help
+
+
 @pytest.mark.parametrize(
     ("training_dtype", "bytes_a_parameter"), [("fp32", "16.00"), ("mixed-18", "18.00"), ("mixed-16", "16.00")]
 )

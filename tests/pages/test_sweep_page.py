@@ -188,8 +188,13 @@ def test_steps_are_only_to_models_that_there_are() -> None:
         ),
         (
             {"sweep": "map", "x": "sequence_length", "x_to": "513", "measure": "forward"},
-            "x to 513 is not possible: it must be a whole number from 1 to 512",
+            "Sequence length 513 is longer than max_position_embeddings 512: at most 512 is possible.",
             "x to = 512",
+        ),
+        (
+            {"x": "sequence_length", "x_to": "16384", "measure": "forward"},
+            "Sequence length 16,384 is longer than max_position_embeddings 512: at most 512 is possible.",
+            "max_position_embeddings = 16,384",
         ),
     ],
 )

@@ -114,7 +114,7 @@ def show_verdict(discovery: Discovered) -> None:
             ).format(explained=discovery.explained, all=discovery.parameters, names=len(discovery.unexplained))
         )
         return
-    verdict = _("✓ Proven on {agreed:,} of {of:,} other sizes of the real class.").format(
+    verdict = _("✓ Agrees with the real class at {agreed:,} of {of:,} other sizes.").format(
         agreed=discovery.checked.agreed, of=discovery.checked.of
     )
     # Conditions on token ids are the least interesting.

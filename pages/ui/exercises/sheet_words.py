@@ -21,12 +21,13 @@ Place = tuple[str, Level, int, str]  # of an answer: family, level, seed, number
 
 
 class ChosenSheet(NamedTuple):
-    """A sheet, as in the link, and whether its solutions are shown."""
+    """A sheet, as in the link, whether its solutions are shown, and the address of the page."""
 
     level: Level
     seed: int
     solutions: bool
     family: str = exercises.BERT
+    page: str = "/exercises"
 
     @property
     def exercises(self) -> tuple[Exercise, ...]:
@@ -42,7 +43,7 @@ class ChosenSheet(NamedTuple):
 
     def link(self) -> str:
         family = "" if self.family == exercises.BERT else f"&architecture={FAMILIES[self.family].base.name}"
-        return f"/exercises?level={self.level}&seed={self.seed}{family}"
+        return f"{self.page}?level={self.level}&seed={self.seed}{family}"
 
 
 def fill(_: Translate, sentence: Sentence, *, plain: bool = False) -> str:

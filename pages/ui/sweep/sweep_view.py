@@ -13,7 +13,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
 from bertcalc.live.live_formulas import live_size
 from bertcalc.model.letters import LETTER_OF
-from bertcalc.model.steps import BATCH
+from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, size
 from pages.ui.session.present_model import linked
@@ -167,7 +167,9 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     """Draw the controls of a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
     # Another dimension starts with its own default range.
-    field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),))
+    # The longest name, max_position_embeddings, needs more than a box has beside another axis.
+    wide = {} if VIEW.value() == "map" else {"width": 250}
+    field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),), **wide)
     usual = _usual(field, Sweep(case, (field,)).present(field))
     numbers = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
     low, high = (end if number is None else number for number, end in zip(numbers, usual, strict=True))
@@ -201,7 +203,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
     for name, default in zip(names, (start, end), strict=True):
         number = st.session_state[name]
         if number is not None and (problem := check_whole_number(name, number, least, most, default)):
-            problems.append(problem)
+            problems.append(_too_long(sweep, field, name, number) or problem)
     low, high = (min(max(bound, least), most) for bound in ends)
     if low < high and sweep.values(field, low, high)[0] >= low:
         return low, high
@@ -215,6 +217,19 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
     message = N_("There is no valid {field} between {low_name} {low} and {high_name} {high}: widen the range.")
     problems.append(Problem(names[0], low, message, values, ({names[0]: start, names[1]: end},)))
     return start, end
+
+
+def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | None:
+    """The problem of an end that is longer than the model's positions, which can be more; None for another end."""
+    if field != "sequence_length" or number <= sweep.config.longest:
+        return None
+    for problem in batch_problems(sweep.config, {"batch_size": 1, field: number}):
+        if len(problem.remedies) > 1:
+            remedies = (
+                {name if key == field else key: value for key, value in fix.items()} for fix in problem.remedies
+            )
+            return problem._replace(remedies=tuple(remedies))
+    return None
 
 
 def _countable(swept: Swept, problems: list[Problem]) -> Swept:

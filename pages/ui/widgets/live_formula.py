@@ -10,6 +10,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
+from pages.ui.widgets.numbers import unbroken
 
 
 def show_node_formula(model: Model, path: str, count: int, color: str = "") -> None:
@@ -21,7 +22,7 @@ def show_node_formula(model: Model, path: str, count: int, color: str = "") -> N
     numbers = fill("= {numbers} = {count:,}", numbers=filled(formula_text(model, path), sizes), count=count)
     if "*" in path:
         words = fill("{words}L = {layers:,}", words=_("in each layer, "), layers=sizes["num_hidden_layers"])
-        numbers = fill("{numbers}\N{EM SPACE}{words}", numbers=numbers, words=words)
+        numbers = fill("{numbers}\N{EM SPACE}{words}", numbers=numbers, words=unbroken(words))
     show_formula(letters_of(model, path, color), numbers, path.replace("*", "n"))
 
 

@@ -261,13 +261,15 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     note(Shown(alt, columns, marked=True))
     # A cell is Markdown, in which ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
-    *_others, last = columns.values()
+    first, *_others, last = columns.values()
     short = all(text_width(text) <= _SHORT for text in last)
-    key = f"{'amounts' if short else 'texts'}-{len(shown_elements())}"
+    sentences = len(columns) > _FEW and any(text_width(text) > _LONG for text in first)
+    key = f"{('sentences' if sentences else 'amounts') if short else 'texts'}-{len(shown_elements())}"
     if any(is_live([title, *texts]) for title, texts in columns.items()):
         key += "-live"
         _put_cells(key, columns)
-    # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css.
+    # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css. Beside sentences
+    # it would leave no room for what is between them.
     with st.container(key=key):
         # A table of texts wraps long ones, where st.dataframe cuts them off.
         draw_text_table(cells, alt)
@@ -284,6 +286,8 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
 
 
 _SHORT = 22  # digits and letters that take half of a phone's width
+_LONG = 3 * _SHORT
+_FEW = 4  # columns that fit on a phone
 
 
 def _verdict(agrees: bool) -> str:

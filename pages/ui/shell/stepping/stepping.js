@@ -2,7 +2,9 @@
 
 const ARROWS = { ArrowRight: 1, ArrowLeft: -1 };
 const REMOTE = { PageDown: 1, PageUp: -1 };
-const TYPING = "input:not([type=range], [role=combobox]), textarea, [contenteditable=true], [role=dialog]";
+// A box whose list is closed keeps the focus after a choice, and its arrow keys from the page: they are caught before.
+const CLOSED = "[role=combobox][aria-expanded=false]";
+const TYPING = "input:not([type=range]), textarea, [contenteditable=true], [role=dialog]";
 const heard = new WeakMap();
 const shown = new WeakMap();
 
@@ -11,15 +13,18 @@ export default function ({ data, parentElement }) {
     document.querySelector("[data-testid=stMain]")?.scrollTo(0, 0); // a new screen starts at its top
     shown.set(parentElement, data.drawn);
   }
-  document.removeEventListener("keydown", heard.get(parentElement));
-  const keydown = (event) => {
+  heard.get(parentElement)?.abort();
+  const step = (event) => {
     const by = ARROWS[event.key] ?? (data.remote && REMOTE[event.key]);
     const other = event.ctrlKey || event.metaKey || event.altKey || event.shiftKey;
-    if (!by || other || event.target.closest?.(TYPING)) return;
+    if (!by || other) return;
     event.preventDefault();
     window.dispatchEvent(new CustomEvent("bertcalc-ask", { detail: { do: "go", by, held: event.repeat } }));
   };
-  heard.set(parentElement, keydown);
-  document.addEventListener("keydown", keydown);
-  return () => document.removeEventListener("keydown", heard.get(parentElement));
+  const stop = new AbortController();
+  heard.set(parentElement, stop);
+  const first = { signal: stop.signal, capture: true };
+  document.addEventListener("keydown", (event) => event.target.matches?.(CLOSED) && step(event), first);
+  document.addEventListener("keydown", (event) => event.target.closest?.(TYPING) || step(event), { signal: stop.signal });
+  return () => heard.get(parentElement).abort();
 }
