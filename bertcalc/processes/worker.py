@@ -164,7 +164,7 @@ class Worker:
     def _end(self) -> None:
         if self._process:
             self._process.kill()  # it has no state to lose
-            with self._process:
+            with suppress(BrokenPipeError), self._process:  # a call that it had not read
                 self._process = None
 
 

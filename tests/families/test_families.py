@@ -57,7 +57,16 @@ DATA = {
     # Names and words in write-ups, and models that they compare with.
     *(
         f"bertcalc/proofreading/{name}.py"
-        for name in ("subject", "judging", "whole_counts", "named_parts", "contexts", "relatives")
+        for name in (
+            "subject",
+            "judging",
+            "whole_counts",
+            "named_parts",
+            "contexts",
+            "relatives",
+            "shares",
+            "written_sizes",
+        )
     ),
     *("bertcalc/changes/targets.py", "bertcalc/changes/targets.py"),  # quoted from peft
     "bertcalc/change_steps/recipes.py",  # models that they start from

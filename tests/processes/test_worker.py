@@ -111,6 +111,17 @@ def test_one_that_was_killed_while_nobody_asked_is_not_missed(worker: Worker) ->
     assert worker.run(int, "7") == 7
 
 
+def test_one_that_was_killed_before_it_read_a_call_is_replaced(worker: Worker) -> None:
+    there = worker.run(os.getpid)
+    process = worker._process
+    assert process
+    assert process.stdin
+    process.stdin.write(b"half a call")  # closing it fails then
+    os.kill(there, signal.SIGKILL)
+    process.wait()
+    assert worker.run(int, "7") == 7
+
+
 def test_one_that_hangs_is_replaced(worker: Worker) -> None:
     there = worker.run(os.getpid)
     os.kill(there, signal.SIGSTOP)

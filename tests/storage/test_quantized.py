@@ -205,7 +205,7 @@ def test_why_it_is_not_smaller() -> None:
         (lambda: BERT.file_bytes("pt"), "format"),  # type: ignore[arg-type]
         (
             lambda: bertcalc.build(columns(bertcalc.BertConfig(), vocab_size=[64, 128])).file_bytes(),
-            "not one of columns",
+            "not a model of columns",
         ),
         (
             lambda: small("GteModel").quantized(bertcalc.BitsAndBytesConfig(load_in_8bit=True)).file_bytes,
