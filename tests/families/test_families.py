@@ -63,6 +63,7 @@ DATA = {
             "whole_counts",
             "named_parts",
             "contexts",
+            "adapters",
             "relatives",
             "shares",
             "written_sizes",
