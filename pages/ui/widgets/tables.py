@@ -261,10 +261,13 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
     note(Shown(alt, columns, marked=True))
     # A cell is Markdown, in which ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
-    first, *_others, last = columns.values()
+    *_others, last = columns.values()
     short = all(text_width(text) <= _SHORT for text in last)
-    sentences = len(columns) > _FEW and any(text_width(text) > _LONG for text in first)
+    sentences = len(columns) > _FEW and any(text_width(text) > _LONG for text in next(iter(columns.values())))
     key = f"{('sentences' if sentences else 'amounts') if short else 'texts'}-{len(shown_elements())}"
+    others = [text for title, texts in list(columns.items())[1:] for text in (title, *texts)]
+    if len(columns) <= _FEW and all(text_width(text) <= _NUMBER for text in others):
+        key += "-fits"
     if any(is_live([title, *texts]) for title, texts in columns.items()):
         key += "-live"
         _put_cells(key, columns)
@@ -287,7 +290,7 @@ def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
 
 _SHORT = 22  # digits and letters that take half of a phone's width
 _LONG = 3 * _SHORT
-_FEW = 4  # columns that fit on a phone
+_FEW, _NUMBER = 4, 14  # columns that fit on a phone, and the width of numbers and verdicts in them
 
 
 def _verdict(agrees: bool) -> str:
