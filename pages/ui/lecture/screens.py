@@ -42,13 +42,6 @@ def where(page: str) -> tuple[str, str]:
     return f"{name}/{screen.name}", screen.preset
 
 
-def tour() -> dict[str, str]:
-    """The link to the first screen of the first lecture, wherever this session has been in a lecture."""
-    name = screen_files.names()[0]
-    lecture = _read(name)
-    return {"lecture": name, "screen": lecture.screens[0].name} if isinstance(lecture, Lecture) else {}
-
-
 def _asked(control: Text) -> str:
     """The value of a control before it is drawn: the link's if the control is new or after Back, else the session's."""
     linked = st.query_params.get(control.name, control.default)
