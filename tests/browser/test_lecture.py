@@ -62,14 +62,6 @@ def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Loo
             ready(page, number, lecture)
 
 
-def test_the_tour_begins_at_its_first_screen(look: Look) -> None:
-    page = look(f"lecture?lecture={SECOND}&screen={SCREENS[SECOND][2]}")
-    ready(page, 3, SECOND)
-    page.get_by_role("link", name="Leave").click()
-    page.get_by_role("link", name="Take the tour").click()
-    ready(page, 1)
-
-
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
