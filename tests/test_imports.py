@@ -129,7 +129,7 @@ def without_streamlit(sources: Mapping[str, str]) -> list[str]:
     using: dict[str, set[str]] = {}
     of_modules: dict[str, set[str]] = {}
     for module, tree in trees.items():
-        defined = {name: node for node in tree.body for name in defined_by(node)}
+        defined = {name: node for node in tree.body for name in described_by(node)}
         known = {name: f"{module}.{name}" for name in defined} | dict(names_imported(tree))
         using |= {f"{module}.{name}": set(used(node, known)) for name, node in defined.items()}
         of_modules[module] = set(used(tree, known))
@@ -139,7 +139,7 @@ def without_streamlit(sources: Mapping[str, str]) -> list[str]:
     return sorted(module for module, names in of_modules.items() if not names & found)
 
 
-def defined_by(node: ast.stmt) -> list[str]:
+def described_by(node: ast.stmt) -> list[str]:
     """The names that a statement of a module defines."""
     match node:
         case ast.FunctionDef() | ast.ClassDef():

@@ -56,7 +56,7 @@ class CheckedClaim(NamedTuple):
 class Proofread(NamedTuple):
     """A proofread text: its claims in order, and the model that it is about.
 
-    ``model`` is None if the text is about models that are not counted here. ``assumed`` is whether the text does not
+    ``model`` is None if the text is about models that bertcalc does not count. ``assumed`` is whether the text does not
     say which model it is about. ``differing`` are the sizes of the text that differ from those of the model that it
     names: the text's, and the model's.
     """

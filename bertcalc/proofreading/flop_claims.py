@@ -38,6 +38,15 @@ class _Operations(NamedTuple):
     has: Callable[[Step], bool]
 
 
+class _Cost(NamedTuple):
+    """The FLOPs of a part in some layers, for a batch."""
+
+    batch_size: int
+    length: int
+    layers: int
+    operations: Fraction
+
+
 def _is_linear_of(*roles: str) -> Callable[[Step], bool]:
     return lambda step: step.operation == "linear" and bool(set(step.place.role.split(", ")) & set(roles))
 
@@ -112,7 +121,7 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
     """The verdict on the cost of the whole model for a batch that the text names, if no way of counting gives it."""
     side, batch = entry.stated, context.batch
     words = " ".join((*context.names[:2], context.before))
-    if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(words) or parts_named(context):
+    if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(words) or _names_part(context):
         return None
     if not _OF_MODEL.search(words) and not context.names:
         return None
@@ -137,7 +146,7 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
     return Judged("wrong", Fraction(right), None, (reason,))
 
 
-def parts_named(context: Context) -> bool:
+def _names_part(context: Context) -> bool:
     """Whether the words beside a number name a part of the layers."""
     beside = " ".join((*context.names[:2], context.header))
     return any(re.search(part.pattern, beside, re.I) for part in _OF_LAYERS) or bool(_IN_LAYERS.search(beside))
@@ -160,7 +169,7 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
     scope = context.scope(layers) or ("one" if part is None else "")
     lengths = (batch.length,) if batch.length else (*batch.lengths, *_LENGTHS)
     costs = [
-        (batch_size, length, count, operations)
+        _Cost(batch_size, length, count, operations)
         for length in dict.fromkeys(lengths)
         for batch_size in batch.batch_sizes
         for count, operations in _in_layers(part, batch_size, length, model)
@@ -174,13 +183,13 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
     others = " ".join((*context.names[:2], context.line if part is None else ""))
     if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(others) or not costs:
         return UNKNOWN
-    nearest = min(costs, key=lambda found: abs(found[3] * unit - side.value))
-    right = nearest[3] * unit
+    nearest = min(costs, key=lambda known: abs(known.operations * unit - side.value))
+    right = nearest.operations * unit
     ratio = side.value / right if right else Fraction(0)
-    as_macs = any(abs(found[3] / 2 - side.value) <= side.value * _NEAR for found in costs)
+    as_macs = any(abs(known.operations / 2 - side.value) <= side.value * _NEAR for known in costs)
     if (part is None and as_macs) or abs(right - side.value) <= right * _NEAR or not Fraction(1, 4) < ratio < 4:
         return UNKNOWN
-    counts = Problem.of(_COUNTS, part=_called(part, nearest[2]), batch=nearest[0], length=nearest[1])
+    counts = Problem.of(_COUNTS, part=_called(part, nearest.layers), batch=nearest.batch_size, length=nearest.length)
     reason = Problem.of(N_("{right} is right for {part}."), right=_in_unit_of(right, side), part=counts)
     return Judged("wrong", Fraction(right), counts, (reason,))
 

@@ -68,7 +68,7 @@ def judge(
 ) -> Judged:
     """Judge a number by the words around it.
 
-    A model of None is one that is not counted here. Unless the model is ``sure``, no count is called wrong.
+    A model of None is one that bertcalc does not count. Unless the model is ``sure``, no count is called wrong.
     ``published`` is the configuration of the published model that the text names.
     """
     context = _of_all_layers(entry, context, model)

@@ -8,6 +8,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import takewhile
 from typing import NamedTuple
 
 from bertcalc.config import letters
@@ -19,7 +20,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.defined_models import preset_of
+from bertcalc.proofreading.described_models import preset_of
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
@@ -258,9 +259,11 @@ class _Verdicts:
 
     def _of_rank(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
         """The verdict on the trained parameters of LoRA with another rank than the ones before it."""
-        side, rank = entry.best, stated_rank(context.before)
-        last, adapters = self._adapter, judge_adapters(side, context, self._about.model) if self._about.model else None
-        if rank and adapters and judged.counts == adapters.counts:
+        side, rank, last = entry.best, stated_rank(context.before), self._adapter
+        if not rank or self._about.model is None:
+            return None
+        adapters = judge_adapters(side, context, self._about.model)
+        if adapters and judged.counts == adapters.counts:
             self._adapter = AdapterClaim(side.value, rank, targets_in(context), entry.line)
         elif last and entry.line - last.line <= _NEAR_ADAPTERS and side.value >= _LEAST_CARRIED:
             return last.judge(side, context)
@@ -282,11 +285,7 @@ class _Verdicts:
         """The verdict on the sum of the numbers before it in its row: weights, biases, and both."""
         if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
             return None
-        row: list[_Finding] = []
-        for finding in reversed(self._findings):
-            if finding.entry.line != entry.line:
-                break
-            row.append(finding)
+        row = self._row(entry)
         is_wrong = any(finding.judged.verdict == "wrong" for finding in row)
         is_sum = len(row) > 1 and sum(finding.entry.best.value for finding in row) == entry.best.value
         return Judged("right", counts=Problem.of(N_("the sum of its row"))) if is_sum and not is_wrong else None
@@ -325,14 +324,13 @@ class _Verdicts:
         named = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
         return judge_ratio(entry.stated, beside["more"] or "", model, other) if named is model else None
 
+    def _row(self, entry: WrittenNumber) -> list[_Finding]:
+        """The findings on the line of a number, the last one first."""
+        return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
+
     def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
         """The last count before a number in its row of a table."""
-        row: list[_Finding] = []
-        for finding in reversed(self._findings):
-            if finding.entry.line != entry.line:
-                break
-            row.append(finding)
-        counts = (finding for finding in row if not finding.entry.stated.is_decimal)
+        counts = (finding for finding in self._row(entry) if not finding.entry.stated.is_decimal)
         return next((finding for finding in counts if finding.entry.best.value >= _LEAST_CARRIED), None)
 
     def _joins_share(self, last: _Finding, entry: WrittenNumber, context: Context) -> bool:

@@ -10,17 +10,10 @@ from fractions import Fraction
 from bertcalc.proofreading.chains import gives
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.verdicts import LEAST, Judged
+from bertcalc.proofreading.written_sizes import NUMBER_WORDS, in_digits
 
-_NUMBERS = dict(
-    zip(
-        ["two", "three", "four", "five", "six", "eight", "ten", "twelve", "twenty-four"],
-        (2, 3, 4, 5, 6, 8, 10, 12, 24),
-        strict=True,
-    )
-)
-_NUMBERS |= dict(zip("两三四五六八十", (2, 3, 4, 5, 6, 8, 10), strict=True)) | {"十二": 12, "二十四": 24}
 _SEVERAL = re.compile(
-    rf"(?<![\w.,-])(?P<number>[0-9]{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+    rf"(?<![\w.,-])(?P<number>[0-9]{{1,3}}|{'|'.join(NUMBER_WORDS)})"
     r"(?:[ -](?:[^\W\d][\w-]{1,20} ){1,4}(?:of|with|having|at)(?: about)?"
     r"|\s?个?[^\W\d]{1,16}[,，]?(?:每层|每个|各)(?:有|是)?)\s?[*`]{0,2}$",
     re.I,
@@ -36,11 +29,6 @@ _IN_TOTAL = re.compile(
     r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:in total|together|altogether|in all)\b", re.I
 )
 _MOST_APART = 4
-
-
-def in_digits(number: str) -> int:
-    """A small number in digits or words: 2 for two; 0 for other words."""
-    return int(number) if number.isdigit() else _NUMBERS.get(number.lower(), 0)
 
 
 def judge_several(before: str, value: Fraction, between: str, after: str, total: Fraction) -> Judged | None:

@@ -22,8 +22,8 @@ from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.contexts import TableRow
-from bertcalc.proofreading.defined_models import (
-    defined_by,
+from bertcalc.proofreading.described_models import (
+    described_by,
     fit,
     is_described,
     long_numbers,
@@ -164,7 +164,7 @@ def is_model_name(text: str) -> bool:
 
 
 class Mention(NamedTuple):
-    """A place where a text names a model; ``preset`` is empty for a model that is not counted here."""
+    """A place where a text names a model; ``preset`` is empty for a model that bertcalc does not count."""
 
     start: int
     preset: str
@@ -178,7 +178,7 @@ class Mention(NamedTuple):
 class Subject:
     """The model of a text, and all models that it names."""
 
-    model: Model | None  # None: the text is about models that are not counted here
+    model: Model | None  # None: the text is about models that bertcalc does not count
     preset: str
     assumed: bool
     mentions: tuple[Mention, ...] = ()
@@ -445,7 +445,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
                 del group.sizes["vocab_size"]
-            if name := defined_by(group, line, preset, alone=alone):
+            if name := described_by(group, line, preset, alone=alone):
                 place = start + group.end
                 described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
         start += len(line) + 1
@@ -466,11 +466,10 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
     names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
     for mention in mentions:
         yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
-    lines = [match.start() for match in re.finditer("\n", text)]
     longer = {name for name in names if len(name) > _LONGEST_LABEL}
     for name in longer - {mention.spelling.lower() for mention in mentions}:
         for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
-            yield Mention(match.start(), names[name], bisect_right(lines, match.start()), _compared_until(match))
+            yield Mention(match.start(), names[name], _line_of(match), _compared_until(match))
 
 
 _LONGEST_LABEL = 3  # a shorter name may be a letter of a formula
@@ -484,9 +483,8 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
     """
     most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
     if most and family_of(PRESETS[most].config).name != "bert":
-        lines = [match.start() for match in re.finditer("\n", text)]
         for match in _BERT_WITH_NUMBER.finditer(text):
-            yield Mention(match.start(), DEFAULT_PRESET, bisect_right(lines, match.start()))
+            yield Mention(match.start(), DEFAULT_PRESET, _line_of(match))
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
@@ -495,18 +493,18 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
     options = [mention for mention in mentions if mention.preset and not mention.is_supposed]
     lines = text.split("\n")
     naming = {mention.line for mention in options if not is_described(mention.preset)}
+    names = dict.fromkeys(option.preset for option in options)
     latest = ""  # the last model that the section describes
     for paragraph in _paragraphs(lines):
-        headings = [number for number in paragraph if _HEADING.match(lines[number])]
-        if headings:
+        if any(_HEADING.match(lines[number]) for number in paragraph):
             latest = ""
         inside = [option.preset for option in options if option.line in paragraph and is_described(option.preset)]
         latest = inside[-1] if inside else latest
         usual = topics[paragraph[-1]] or subject.preset
-        if usual.startswith(_ONLY_SIZE):
-            continue
         numbers = long_numbers("\n".join(lines[number] for number in paragraph if number not in naming))
-        fits = {option.preset: fit(model_of(option.preset), numbers) for option in options}
+        if not numbers or usual.startswith(_ONLY_SIZE):
+            continue
+        fits = {name: fit(model_of(name), numbers) for name in names}
         fits[usual] = subject.fit(numbers) if usual == subject.preset else fit(model_of(usual), numbers)
         best = max(fits, key=lambda name: (fits[name], name == latest))
         if fits[best] >= fits[usual] + (1 if best == latest else _CLEARLY_MORE):
@@ -689,18 +687,21 @@ def without_sizes(text: str) -> str:
 
 @lru_cache(maxsize=2)
 def _every_mention(text: str) -> tuple[Mention, ...]:
-    lines = [match.start() for match in re.finditer("\n", text)]
     return tuple(
-        Mention(
-            match.start(),
-            _preset_of(match),
-            bisect_right(lines, match.start() - 1),
-            _compared_until(match),
-            spelling=_spelling(match),
-        )
+        Mention(match.start(), _preset_of(match), _line_of(match), _compared_until(match), spelling=_spelling(match))
         for match in _mentioned().finditer(text)
         if not match["bert"]
     )
+
+
+def _line_of(match: re.Match[str]) -> int:
+    """The number of the line on which a match begins."""
+    return bisect_left(_line_breaks(match.string), match.start())
+
+
+@lru_cache(maxsize=2)
+def _line_breaks(text: str) -> list[int]:
+    return [match.start() for match in re.finditer("\n", text)]
 
 
 _COMPARED = re.compile(
@@ -734,19 +735,18 @@ _GOES_ON_WITH = re.compile(r"-[A-Za-z][\w.-]{2,40}(?<![.-])")
 
 
 def _preset_of(mention: re.Match[str]) -> str:
-    """The preset that a place names; empty for a model that is not counted here."""
+    """The preset that a place names; empty for a model that bertcalc does not count."""
     return _names()[_respelled(mention["preset"])] if mention["preset"] else ""
 
 
 def _of_classes(text: str) -> Iterator[Mention]:
     """The places where a text names a class: its line's model of that family, the most named one, or the first."""
-    lines = [match.start() for match in re.finditer("\n", text)]
     mentions = [mention for mention in _every_mention(text) if mention.preset in PRESETS]
     often = Counter(mention.preset for mention in mentions).most_common()
     presets = {_class_prefix(preset): preset for preset, _count in reversed(often)}
     beside = {(mention.line, _class_prefix(mention.preset)): mention.preset for mention in mentions}
     for match in _classes().finditer(text):
-        line = bisect_right(lines, match.start() - 1)
+        line = _line_of(match)
         likeliest = presets.get(match[1], _by_class()[match[1]])
         yield Mention(match.start(), beside.get((line, match[1]), likeliest), line)
 

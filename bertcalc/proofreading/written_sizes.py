@@ -98,8 +98,18 @@ class SizeGroup(NamedTuple):
 
 
 _COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
-_WORDS = {"two": 2, "three": 3, "four": 4, "six": 6, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16}
-_IN_WORDS = rf"(?P<word>{'|'.join(_WORDS)})"
+_ENGLISH = {"twenty-four": 24, "sixteen": 16, "twelve": 12, "three": 3, "eight": 8}
+_ENGLISH |= {"four": 4, "five": 5, "two": 2, "six": 6, "ten": 10}
+# Longer words come first, for patterns.
+NUMBER_WORDS = _ENGLISH | {"二十四": 24, "十二": 12} | dict(zip("两三四五六八十", (2, 3, 4, 5, 6, 8, 10), strict=True))
+_IN_WORDS = rf"(?P<word>{'|'.join(_ENGLISH)})"
+
+
+def in_digits(number: str) -> int:
+    """A small number in digits or words: 2 for two; 0 for other words."""
+    return int(number) if number.isdigit() else NUMBER_WORDS.get(number.lower(), 0)
+
+
 _IS = r"[\"'`*]{0,3}\s?(?:\([A-Za-z]{1,10}\)\s?)?(?:[:=：]{1,2}|is|of|为|是)?\s?"
 _MODEL = r"(?=[ -](?:\w+ ){0,2}?(?:bert|roberta|model|encoder|transformer|version|variant|student)\b)"
 _GROUPED = {
@@ -169,7 +179,7 @@ def _places(line: str) -> Iterator[tuple[int, int, str, int]]:
                 number = match.start("count") if named["count"] else match.start()
                 low, high = PLAUSIBLE[field]
                 low = _FEWEST_WORDS if field == "vocab_size" else low
-                size = int(named["count"].replace(",", "")) if named["count"] else _WORDS[named["word"].lower()]
+                size = in_digits((named["count"] or named["word"]).replace(",", ""))
                 if number in taken or not low <= size <= high or _CALCULATED.match(line, match.end()):
                     continue
                 if re.search(r"[*×·+/^]\s?$", line[max(0, match.start() - 2) : match.start()]):

@@ -2,7 +2,7 @@
 
 >>> from bertcalc.proofreading.written_sizes import size_groups
 >>> line = "It is a BERT with 6 layers and hidden size 384."
->>> [name] = [defined_by(group, line, "bert-base-uncased") for group in size_groups(line)]
+>>> [name] = [described_by(group, line, "bert-base-uncased") for group in size_groups(line)]
 >>> name, model_of(name).num_parameters()
 ('bert-base-uncased with num_hidden_layers=6, hidden_size=384', 22713216)
 """
@@ -28,7 +28,7 @@ _FEWEST_SIZES = 2
 _OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
 
 
-def defined_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
+def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
     """The name of the model that a group of sizes describes: a preset's, if they are its sizes; empty if they are few.
 
     ``preset`` has the sizes that the group leaves open; ``alone``: a single size is enough.

@@ -6,7 +6,7 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from bertcalc.proofreading.defined_models import defined_by, fit, long_numbers, model_of, preset_of, sizes_of
+from bertcalc.proofreading.described_models import described_by, fit, long_numbers, model_of, preset_of, sizes_of
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.proofreading.written_sizes import size_groups
 
@@ -48,7 +48,7 @@ def count(**sizes: int) -> int:
     ],
 )
 def test_a_model_has_the_sizes_that_its_text_gives(text: str, sizes: dict[str, int]) -> None:
-    names = [defined_by(group, text, "bert-base-uncased") for group in size_groups(text)]
+    names = [described_by(group, text, "bert-base-uncased") for group in size_groups(text)]
     assert [model_of(name).num_parameters() for name in names] == [count(**sizes)]
     assert asdict(model_of(names[0]).config).items() >= sizes.items()
     assert preset_of(names[0]) == "bert-base-uncased"
@@ -57,11 +57,11 @@ def test_a_model_has_the_sizes_that_its_text_gives(text: str, sizes: dict[str, i
 
 def test_the_sizes_of_a_preset_are_the_preset_and_a_single_size_is_no_model() -> None:
     [group] = size_groups("12 layers, hidden size 768")
-    assert defined_by(group, "12 layers, hidden size 768", "bert-base-uncased") == "bert-base-uncased"
+    assert described_by(group, "12 layers, hidden size 768", "bert-base-uncased") == "bert-base-uncased"
     [group] = size_groups("24 layers, hidden size 1024")
-    assert defined_by(group, "24 layers, hidden size 1024", "bert-base-uncased") == "bert-large-uncased"
+    assert described_by(group, "24 layers, hidden size 1024", "bert-base-uncased") == "bert-large-uncased"
     [group] = size_groups("The 12 layers are the same.")
-    assert defined_by(group, "The 12 layers are the same.", "bert-base-uncased") == ""
+    assert described_by(group, "The 12 layers are the same.", "bert-base-uncased") == ""
 
 
 def test_a_size_that_is_calculated_with_is_none() -> None:
