@@ -56,11 +56,21 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
+    if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
+        return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
         return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
+
+
+def _is_approximate(value: Fraction, other: Fraction) -> bool:
+    """Whether a rule of thumb gives nearly a count: 7,087,872 ≈ 12 × 768²."""
+    return abs(value - other) * _RULE_OF_THUMB <= max(value, other)
+
+
+_RULE_OF_THUMB = 100
 
 
 def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
