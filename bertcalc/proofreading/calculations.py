@@ -468,6 +468,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             depth, complete = depth + 1, False
         elif complete and (after := _noun(tokens, index)):
             index = after
+            best = best._replace(after=after) if best and not depth and tokens[after].kind == "equals" else best
             continue
         else:
             break
@@ -670,10 +671,18 @@ def _note(tokens: Sequence[_Token], index: int) -> int:
     return 0
 
 
+_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|个?头|个?层)", re.I)
+
+
 def _noun(tokens: Sequence[_Token], index: int) -> int:
-    """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none."""
+    """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none.
+
+    A calculation may also end with one: 3 × 64 × 12 heads = 2304.
+    """
     for after in range(index, min(len(tokens), index + 4)):
         token = tokens[after]
+        if token.kind == "equals" and after == index + 1 and _COUNTED.fullmatch(tokens[index].text):
+            return after if index > 1 and tokens[index - 2].kind == "operator" else 0
         if token.kind == "operator" and token.text.strip() in ("x", "X", "*", "×", "·") and after > index:
             following = tokens[after + 1] if after + 1 < len(tokens) else None
             return after if following and (following.kind == "number" or following.text == "(") else 0

@@ -62,7 +62,8 @@ _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|if (?:you|we|one|it|they)\b"
     r"(?!\s?,| (?:add|sum|multiply|count|look|put|take|do)\b)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
-    r"|而不是|而非|如果|假如|若是|若不|不共享",
+    r"|\b(?:originally|previously|formerly|before (?:the )?factori[sz]\w+)\b"
+    r"|而不是|而非|如果|假如|若是|若不|不共享|原先|原来的?参数|原本",
     re.I,
 )
 
@@ -267,7 +268,17 @@ class Surroundings:
         batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
         below = self._lines[entry.line + 1][:_MOST_AFTER] if entry.line + 1 < len(self._lines) else ""
         return Context(
-            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, below, batch=batch
+            tuple(names),
+            headings,
+            line,
+            self._without_biases,
+            header,
+            before,
+            said,
+            sentence,
+            after,
+            below,
+            batch=batch,
         )
 
     def _batch(self, entry: WrittenNumber) -> WrittenBatch:
@@ -386,7 +397,10 @@ _NAME_OF_PART = re.compile(
     r"(?: ?[(（][^()（）]{1,30}[)）])?[:：]?|多头 ?attention ?(?:部分|层)?[:：]?",
     re.I,
 )
-_ENDS_PART = re.compile(r"(?:summary|total|in total|conclusion|overall|altogether|总结|总共|总计|合计|汇总|总参数量?|总共参数|总体)[:：]?", re.I)
+_ENDS_PART = re.compile(
+    r"(?:summary|total|in total|conclusion|overall|altogether|总结|总共|总计|合计|汇总|总参数量?|总共参数|总体)[:：]?",
+    re.I,
+)
 
 
 _IS_SUM = re.compile(

@@ -188,6 +188,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
+        if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*_OF_VOCABULARY, *WHOLE_OR_BODY):
+            return UNKNOWN
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
         if not particular and verdict.counted.part not in WIDE:
@@ -196,7 +198,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        too_rough = side.reach * ROUGHEST > side.value or len(verdict.explanation) > 1
+        causes = [cause.miscount for cause in verdict.explanation]
+        is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(_OF_RULE_OF_THUMB.search, causes)))
+        too_rough = side.reach * ROUGHEST > side.value or not is_plain
         if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
             if not side.letters and (judged := _otherwise(line, side, context, model)):
                 return judged
@@ -249,6 +253,22 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
     return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)
 
 
+def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
+    """Whether a calculation has a vocabulary in it, so that it counts no part of a layer."""
+    least, most = _VOCABULARIES
+    sizes = (model.config.intermediate_size, model.config.hidden_size)
+    return any(least <= operand.value <= most and operand.value not in sizes for operand in side.operands)
+
+
+_VOCABULARIES = 20_000, 300_000
+_OF_VOCABULARY = (
+    *TABLES,
+    "embeddings",
+    "embeddings without LayerNorm",
+    "projection of the embeddings",
+    "head",
+    "decoder",
+)
 _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the heading says that a table is of embeddings
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
@@ -348,7 +368,9 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
-_BIAS_BELOW = re.compile(r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))", re.I)  # the next line counts the bias
+_BIAS_BELOW = re.compile(
+    r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))", re.I
+)  # the next line counts the bias
 # Biases that a sentence includes: biases included; with its bias.
 _INCLUDED = re.compile(
     r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
@@ -398,14 +420,19 @@ def _unless_explained(
     right = judged.right_value or Fraction(0)
     near = abs(entry.best.value - right) <= right * _RULE_OF_THUMB_ERROR
     rounds = entry.computes and len(entry.sides) == 1 and any(_rounds(cell, right) for cell in entry.cells)
-    is_rough = entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line))
+    is_exact = not entry.best.is_calculation and not entry.best.reach
+    is_rough = not is_exact and (entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line)))
+    causes = [cause.miscount for cause in explanation]
     conditions = (
         apart,
         near and (is_rough or rounds or _ABOUT.search(entry.before)),
+        not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
+        (entry.stated.letters or (entry.best.reach and len(causes) > 1)) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
         model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
         len(explanation) == 1 and size and vocabulary,
+        bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         _says_why(explanation, context),
     )
     return judged._replace(verdict="conditional") if any(conditions) else judged
@@ -427,6 +454,10 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
 
 
 _IS_BIAS = re.compile("bias|beta", re.I)
+# A rule of thumb in letters just before a number: 12d² per block, 7.08M
+_RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
+_NEAR = 40
+_OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
 # What a sentence says is not counted, by the words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
@@ -513,6 +544,8 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
     if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
         return None
+    if not side.text.strip().isdigit() and "," not in side.text:
+        return UNKNOWN  # 30k is rounded, and says so
     message = N_("The vocabulary has {count} tokens; {written} is rounded.")
     reason = Problem.of(message, count=right, written=in_words(side.value))
     return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
@@ -650,7 +683,9 @@ def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | N
     if side.reach or not any(map(_HEAD.search, context.names[:2])):
         return None
     parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")
-    return next((part for part in parts for tensors in with_and_without_biases(part) if total(tensors) == side.value), None)
+    return next(
+        (part for part in parts for tensors in with_and_without_biases(part) if total(tensors) == side.value), None
+    )
 
 
 _HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头的|个head|head的", re.I)

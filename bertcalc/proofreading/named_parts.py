@@ -213,7 +213,12 @@ _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)�
 
 
 _QKV = re.compile(r"(?<![a-z])q[\W_]{0,3}k[\W_]{0,3}v(?![a-z])", re.I)
-_WITH_OUTPUT = re.compile(r"out|proj\w* ?o\b|(?<![a-z])v[\W_]{0,3}o\b|\bw_?o\b|dense|输出|\+|bias|偏置|norm", re.I)
+# More than these three matrices, or each of them alone.
+_WITH_OUTPUT = re.compile(
+    r"out|proj\w* ?o(?![a-z])|(?<![a-z])v[\W_]{0,3}(?:and )?o(?![a-z])|(?<![a-z])w_?o(?![a-z])"
+    r"|\beach|\bof (?:them|these)|dense|输出|每个|各|\+|bias|偏置|norm",
+    re.I,
+)
 
 
 @lru_cache(maxsize=4096)

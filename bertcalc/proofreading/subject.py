@@ -401,7 +401,14 @@ def read(text: str, model: Model | None = None) -> Subject:
 
 
 # What a text may be about that names no model.
-_USUAL = ("bert-base-uncased", "gpt2", "distilbert-base-uncased", "roberta-base", "bert-large-uncased", "albert-base-v2")
+_USUAL = (
+    "bert-base-uncased",
+    "gpt2",
+    "distilbert-base-uncased",
+    "roberta-base",
+    "bert-large-uncased",
+    "albert-base-v2",
+)
 _CLEARLY_MORE = 2  # numbers that fit a model better than the one that is named most
 
 
