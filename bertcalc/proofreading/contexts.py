@@ -279,7 +279,7 @@ class Surroundings:
             after,
             below,
             batch=batch,
-        )
+        )  # fmt: skip
 
     def _batch(self, entry: WrittenNumber) -> WrittenBatch:
         """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""
@@ -376,8 +376,7 @@ def _names_part_itself(line: str) -> bool:
 
 def _is_name_of_part(text: str) -> bool:
     """Whether a line is only the name of a part, or ends what was said about one: Summary."""
-    label = _NAME_OF_PART.fullmatch(text) or _ENDS_PART.fullmatch(text)
-    return bool(label)
+    return bool(_NAME_OF_PART.fullmatch(text) or _ENDS_PART.fullmatch(text))
 
 
 _BOLD, _PLAIN = 7, 8  # the levels of headings without #

@@ -257,7 +257,8 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
     """Whether a calculation has a vocabulary in it, so that it counts no part of a layer."""
     least, most = _VOCABULARIES
     sizes = (model.config.intermediate_size, model.config.hidden_size)
-    return any(least <= operand.value <= most and operand.value not in sizes for operand in side.operands)
+    vocabularies = (operand.value for operand in side.operands if least <= operand.value <= most)
+    return side.is_calculation and any(value not in sizes for value in vocabularies)
 
 
 _VOCABULARIES = 20_000, 300_000
@@ -679,7 +680,7 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
 
 
 def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part of a single attention head that has exactly this count, with biases or without, if the words name one."""
+    """The part of an attention head that has exactly this count, with biases or without, if the words name a head."""
     if side.reach or not any(map(_HEAD.search, context.names[:2])):
         return None
     parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")
