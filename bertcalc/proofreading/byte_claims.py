@@ -9,10 +9,11 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
-from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
@@ -287,9 +288,26 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
         or _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)
         or _bytes_of_training(entry.stated, context, model)
+        or _bytes_of_published(entry, context, model)
         or _other_bytes(entry, context, model)
         or UNKNOWN
     )
+
+
+def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of a published number of parameters: 440 MB for 110M in float32."""
+    width, side = _named_width(entry, context), entry.stated
+    claims = [claim for claim in CLAIMS if PRESETS[claim.preset].config == model.config]
+    for claim, bytes_of_each in product(claims, [width] if width else PRECISIONS):
+        if abs(claim.parameters * bytes_of_each - side.value) <= max(side.reach, side.rough):
+            message = N_("the bytes of {count} parameters, as published ({source}), in {dtype}")
+            return Judged(
+                "right",
+                counts=Problem.of(
+                    message, count=claim.parameters, source=claim.source, dtype=PRECISIONS[bytes_of_each]
+                ),
+            )
+    return None
 
 
 def _bytes_of_file(side: ChainSide, model: Model) -> Judged | None:

@@ -278,6 +278,8 @@ def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model)
     """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
     if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
+    if _multiplies_vocabulary(side, model):
+        return None
     return _slip(side, context, model) or judge_other_total(side, context, model) or _contradicted(line, context, model)
 
 

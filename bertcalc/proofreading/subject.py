@@ -383,7 +383,7 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
     numbers = long_numbers(text)
     candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
-    candidates = candidates or dict.fromkeys(_USUAL)
+    candidates |= dict.fromkeys(_USUAL)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
     if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)
@@ -400,7 +400,7 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
 
 
-# What a text may be about that names no model.
+# What a text may be about that names no model, or only another one.
 _USUAL = (
     "bert-base-uncased",
     "gpt2",
