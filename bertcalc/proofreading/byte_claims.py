@@ -295,19 +295,21 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of a published number of parameters: 440 MB for 110M in float32."""
-    width, side = _named_width(entry, context), entry.stated
-    claims = [claim for claim in CLAIMS if PRESETS[claim.preset].config == model.config]
-    for claim, bytes_of_each in product(claims, [width] if width else PRECISIONS):
-        if abs(claim.parameters * bytes_of_each - side.value) <= max(side.reach, side.rough):
-            message = N_("the bytes of {count} parameters, as published ({source}), in {dtype}")
-            return Judged(
-                "right",
-                counts=Problem.of(
-                    message, count=claim.parameters, source=claim.source, dtype=PRECISIONS[bytes_of_each]
-                ),
-            )
+    """The verdict on the bytes of a number of parameters as it is published, with two digits: 440 MB for 110M."""
+    named, side = _named_width(entry, context), entry.stated
+    total = model.num_parameters()
+    digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
+    published = [claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config]
+    rounded = -(-total // digit) * digit
+    published += [rounded] if (rounded - total) * _CLOSE <= total else []
+    for count, width in product(published, [named] if named else PRECISIONS):
+        if abs(count * width - side.value) <= max(side.reach, side.rough):
+            message = N_("the bytes of {count} parameters, as it is published, in {dtype}")
+            return Judged("right", counts=Problem.of(message, count=count, dtype=PRECISIONS[width]))
     return None
+
+
+_PUBLISHED_DIGITS, _CLOSE = 2, 50
 
 
 def _bytes_of_file(side: ChainSide, model: Model) -> Judged | None:
