@@ -9,10 +9,11 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
-from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
+from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
@@ -36,7 +37,10 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
     if judged := _of_each_parameter(entry.stated, context, model) or _moments(entry, context, model):
         return judged
-    stored = list(_stored(entry.stated, model))
+    if _FOUR_BITS.search(" ".join(context.names[:1])) or _FOUR_BITS.match(entry.after.lstrip("( in")):
+        return UNKNOWN  # each format adds scales of its own
+    of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
+    stored = list(_stored(entry.stated, model, of_part=of_part))
     width = _named_width(entry, context)
     if judged := _bytes_of_meant(entry, context, width, model):
         return judged
@@ -58,13 +62,12 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     """The verdict on a size whose label means one part alone, if it is far from that in every precision."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
-    about_weights = _WEIGHTS.search(words) or any(re.search(pattern, words, re.I) for pattern in _PRECISIONS.values())
+    about_weights = _WEIGHTS.search(words) or _widths(words)
     if len(meant) != 1 or not about_weights or context.supposes or _NOT_WEIGHTS.search(words):
         return None
     scope = context.scope(model.config.num_hidden_layers)
     parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
-    named = [named for named, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
-    widths = [width] if width else named or list(PRECISIONS)
+    widths = [width] if width else _widths(words) or list(PRECISIONS)
     counts = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
     sizes = [width * count for count in counts for width in widths]
     value = entry.stated.value
@@ -107,11 +110,22 @@ class _Stored(NamedTuple):
         return Problem.of(message, known=self.part, dtype=PRECISIONS[self.width])
 
 
-def _stored(side: ChainSide, model: Model) -> Iterator[_Stored]:
-    """The counts and precisions whose bytes have this size, in decimal units first."""
+def _names_part(words: str) -> bool:
+    return names_part_but_whole(_OF_WEIGHTS.sub(" ", words))
+
+
+_OF_WEIGHTS = re.compile(r"\b(?:weights?|matrices)\b|权重", re.I)
+
+
+def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored]:
+    """The counts and precisions whose bytes have this size, in decimal units first; without parts unless it is of one.
+
+    Some part has nearly every size in some precision by chance.
+    """
+    parameters_of = _parameters(model) if of_part else _known(model)
     for factor in _unit_factors(side.text):
         low, high = ceil((side.value - side.reach) * factor), floor((side.value + side.reach) * factor)
-        for (parameters, part), width in product(_parameters(model), PRECISIONS):
+        for (parameters, part), width in product(parameters_of, PRECISIONS):
             if low <= width * parameters <= high:
                 yield _Stored(parameters, part, width, factor != 1)
 
@@ -123,14 +137,41 @@ def _unit_factors(text: str) -> tuple[Fraction, ...]:
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
-    """The bytes of a parameter in the precision that the words after a number or before it name, if it is one."""
+    """The bytes of a parameter in the precision that the words around a number name, the nearest first.
+
+    These are the words behind it, those before it, the header of its column, and the precision that its sentence or
+    the question before it begins with: In fp32 BERT-base is 438 MB, DistilBERT 265 MB.
+    """
     after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
-    beside = context.names[0] if context.names else ""
-    before = [width for width, pattern in _PRECISIONS.items() if re.search(pattern, beside, re.I)]
-    if len(before) > 1 or _CHANGES_PRECISION.search(beside):
-        before = []
-    named = after or before
-    return named[0] if len(named) == 1 else None
+    if len(after) == 1:
+        return after[0]
+    if entry.cells:
+        places = [*context.names[:1], context.header]
+    else:
+        sentences = _SENTENCE_END.split(context.before)
+        question = sentences[-2:-1] if sentences[-2:-1] and _ANSWERS.fullmatch(sentences[-1]) else []
+        opening = _OPENING.match(sentences[-1])
+        places = [*context.names[:1], opening[0] if opening and _names_only_one(context.sentence) else "", *question]
+    for place in places:
+        if (widths := _widths(place)) and not _CHANGES_PRECISION.search(place):
+            return widths[0] if len(widths) == 1 else None
+    return None
+
+
+def _widths(words: str) -> list[int]:
+    """The bytes of a parameter in each precision that words name."""
+    return [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
+
+
+def _names_only_one(sentence: str) -> bool:
+    """Whether a sentence is about a single precision from beginning to end."""
+    return len(_widths(sentence)) == 1 and not _FOUR_BITS.search(sentence) and not _CHANGES_PRECISION.search(sentence)
+
+
+_FOUR_BITS = re.compile(r"int4|\bnf4\b|(?:4|four)[ -]?bits?|4 ?位", re.I)
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；;])")
+_ANSWERS = re.compile(r"\W*(?:A|Answer|Ans|Solution|答案?|解)?\W*", re.I)
+_OPENING = re.compile(r".{0,40}")  # of a sentence that says in which precision its sizes are
 
 
 # The size beside a precision may be the one before or after the change.
@@ -170,11 +211,16 @@ _KEYS_AND_VALUES = N_("keys and values of a token in {dtype} (layers: {layers})"
 
 
 @lru_cache(maxsize=32)
+def _known(model: Model) -> tuple[tuple[int, Problem], ...]:
+    """Every known count of whole models."""
+    return tuple((count.total, known_in_words(count)) for count in every_count(model.config, known_counts))
+
+
+@lru_cache(maxsize=32)
 def _parameters(model: Model) -> tuple[tuple[int, Problem], ...]:
     """Every known count, and that of every large part."""
-    known = [(count.total, known_in_words(count)) for count in every_count(model.config, known_counts)]
     named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
-    return (*known, *named)
+    return (*_known(model), *named)
 
 
 _LEAST_OF_BYTES = 10**5
@@ -187,7 +233,10 @@ _PRECISIONS = {
     1: r"(?:int8|8[ -]bits?)",
 }
 _ANY_PRECISION = f"(?:{'|'.join(_PRECISIONS.values())})"
-_ONLY_PRECISION = re.compile(rf"\W*{_ANY_PRECISION}\W*(?:[MG]i?B)?\W*", re.I)
+_ONLY_PRECISION = re.compile(
+    rf"\W*(?:(?:and|in|at|with|用) )*{_ANY_PRECISION}\W*(?:[MG]i?B|weights|is|it is|takes|needs|[则约]?[为是占需])?\W*",
+    re.I,
+)
 _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_ANY_PRECISION}\W*", re.I)
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _SEVERAL = 2
@@ -200,11 +249,11 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
     above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
     words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
-    widths = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
-    widths = widths or [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
+    nearest = _named_width(entry, context)
+    widths = [nearest] if nearest else _widths(words)
     of_weights = (
         _WEIGHTS.search(f"{words} {context.line}"),
-        _ONLY_PRECISION.fullmatch(context.header),
+        any(map(_ONLY_PRECISION.fullmatch, (context.header, *context.names[:1]))),
         any(_PRECISION_OF_MODEL.fullmatch(name) and names_model(name) for name in context.names),
         any(re.search(_ANY_PRECISION, heading, re.I) and names_model(heading) for heading in above),
     )
@@ -229,8 +278,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
 
 def _is_of_model(context: Context) -> bool:
     """Whether words mean the whole model, or no part of it on a line that names one."""
-    parts = [re.sub(r"\b(?:weights?|matrices)\b|权重", " ", name) for name in context.names]
-    return is_total(context) or (names_model(context.line) and not any(map(names_part_but_whole, parts)))
+    return is_total(context) or (names_model(context.line) and not any(map(_names_part, context.names)))
 
 
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
@@ -240,9 +288,28 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
         or _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)
         or _bytes_of_training(entry.stated, context, model)
+        or _bytes_of_published(entry, context, model)
         or _other_bytes(entry, context, model)
         or UNKNOWN
     )
+
+
+def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on the bytes of a number of parameters as it is published, with two digits: 440 MB for 110M."""
+    named, side = _named_width(entry, context), entry.stated
+    total = model.num_parameters()
+    digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
+    published = [claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config]
+    rounded = -(-total // digit) * digit
+    published += [rounded] if (rounded - total) * _CLOSE <= total else []
+    for count, width in product(published, [named] if named else PRECISIONS):
+        if abs(count * width - side.value) <= max(side.reach, side.rough):
+            message = N_("the bytes of {count} parameters, as it is published, in {dtype}")
+            return Judged("right", counts=Problem.of(message, count=count, dtype=PRECISIONS[width]))
+    return None
+
+
+_PUBLISHED_DIGITS, _CLOSE = 2, 50
 
 
 def _bytes_of_file(side: ChainSide, model: Model) -> Judged | None:

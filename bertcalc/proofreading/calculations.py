@@ -242,10 +242,15 @@ def _chains(
             following, after = _side(tokens, end + 1, letters)
             if following is None or (following.is_shape and tokens[end].text in _ARROWS):
                 break
+            if following.is_decimal and following.text.endswith("%") and sides[-1].value > _MOST_OF_WHOLE:
+                break  # the share of a count: 38.6M of 124M ≈ 31%
             sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
             end = after
         index = end
         yield from _worthwhile(sides, bound)
+
+
+_MOST_OF_WHOLE = Fraction(3, 2)  # a ratio that may be written in percent
 
 
 def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
@@ -463,6 +468,7 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
             depth, complete = depth + 1, False
         elif complete and (after := _noun(tokens, index)):
             index = after
+            best = best._replace(after=after) if best and not depth and tokens[after].kind == "equals" else best
             continue
         else:
             break
@@ -652,19 +658,31 @@ def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _note(tokens: Sequence[_Token], index: int) -> int:
-    """The index after a note in parentheses without numbers: 21,635,072(token); 0 if there is none."""
+    """The index after a note of words in parentheses: 21,635,072(token), 768*3072(4H in the paper); 0 if it is none."""
+    has_words = False
     for after in range(index + 1, min(len(tokens), index + 12)):
-        if tokens[after].text == ")":
-            return after + 1 if after > index + 1 else 0
-        if tokens[after].kind not in ("name", "word", "other") and tokens[after].text != "-":
+        token = tokens[after]
+        if token.text == ")":
+            return after + 1 if has_words else 0
+        has_words = has_words or token.kind in ("name", "word", "other")
+        is_digit = token.kind == "number" and len(token.text) == 1
+        if not is_digit and token.kind not in ("name", "word", "other") and token.text != "-":
             return 0
     return 0
 
 
+_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|个?头|个?层)", re.I)
+
+
 def _noun(tokens: Sequence[_Token], index: int) -> int:
-    """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none."""
+    """The index after a noun between a number and a times sign: 12 heads x 64; 0 if there is none.
+
+    A calculation may also end with one: 3 × 64 × 12 heads = 2304.
+    """
     for after in range(index, min(len(tokens), index + 4)):
         token = tokens[after]
+        if token.kind == "equals" and after == index + 1 and _COUNTED.fullmatch(tokens[index].text):
+            return after if index > 1 and tokens[index - 2].kind == "operator" else 0
         if token.kind == "operator" and token.text.strip() in ("x", "X", "*", "×", "·") and after > index:
             following = tokens[after + 1] if after + 1 < len(tokens) else None
             return after if following and (following.kind == "number" or following.text == "(") else 0

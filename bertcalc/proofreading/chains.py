@@ -7,7 +7,7 @@ The calculation gives 1,179,648, not 1,179,684.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
@@ -27,7 +27,7 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if len(sides) < 2:
         return None
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
-    if len(sides) == _OF_RUNNING_SUM and _is_running_sum(sides[0].text, sides[1].text, sides[2]):
+    if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
     for side in sides:
         if not _agree(first, side):
@@ -35,19 +35,38 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     return Judged("right")
 
 
-_OF_RUNNING_SUM = 3  # sides
+_OF_PLAIN = 2  # sides
 
 
-def _is_running_sum(first: str, second: str, result: ChainSide) -> bool:
+def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
     """Whether only the last term of a sum equals the first one of the next: 1 + 2 * 3 = 6 + 4 = 11."""
-    begun, _plus, term = first.rpartition("+")
-    value, _plus, rest = second.partition("+")
-    if not begun or not rest or re.search("[()A-Za-z]", first + second):
+    *steps, result = sides
+    if any(side.letters for side in steps) or not any(len(_terms(side.text)) > 1 for side in steps[1:]):
         return False
+    tolerance = Fraction(1, _RULE_OF_THUMB) if any(side.about for side in sides) else Fraction(0)
+    values: list[Fraction] = []
     try:
-        return evaluate(term) == evaluate(value) and evaluate(f"{begun}+{second}") == result.value
+        for step in steps:
+            first, *rest = map(evaluate, _terms(step.text) if step.is_calculation else [f"{step.value}"])
+            if values and abs(values[-1] - first) > tolerance * first:
+                return False
+            values += rest if values else [first, *rest]
     except InputError:
         return False
+    apart = abs(sum(values) - result.value)
+    return apart <= max(result.reach, result.rough, tolerance * result.value)
+
+
+def _terms(text: str) -> list[str]:
+    """The terms of a sum; what stands in parentheses belongs together."""
+    terms, depth = [""], 0
+    for sign in text:
+        depth += (sign == "(") - (sign == ")")
+        if sign == "+" and not depth:
+            terms.append("")
+        else:
+            terms[-1] += sign
+    return terms
 
 
 def _agree(value: ChainSide, other: ChainSide) -> bool:
@@ -56,11 +75,21 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
+    if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
+        return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
         return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
+
+
+def _is_approximate(value: Fraction, other: Fraction) -> bool:
+    """Whether a rule of thumb gives nearly a count: 7,087,872 ≈ 12 × 768²."""
+    return abs(value - other) * _RULE_OF_THUMB <= max(value, other)
+
+
+_RULE_OF_THUMB = 100
 
 
 def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:

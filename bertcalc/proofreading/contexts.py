@@ -62,7 +62,8 @@ _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|if (?:you|we|one|it|they)\b"
     r"(?!\s?,| (?:add|sum|multiply|count|look|put|take|do)\b)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
-    r"|而不是|而非|如果|假如|若是|若不|不共享",
+    r"|\b(?:originally|previously|formerly|before (?:the )?factori[sz]\w+)\b"
+    r"|而不是|而非|如果|假如|若是|若不|不共享|原先|原来的?参数|原本",
     re.I,
 )
 
@@ -107,6 +108,7 @@ class Context(NamedTuple):
     opening: str = ""  # of its sentence, if that says of which layers it is
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
     after: str = ""  # the first characters of the line behind it
+    below: str = ""  # the first characters of the next line
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
@@ -236,17 +238,17 @@ class Surroundings:
         self._headings: list[tuple[str, ...]] = []
         self._first_rows = list(_first_rows(self._lines))
         stack: list[tuple[int, str]] = []
-        headings: tuple[str, ...] = ()
         self._parents = parents = list(_parents(self._lines))
         self._lengths = tuple(dict.fromkeys(_lengths(text)))
         self._batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(text))))
         for number, line in enumerate(self._lines):
-            if (heading := _HEADING.match(line[:200])) and not re.match(r"\s*#\s?(?:In|Out)\b", line):
-                level = line.count("#", 0, 8) or 7
+            if title := _title(line):
+                level = line.count("#", 0, 8) or (_BOLD if _HEADING.match(line[:200]) else _PLAIN)
                 stack = [entry for entry in stack if entry[0] < level]
-                title = (heading[1] or heading[2]).strip()[:_MOST_HEADING]
                 stack.append((level, _UP.sub(" ", _NAMED_EMBED.sub("model", title))))
-                headings = tuple(text for _level, text in reversed(stack))
+            elif stack and stack[-1][0] == _PLAIN and _names_part_itself(line):
+                stack.pop()
+            headings = tuple(text for _level, text in reversed(stack))
             self._headings.append((*parents[number], *headings))
 
     def of(self, entry: WrittenNumber) -> Context:
@@ -264,9 +266,20 @@ class Surroundings:
         sentence = "" if entry.cells else self._sentence(entry)
         after = entry.after[:_MOST_AFTER]
         batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
+        below = self._lines[entry.line + 1][:_MOST_AFTER] if entry.line + 1 < len(self._lines) else ""
         return Context(
-            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, batch=batch
-        )
+            tuple(names),
+            headings,
+            line,
+            self._without_biases,
+            header,
+            before,
+            said,
+            sentence,
+            after,
+            below,
+            batch=batch,
+        )  # fmt: skip
 
     def _batch(self, entry: WrittenNumber) -> WrittenBatch:
         """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""
@@ -338,6 +351,55 @@ class Surroundings:
                 if re.search(r"[:：?？]\s*$", text) or not _IS_COUNT.search(text):
                     yield _trimmed(text[-_MOST_BEFORE:])
                 return
+
+
+def _title(line: str) -> str:
+    """The words of a heading; empty for other lines.
+
+    A page that is copied without its markup has headings that are only short lines: a numbered part or step, or the
+    name of a part alone.
+    """
+    if heading := _HEADING.match(line[:200]):
+        is_prompt = re.match(r"\s*#\s?(?:In|Out)\b", line)
+        return "" if is_prompt else (heading[1] or heading[2]).strip()[:_MOST_HEADING]
+    text = line.strip()
+    if not text or len(text) > _LONGEST_PLAIN or _NO_PLAIN.search(text):
+        return ""
+    return text if _NUMBERED.match(text) or _is_name_of_part(text) else ""
+
+
+def _names_part_itself(line: str) -> bool:
+    """Whether a line begins with the name of a part, so that it belongs to no heading: FeedForward: 4722432"""
+    label, colon, _rest = line.strip(" -*•\t").replace("：", ":").partition(":")
+    return bool(colon) and len(label) <= _LONGEST_PLAIN and bool(_NAME_OF_PART.fullmatch(label.strip(" *`")))
+
+
+def _is_name_of_part(text: str) -> bool:
+    """Whether a line is only the name of a part, or ends what was said about one: Summary."""
+    return bool(_NAME_OF_PART.fullmatch(text) or _ENDS_PART.fullmatch(text))
+
+
+_BOLD, _PLAIN = 7, 8  # the levels of headings without #
+_LONGEST_PLAIN = 48
+# A sentence, an item of a list, a row, a formula, or a number.
+_NO_PLAIN = re.compile(r"[。.!?！？,，;；、]\s*$|^[-*•+|>`]|[|=*×/_{}<>]|[0-9]{3}|[0-9]\s?[MGk万亿%]|\s[+-]\s")
+_NUMBERED = re.compile(
+    r"(?:(?:part|step|section|stage)\s?[0-9IVX]{1,4}\b|第\s?[0-9一二三四五六七八九十]{1,3}\s?(?:部分|步|节|章)"
+    r"|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）]|[0-9]\.[0-9](?:\.[0-9])?\s)\s?\S",
+    re.I,
+)
+_NAME_OF_PART = re.compile(
+    r"(?:the )?(?:bert )?(?:input |token |word |position(?:al)? |segment |multi-?head(?:ed)? |self-?)*"
+    r"(?:embeddings?|self-?attention|attention|feed-?[ ]?forward|ffn|mlp|pooler|layer-?[ ]?norm(?:alization)?|encoder)"
+    r"(?: ?(?:layers?|sub-?layers?|blocks?|network|module|部分|层|模块|子层))?(?: ?[(（][^()（）]{1,30}[)）])?[:：]?"
+    r"|(?:多头)?(?:自?注意力|前馈(?:神经)?网络|前馈层|嵌入层?|词嵌入|池化层?|层归一化|输入)(?:机制|模块)?(?:部分|层|子层)?"
+    r"(?: ?[(（][^()（）]{1,30}[)）])?[:：]?|多头 ?attention ?(?:部分|层)?[:：]?",
+    re.I,
+)
+_ENDS_PART = re.compile(
+    r"(?:summary|total|in total|conclusion|overall|altogether|总结|总共|总计|合计|汇总|总参数量?|总共参数|总体)[:：]?",
+    re.I,
+)
 
 
 _IS_SUM = re.compile(

@@ -20,7 +20,7 @@ from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
-from bertcalc.diagnosis.miscounts import counted
+from bertcalc.diagnosis.miscounts import counted, total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.families.presets import PRESETS
@@ -44,6 +44,7 @@ from bertcalc.proofreading.named_parts import (
     names_particular_part,
     parts_without_biases,
     scoped,
+    with_and_without_biases,
 )
 from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
 from bertcalc.proofreading.shares import judge_share
@@ -60,6 +61,7 @@ from bertcalc.proofreading.verdicts import (
 )
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
 from bertcalc.text import N_
+from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError, Problem
 
 
@@ -157,7 +159,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
         return modules
-    if not alone and len(entry.sides) > 1 and side.value in (model.config.hidden_size, model.config.intermediate_size):
+    if not alone and len(entry.sides) > 1 and side.value in _sizes_computed(model):
         return Judged("right", counts=Problem.of(N_("a size of the model")))
     if alone and (judged := _size(side, context, model)):
         return judged
@@ -175,7 +177,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return adapters
     if without := _without_biases(line, context, model):
         return without
-    part = _any_part(side, model)
+    part = _any_part(side, model) or _of_one_head(side, context, model)
     particular = names_particular_part(context, model)
     if part and (lacking := _lacks_biases(entry, context, model)):
         return lacking
@@ -186,6 +188,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
+        if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*_OF_VOCABULARY, *WHOLE_OR_BODY):
+            return UNKNOWN
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
         if not particular and verdict.counted.part not in WIDE:
@@ -194,7 +198,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
-        too_rough = side.reach * ROUGHEST > side.value or len(verdict.explanation) > 1
+        causes = [cause.miscount for cause in verdict.explanation]
+        is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(_OF_RULE_OF_THUMB.search, causes)))
+        too_rough = side.reach * ROUGHEST > side.value or not is_plain
         if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
             if not side.letters and (judged := _otherwise(line, side, context, model)):
                 return judged
@@ -204,7 +210,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         is_far = any(cause.miscount in _FAR_FETCHED for cause in verdict.explanation)
         of_whole = verdict.counted.part in WHOLE_OR_BODY and part is not None and part.part in USUAL
         is_unlikely = len(verdict.explanation) > _MOST_OF_WHOLE or (part is not None and part.layers == "one")
-        if part and (is_far or (of_whole and is_unlikely)):
+        of_heading = part is not None and part.part in TABLES and not any(map(_EMBEDDED.search, context.names))
+        if part and (is_far or (of_whole and is_unlikely) or of_heading):
             return right_as(part, model)
         if context.supposes or _is_shape(entry):
             return UNKNOWN
@@ -224,6 +231,12 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     return UNKNOWN
 
 
+def _sizes_computed(model: Model) -> tuple[int, ...]:
+    """The sizes of a model that texts compute: 12 × 64 = 768, 4 × 768 = 3072, 768 / 12 = 64."""
+    config = model.config
+    return config.hidden_size, config.intermediate_size, config.hidden_size // config.num_attention_heads
+
+
 _NORM = re.compile(r"layer[ -]?norm|\blns?\b|\bln_\w|层归一化", re.I)
 _HALF_OF_NORM = re.compile(r"gamma|beta|γ|β|weight|bias|\bsize|\bdim|\beach\b|各|权重|偏置|维|\bH\b|\bh\b", re.I)
 _SCALE, _SHIFT = re.compile(r"\bscal|缩放", re.I), re.compile(r"\bshift|平移", re.I)
@@ -240,12 +253,32 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
     return None if _HALF_OF_NORM.search(words) or one_of_two else right_for(of_norm, model)
 
 
+def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
+    """Whether a calculation has a vocabulary in it, so that it counts no part of a layer."""
+    least, most = _VOCABULARIES
+    sizes = (model.config.intermediate_size, model.config.hidden_size)
+    vocabularies = (operand.value for operand in side.operands if least <= operand.value <= most)
+    return side.is_calculation and any(value not in sizes for value in vocabularies)
+
+
+_VOCABULARIES = 20_000, 300_000
+_OF_VOCABULARY = (
+    *TABLES,
+    "embeddings",
+    "embeddings without LayerNorm",
+    "projection of the embeddings",
+    "head",
+    "decoder",
+)
+_EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the heading says that a table is of embeddings
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
     """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
     if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
+        return None
+    if _multiplies_vocabulary(side, model):
         return None
     return _slip(side, context, model) or judge_other_total(side, context, model) or _contradicted(line, context, model)
 
@@ -327,6 +360,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
     near = (*context.names[:2], *of_part)
     says_so = says_so or context.without_biases or any(map(_MATRICES.search, near))
+    says_so = says_so or bool(_BIAS_BELOW.match(context.below))
     if not says_so or any(map(_WITH_BIASES.search, context.names)):
         return None
     names = (*context.names, *context.headings[:1])
@@ -337,6 +371,9 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
     return None
 
 
+_BIAS_BELOW = re.compile(
+    r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))", re.I
+)  # the next line counts the bias
 # Biases that a sentence includes: biases included; with its bias.
 _INCLUDED = re.compile(
     r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
@@ -385,17 +422,32 @@ def _unless_explained(
     )
     right = judged.right_value or Fraction(0)
     near = abs(entry.best.value - right) <= right * _RULE_OF_THUMB_ERROR
-    is_rough = entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line))
+    rounds = entry.computes and len(entry.sides) == 1 and any(_rounds(cell, right) for cell in entry.cells)
+    is_exact = not entry.best.is_calculation and not entry.best.reach
+    is_rough = not is_exact and (entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line)))
+    causes = [cause.miscount for cause in explanation]
     conditions = (
         apart,
-        near and (is_rough or _ABOUT.search(entry.before)),
+        near and (is_rough or rounds or _ABOUT.search(entry.before)),
+        not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
+        (entry.stated.letters or (entry.best.reach and len(causes) > 1)) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
         model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
         len(explanation) == 1 and size and vocabulary,
+        bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         _says_why(explanation, context),
     )
     return judged._replace(verdict="conditional") if any(conditions) else judged
+
+
+def _rounds(cell: str, right: Fraction) -> bool:
+    """Whether a cell beside a calculation rounds the right value, too: | 3 × 768 × 768 | 1.8M/layer |."""
+    amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
+    try:
+        return bool(amount) and typed(amount[1]).means(int(right)) if amount else False
+    except InputError:
+        return False
 
 
 def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
@@ -405,6 +457,10 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
 
 
 _IS_BIAS = re.compile("bias|beta", re.I)
+# A rule of thumb in letters just before a number: 12d² per block, 7.08M
+_RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
+_NEAR = 40
+_OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
 # What a sentence says is not counted, by the words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
@@ -491,6 +547,8 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
     if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
         return None
+    if not side.text.strip().isdigit() and "," not in side.text:
+        return UNKNOWN  # 30k is rounded, and says so
     message = N_("The vocabulary has {count} tokens; {written} is rounded.")
     reason = Problem.of(message, count=right, written=in_words(side.value))
     return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
@@ -621,6 +679,19 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
     if side.reach or side.value < LEAST:
         return None
     return _by_count(model).get(int(side.value)) if side.value.denominator == 1 else None
+
+
+def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:
+    """The part of an attention head that has exactly this count, with biases or without, if the words name a head."""
+    if side.reach or not any(map(_HEAD.search, context.names[:2])):
+        return None
+    parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")
+    return next(
+        (part for part in parts for tensors in with_and_without_biases(part) if total(tensors) == side.value), None
+    )
+
+
+_HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头的|个head|head的", re.I)
 
 
 @lru_cache(maxsize=32)

@@ -212,6 +212,15 @@ _AROUND_LABEL = re.compile(
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
 
 
+_QKV = re.compile(r"(?<![a-z])q[\W_]{0,3}k[\W_]{0,3}v(?![a-z])", re.I)
+# More than these three matrices, or each of them alone.
+_WITH_OUTPUT = re.compile(
+    r"out|proj\w* ?o(?![a-z])|(?<![a-z])v[\W_]{0,3}(?:and )?o(?![a-z])|(?<![a-z])w_?o(?![a-z])"
+    r"|\beach|\bof (?:them|these)|dense|输出|每个|各|\+|bias|偏置|norm",
+    re.I,
+)
+
+
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> tuple[str, ...]:
     """The parts that a name means and no others; none if it is not so particular."""
@@ -220,6 +229,8 @@ def _alone(name: str) -> tuple[str, ...]:
     label = " ".join(_AROUND_LABEL.sub("", name.strip()).split())
     if _ALL_NORMS.search(name) and not re.search(r"layers|blocks|encoder|each|per|每|编码|的层|各层", name, re.I):
         return ("all LayerNorms",)
+    if _QKV.search(name) and not _WITH_OUTPUT.search(name):
+        return ("query, key and value",)
     plain = [part for part, pattern in _PLAIN_LABELS.items() if re.fullmatch(pattern, label, re.I)]
     if plain:
         return tuple(part for part in (plain[0], f"{plain[0]} with LayerNorm") if part in PARTS)

@@ -15,6 +15,8 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from bertcalc.text.arithmetic import TIMES
+
 Rewrite = Callable[[re.Match[str]], str]
 
 
@@ -158,6 +160,8 @@ _COLUMNS = re.compile(
 )
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
 # Groups of digits with a space of their own between them, or with an ordinary one in a result: = 131 072
+_INVISIBLE = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]")
+_TIMES = re.compile(f"[{TIMES}]")
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
 _SPACED = re.compile(r"(?<=[=≈] )[0-9]{1,3}(?: [0-9]{3})+(?![0-9]|[ ,.][0-9])")
@@ -174,6 +178,8 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("<"), _COMMENTS, lambda _match: ""),
     (re.compile("<"), _TAG, _tag),
     (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
+    (_INVISIBLE, _INVISIBLE, lambda _match: ""),
+    (_TIMES, _TIMES, lambda _match: "×"),
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
     (_NARROW, _NARROW, lambda _match: ","),
     (_SPACED_COMMAS, _SPACED_COMMAS, lambda _match: ","),

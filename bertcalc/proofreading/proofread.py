@@ -20,7 +20,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.described_models import preset_of
+from bertcalc.proofreading.described_models import fit, preset_of
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
@@ -114,7 +114,17 @@ class _Verdicts:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[_Finding]:
-        yield from self._findings
+        """The verdicts; a total that is the model's and another number of the text is that of a larger model."""
+        values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
+        larger: Fraction | None = None  # the last of these totals
+        for finding in self._findings:
+            side, right = finding.entry.best, finding.judged.right_value or Fraction(0)
+            if is_total_of_model(finding.judged):
+                rest = side.value - right
+                larger = side.value if rest in values and not fit(finding.model, {int(rest)}) else larger
+                is_larger = larger is not None and abs(side.value - larger) <= side.reach
+                finding = finding._replace(judged=UNKNOWN) if is_larger else finding
+            yield finding
 
     def _add(self, entry: WrittenNumber) -> None:
         context = self._continued(entry, self._around.of(entry))
@@ -147,6 +157,8 @@ class _Verdicts:
             judged = UNKNOWN  # a model that only a letter in the header names
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
+        if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
+            judged = UNKNOWN  # what a changed model has: 85,054,464 -> 42,527,232
         judged = self._of_rank(entry, context, judged) or judged
         judged = (
             self._difference(entry, context, model)
@@ -205,6 +217,13 @@ class _Verdicts:
             return model
         compared = self._about.compared_at(entry.line)
         return compared[1] if compared and last.model is compared[0] else model
+
+    def _follows_arrow(self, entry: WrittenNumber, judged: Judged) -> bool:
+        """Whether an arrow stands between the right count of a part and another number of it."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or last.judged.verdict != "right" or last.judged.counted != judged.counted:
+            return False
+        return bool(_ARROW.fullmatch(self._text[last.entry.end : entry.start]))
 
     def _difference(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
         """The verdict on the difference of two models that the words beside a number compare."""
@@ -444,7 +463,24 @@ class _Verdicts:
         if not entry.computes:
             earlier += [last.judged for last in self._findings[-_MOST_BEFORE:] if last.entry.line == entry.line]
         right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
-        return next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
+        exact = next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
+        return exact or self._multiplied_roughly(entry, model)
+
+    def _multiplied_roughly(self, entry: WrittenNumber, model: Model) -> Judged | None:
+        """The verdict on the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
+        layers, stated = model.config.num_hidden_layers, entry.stated
+        terms = [operand.value for operand in entry.sides[0].operands]
+        if len(entry.sides) < _OF_PRODUCT or len(terms) != _OF_PRODUCT or layers not in terms or not stated.reach:
+            return None
+        term = max(terms)
+        last = [last.judged.counted for last in self._findings[-_MOST_BEFORE:] if last.entry.stated.value == term]
+        wholes = (times_layers(part, Fraction(layers * part.right), model) for part in last if part)
+        return next((whole for whole in wholes if whole and self._is_near(whole, stated)), None)
+
+    @staticmethod
+    def _is_near(whole: Judged, stated: ChainSide) -> bool:
+        apart = abs(whole.counted.right - stated.value) if whole.counted else stated.value
+        return apart <= 2 * max(stated.reach, stated.rough)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: _Finding) -> None:
         """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
@@ -596,6 +632,7 @@ _TIMES = re.compile(
     r"|得到|[就]?是|为)*$",
     re.I,
 )
+_OF_PRODUCT = 2  # sides, and factors
 _MOST_TIMES, _NEAR_ADAPTERS = 100, 8
 _MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)

@@ -381,8 +381,9 @@ def read(text: str, model: Model | None = None) -> Subject:
             )
         )
     )
-    candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
     numbers = long_numbers(text)
+    candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
+    candidates |= dict.fromkeys(_USUAL)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
     if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)
@@ -399,6 +400,15 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
 
 
+# What a text may be about that names no model, or only another one.
+_USUAL = (
+    "bert-base-uncased",
+    "gpt2",
+    "distilbert-base-uncased",
+    "roberta-base",
+    "bert-large-uncased",
+    "albert-base-v2",
+)
 _CLEARLY_MORE = 2  # numbers that fit a model better than the one that is named most
 
 
@@ -766,9 +776,12 @@ def _by_class() -> Mapping[str, str]:
     return {name: presets[name] for name in sorted(presets, key=len, reverse=True)}
 
 
+_MODULES = "Model|LMHead|Block|MLP|Layer|Attention|SelfAttention|Embeddings?|Encoder|Intermediate|Pooler"
+
+
 @lru_cache(maxsize=1)
 def _classes() -> re.Pattern[str]:
-    return re.compile(rf"(?<![A-Za-z])(?:TF)?({'|'.join(_by_class())})(?:For[A-Z][A-Za-z]|Model(?![a-z])|LMHead)")
+    return re.compile(rf"(?<![A-Za-z])(?:TF)?({'|'.join(_by_class())})(?:For[A-Z][A-Za-z]|(?:{_MODULES})(?![a-z]))")
 
 
 def _respelled(text: str) -> str:
@@ -817,6 +830,8 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
         fields = ("hidden_size", "intermediate_size", "num_hidden_layers", "vocab_size")
         weights = {"hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 2, "vocab_size": 1}
         assigned = sum(weights[field] for field in fields if sizes.get(field) == getattr(config, field))
+        if "hidden_size" not in sizes and not numbers[config.hidden_size]:
+            assigned = 0  # six layers alone are no other model
         occurring = numbers[config.hidden_size] and numbers[config.intermediate_size]
         return assigned, int(name == "bert-large-uncased" and bool(occurring) and not numbers[768])
 

@@ -36,6 +36,12 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
     named_total = named_total or is_name(context.names[:1])
+    right, rough = model.num_parameters(), max(side.reach, side.rough)
+    if named_total and side.reach and abs(right - side.value) <= rough and not _BODY.search(context.line):
+        known = KnownCount(model, right)
+        return Judged(
+            "right", Fraction(right), Problem.of(N_("It is the count of {known}."), known=known_in_words(known))
+        )
     for known in _likeliest_first(model):
         if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
             continue
@@ -56,6 +62,9 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             reason = Problem.of(message, source=claim.source, count=model.num_parameters())
             return Judged("conditional", Fraction(model.num_parameters()), None, (reason,))
     return None
+
+
+_BODY = re.compile(r"(?<![A-Za-z])[A-Z]\w{2,20}For[A-Z]|without|backbone|不含|骨干", re.I)
 
 
 @lru_cache(maxsize=32)
@@ -90,7 +99,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
         return None
     reach = max(side.reach, side.rough)
     is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
-    if context.supposes or is_part:
+    is_table = 0 < len(side.operands) <= _TWO and side.is_calculation  # a product of two sizes
+    if context.supposes or is_part or is_table:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
     nearest = min(counts, key=lambda known: abs(known.total - side.value))
@@ -123,6 +133,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
     )
 
 
+_TWO = 2
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant exactly
 

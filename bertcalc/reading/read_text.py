@@ -34,6 +34,7 @@ from bertcalc.reading.summary_table import read_table, table_kind
 from bertcalc.reading.text_reading import KINDS, Kind, TextReading
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, choice
+from bertcalc.text.arithmetic import TIMES
 from bertcalc.text.problem import wrong
 
 _LONGEST_CALCULATION = 300
@@ -74,12 +75,15 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     if kind is not None:
         choice("kind", kind, KINDS)
     present = build(DEFAULT_PRESET) if model is None else model
-    chosen = kind or kind_of(text, present)
+    plain = text.translate(_TIMES)
+    chosen = kind or kind_of(plain, present)
+    text = text if chosen == "article" else plain  # an article is shown as it is
     if chosen in _OF_NUMBERS:
         return _OF_NUMBERS[chosen](text, present)
     return _READERS[chosen](text)
 
 
+_TIMES = str.maketrans(dict.fromkeys(TIMES, "×"))
 _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "number": read_number,
     "calculation": read_number,

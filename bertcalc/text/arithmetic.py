@@ -43,7 +43,10 @@ def evaluate(text: str, names: Mapping[str, int] | None = None) -> Fraction:
 
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
-_SIGNS = str.maketrans({"×": "*", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "−": "-", "–": "-"})
+TIMES = "\u2217\u2731\u2715\u2716\u2a2f\u2a09\u2573"  # other signs that pages have for ×, such as ∗ and ✕
+_SIGNS = str.maketrans(
+    {"×": "*", "·": "*", "⋅": "*", "∙": "*", "÷": "/", "−": "-", "–": "-", **dict.fromkeys(TIMES, "*")}
+)
 # Either the same sign separates all thousands, or none does. H2 is refused: it may mean 2H or H^2.
 _NUMBER = re.compile(
     r"(?:[0-9]{1,3}([, _'])[0-9]{3}(?:\1[0-9]{3})*|[0-9]+|(?=\.[0-9]))(?![0-9])"

@@ -77,6 +77,10 @@ def test_the_time_is_proportional_to_the_text(piece: str) -> None:
         ("| query | 768 * 768 | 590,592 |", 1),  # sizes, and a count with a bias
         ("| attention | 4 * 768 * 768 | 28,311,552 |", 1),  # of one layer, and of all
         ("150.37 MiB", 1),
+        ("124M ≈ 31%", 1),  # a count and its share
+        ("23.4M / 109.5M = 21.4%", 2),
+        ("3 × (768 × 64) × 12 heads = 3 × 768 × 768", 2),
+        ("768*3072(4H in the paper) + 3072=2360064", 2),
     ],
 )
 def test_what_is_one_chain(text: str, sides: int) -> None:

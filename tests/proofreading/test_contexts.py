@@ -35,6 +35,22 @@ def test_the_nearest_words_come_first(text: str, name: str) -> None:
     assert context(text).names[0] == name
 
 
+@pytest.mark.parametrize(
+    ("text", "headings"),
+    [
+        ("PART 02: Multi-head attention\n590,592", ("PART 02: Multi-head attention",)),
+        ("第 2 部分（注意力）\n590,592", ("第 2 部分（注意力）",)),
+        ("# BERT\nself-attention sublayer\n\nwords\n590,592", ("self-attention sublayer", "BERT")),
+        ("Pooler\nSummary\n590,592", ("Summary",)),
+        ("Pooler\nFeedForward: 4,722,432", ()),
+        ("Self-attention is all you need\n590,592", ()),
+        ("the pooler has weights.\n590,592", ()),
+    ],
+)
+def test_short_lines_of_a_page_without_markup_are_headings(text: str, headings: tuple[str, ...]) -> None:
+    assert context(text).headings == headings
+
+
 def test_headings_are_kept_innermost_first() -> None:
     assert context("# BERT\n## Attention\n590,592").headings == ("Attention", "BERT")
 

@@ -9,6 +9,19 @@ from bertcalc.proofreading.subject import read, without_sizes
 
 
 @pytest.mark.parametrize(
+    ("text", "preset"),
+    [
+        ("wte: 38,597,376, wpe: 786,432", "gpt2"),
+        ("Each GPT2Attention has 2,362,368", "gpt2"),
+        ("In all 66,362,880; the tables have 23,835,648. Unlike ALBERT, it shares nothing.", "distilbert-base-uncased"),
+        ("It has six layers of 768 numbers", "bert-base-uncased"),
+    ],
+)
+def test_a_model_that_is_not_named_is_known_by_its_numbers(text: str, preset: str) -> None:
+    assert read(text).preset == preset
+
+
+@pytest.mark.parametrize(
     ("text", "preset", "sizes"),
     [
         ("BERT-base and its sizes", "bert-base-uncased", {"vocab_size": 30522}),

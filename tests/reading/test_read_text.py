@@ -76,6 +76,13 @@ KIND_OF = {
 }
 
 
+@pytest.mark.parametrize("sign", ["×", "∗", "✕", "✖", "⨯"])
+def test_every_sign_for_a_product_is_read(sign: str) -> None:
+    assert bertcalc.read(f"30522 {sign} 768").kind == "calculation"
+    assert bertcalc.read(f"pooler = 768 {sign} 768 + 768\ntokens = 30522{sign}768").detail.typed == 590_592 + 23_440_896
+    assert f"30522 {sign} 768" in bertcalc.read(ARTICLE.replace("×", sign)).detail.text
+
+
 @pytest.mark.parametrize(("text", "kind"), KIND_OF.items(), ids=range(len(KIND_OF)))
 def test_the_kind_of_a_text_is_recognized(text: str, kind: str) -> None:
     reading = bertcalc.read(text)
