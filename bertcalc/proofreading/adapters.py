@@ -14,14 +14,15 @@
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.diagnosis.changed_counts import adapter_counts
+from bertcalc.diagnosis.changed_counts import ChangedCount, adapter_counts
 from bertcalc.diagnosis.peft_line import printed_by_peft
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
-from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.lora_claims import stated_ranks
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
@@ -30,61 +31,59 @@ _ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball param
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of LoRA adapters, alone or with what is trained or frozen beside them."""
+    """The verdict on the parameters of adapters, alone or with what is trained or frozen beside them.
+
+    A setting that the text does not state is a condition, unless peft itself printed the number.
+    """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
         return None  # counting every adapter of every model of a text would take seconds
     if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
         return None
-    count, rank = int(side.value), stated_rank(context.before)
-    counts = (count_of for count_of in adapter_counts(model, count) if rank in (0, count_of.rank))
-    return next((Judged("right", counts=count_of.in_words(f"{count:,}")) for count_of in counts), None)
+    spoken = _spoken_of(context.text or words)
+    fitting = [known for known in adapter_counts(model, int(side.value)) if _is_spoken_of(known, spoken)]
+    known = next((known for known in fitting if known.rank in spoken.ranks), next(iter(fitting), None))
+    if known is None:
+        return None
+    counts = known.in_words(f"{int(side.value):,}")
+    is_stated = not known.rank or known.rank in spoken.ranks
+    if is_stated or printed_by_peft(context.line):
+        return Judged("right", counts=counts)
+    return None if spoken.ranks else Judged("conditional", side.value, counts, (counts,))
 
 
-_RANK = re.compile(r"(?:(?<![A-Za-z])r|\brank|秩)\s?(?:=|of|is|为|是)?\s?(?P<rank>[0-9]{1,3})(?![0-9.,]*[0-9])", re.I)
-_TARGET = re.compile(
-    r"query|key|value|attention|output|dense|linear|ffn|feed|mlp|c_attn|c_proj|\bW_?[qkvo]\b|注意力|前馈|矩阵", re.I
-)
+class _SpokenOf(NamedTuple):
+    """The kinds of adapters that a text names, by their class here, and the ranks in it."""
+
+    kinds: frozenset[str]
+    ranks: frozenset[int]
 
 
-def stated_rank(text: str) -> int:
-    """The rank of LoRA that a text states last; 0 if it states none.
-
-    >>> stated_rank("With r = 8 it is 294,912, with rank 16")
-    16
-    """
-    return next((int(match["rank"]) for match in reversed([*_RANK.finditer(text)])), 0)
-
-
-class AdapterClaim(NamedTuple):
-    """A right number of trained parameters, with the rank that the text states, and the words for its targets."""
-
-    trained: Fraction
-    rank: int
-    targets: frozenset[str]
-    line: int
-
-    def judge(self, side: ChainSide, context: Context) -> Judged | None:
-        """The verdict on the number for another rank, to which the trained parameters are proportional."""
-        rank, targets = stated_rank(context.before), targets_in(context)
-        if rank in (0, self.rank) or side.reach or side.unit or not targets <= self.targets:
-            return None
-        right = self.trained * rank / self.rank
-        if right.denominator != 1 or not right / _FARTHEST < side.value < right * _FARTHEST:
-            return None
-        counts = Problem.of(N_("the trained parameters with r = {rank}"), rank=rank)
-        if side.value == right:
-            return Judged("right", counts=counts)
-        reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right), part=counts)
-        return Judged("wrong", right, counts, (reason,))
+_KINDS = {
+    "Lora": r"\blora\b|low[- ]rank|低秩|\bpeft\b|trainable params|adapter|适配器",
+    "IA3": r"\bia3\b|\(ia\)",
+    "LNTuning": r"\bln[- ]?tuning|norm.{0,20}\b(?:tun|train)|\b(?:tun|train).{0,20}norm",
+    "BitFit": r"bitfit|bias(?:es)?.{0,20}\b(?:tun|train)|\b(?:tun|train).{0,30}bias|偏置",
+    "PromptTuning": r"prompt|virtual token|软提示|提示微调",
+    "PrefixTuning": r"prefix|virtual token|前缀",
+    "PromptEncoder": r"prompt|p-tuning|virtual token",
+}
+# What LoRA does besides its matrices only if the text names it: arguments of peft's LoraConfig.
+_OPTIONS = {"use_dora": r"\bdora\b", "bias=": r"\bbias|偏置", "modules_to_save": r"modules_to_save|pooler|池化"}
 
 
-_FARTHEST = 4
+@lru_cache(maxsize=8)
+def _spoken_of(text: str) -> _SpokenOf:
+    kinds = (kind for kind, pattern in {**_KINDS, **_OPTIONS}.items() if re.search(pattern, text, re.I))
+    return _SpokenOf(frozenset(kinds), stated_ranks(text))
 
 
-def targets_in(context: Context) -> frozenset[str]:
-    """The words for targets of adapters in front of a number."""
-    return frozenset(word.lower() for word in _TARGET.findall(context.before))
+def _is_spoken_of(known: ChangedCount, spoken: _SpokenOf) -> bool:
+    """Whether a text names the kind of an adapter and its unusual options."""
+    changes = " ".join(map(str, known.model.changes))
+    return all(type(change).__name__ in spoken.kinds for change in known.model.changes) and not any(
+        option in changes and option not in spoken.kinds for option in _OPTIONS
+    )
 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:

@@ -110,6 +110,7 @@ class Context(NamedTuple):
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
+    text: str = ""  # the whole text
 
     @property
     def supposes(self) -> bool:
@@ -265,8 +266,9 @@ class Surroundings:
         after = entry.after[:_MOST_AFTER]
         batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
         return Context(
-            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, batch=batch
-        )
+            tuple(names), headings, line, self._without_biases, header, before, said, sentence, after, batch=batch,
+            text=self._text,
+        )  # fmt: skip
 
     def _batch(self, entry: WrittenNumber) -> WrittenBatch:
         """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""

@@ -15,7 +15,6 @@ from bertcalc.config import letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
-from bertcalc.proofreading.adapters import AdapterClaim, judge_adapters, stated_rank, targets_in
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
@@ -23,7 +22,9 @@ from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.described_models import preset_of
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
+from bertcalc.proofreading.peft_code import judge_printed
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
 from bertcalc.proofreading.shares import judge_ratio, judge_share_of
@@ -108,7 +109,7 @@ class _Verdicts:
         self._by_value: dict[Fraction, int] = {}
         self._searches = 0
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
-        self._adapter: AdapterClaim | None = None  # the last one that is right
+        self._lora = LoraClaims(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
@@ -147,7 +148,9 @@ class _Verdicts:
             judged = UNKNOWN  # a model that only a letter in the header names
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
-        judged = self._of_rank(entry, context, judged) or judged
+        row = self._around.row(entry)
+        printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
+        judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
             self._difference(entry, context, model)
             or self._formula_gives(entry, context)
@@ -256,18 +259,6 @@ class _Verdicts:
             if whole and whole.counted
             else gives(value, shorten(stated.text))
         )
-
-    def _of_rank(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
-        """The verdict on the trained parameters of LoRA with another rank than the ones before it."""
-        side, rank, last = entry.best, stated_rank(context.before), self._adapter
-        if not rank or self._about.model is None:
-            return None
-        adapters = judge_adapters(side, context, self._about.model)
-        if adapters and judged.counts == adapters.counts:
-            self._adapter = AdapterClaim(side.value, rank, targets_in(context), entry.line)
-        elif last and entry.line - last.line <= _NEAR_ADAPTERS and side.value >= _LEAST_CARRIED:
-            return last.judge(side, context)
-        return None
 
     def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
         """The verdict on another number than several times the one before it, where the words multiply that."""
@@ -596,7 +587,7 @@ _TIMES = re.compile(
     r"|得到|[就]?是|为)*$",
     re.I,
 )
-_MOST_TIMES, _NEAR_ADAPTERS = 100, 8
+_MOST_TIMES = 100
 _MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(
