@@ -80,7 +80,10 @@ _FOUR = re.compile(
 )
 _OF_ATTENTION = re.compile(r"\battention|注意力", re.I)
 _DENSE = re.compile(r"[\"'`]dense[\"'`]", re.I)
-_MORE = re.compile(r"\balso\b|\badditional|\bin addition|\bas well|\bplus\b|\badding\b|\bextend|\btoo\b|\bas well as\b|也|再加|还|另外|加上", re.I)
+_MORE = re.compile(
+    r"\balso\b|\badditional|\bin addition|\bas well|\bplus\b|\badding\b|\bextend|\btoo\b|\bas well as\b|也|再加|还|另外|加上",
+    re.I,
+)
 # What changes what LoRA trains in another way than by its rank and its targets.
 _OTHERWISE = re.compile(
     r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b|\bwithout\b"
@@ -93,7 +96,9 @@ _TRAINED = re.compile(
     r"\btrain(?:s|ed|able|ing)?\b|\blora\b|\badapter|\badds?\b|\bgives?\b|\bparam|\btotal|\bnumber|可训练|训练|参数|总|共|增加|\br\b|\brank\b|秩",
     re.I,
 )
-_PER_LAYER = re.compile(r"\b(?:per|each|every|one|a|single|in a)[ -](?:\w+[ -])?(?:layer|block)\b|每[一个]?层|单层|一层", re.I)
+_PER_LAYER = re.compile(
+    r"\b(?:per|each|every|one|a|single|in a)[ -](?:\w+[ -])?(?:layer|block)\b|每[一个]?层|单层|一层", re.I
+)
 _PER_MATRIX = re.compile(
     r"\b(?:per|each|every|one|a|single)[ -](?:\w+[ -]){0,2}(?:matrix|module|projection|target)\b"
     r"|\b[AB]\b(?: alone| has| and B)|每个\S{0,6}(?:矩阵|模块)|单个\S{0,4}矩阵|一个\S{0,4}矩阵",
@@ -199,7 +204,11 @@ class LoraClaims:
         behind = self._text[entry.end : entry.end + _MOST_BEHIND]
         end = next((match.start() for match in (_SENTENCE_END.search(behind), _BIG.search(behind)) if match), None)
         behind = behind[:end]
-        return behind if re.match(r"\W*(?:param\w*|weights|with|for|at|on|if|trainable|\(|r\b|个|参数|（)", behind, re.I) else ""
+        return (
+            behind
+            if re.match(r"\W*(?:param\w*|weights|with|for|at|on|if|trainable|\(|r\b|个|参数|（)", behind, re.I)
+            else ""
+        )
 
 
 _IS_RIGHT_FOR = N_("{right} is right for {part}.")

@@ -28,7 +28,9 @@ from bertcalc.text.problem import InputError, Problem
 
 _CALL = re.compile(r"\bLoraConfig\s?\((?P<arguments>(?:[^()]|\([^()]{0,200}\)){0,2000})\)")
 _COMMENT = re.compile(r"#[^\n]{0,200}")
-_ARGUMENT = re.compile(r"\b(?P<name>[a-z_]{1,30})\s?=\s?(?P<value>\[[^\]]{0,400}\]|\([^)]{0,400}\)|\{[^}]{0,400}\}|[^,\n]{1,60})")
+_ARGUMENT = re.compile(
+    r"\b(?P<name>[a-z_]{1,30})\s?=\s?(?P<value>\[[^\]]{0,400}\]|\([^)]{0,400}\)|\{[^}]{0,400}\}|[^,\n]{1,60})"
+)
 _TEXTS = re.compile(r"[\"']([\w.-]{1,60})[\"']")
 _IGNORED = ("lora_alpha", "lora_dropout", "inference_mode", "use_rslora", "init_lora_weights", "fan_in_fan_out")
 _LABELS = re.compile(r"\bnum_labels\s?=\s?(?P<number>[0-9]{1,4}\b)?")

@@ -25,9 +25,20 @@ from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.peft_code import judge_printed
+from bertcalc.proofreading.ratios import (
+    FORMER,
+    RATIO_COLUMN,
+    TIMES,
+    compared_in,
+    compared_times,
+    judge_quotient,
+    judge_ratio,
+    judge_times,
+    teacher_of,
+)
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
-from bertcalc.proofreading.shares import judge_ratio, judge_share_of
+from bertcalc.proofreading.shares import is_share, judge_share, judge_share_of, judge_share_of_wrong
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -160,7 +171,8 @@ class _Verdicts:
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
-            or self._share_of_last(entry, context, model)
+            or self._share_of_last(entry, context, judged, model)
+            or self._among_shares(entry, context, judged, model)
             or self._ratio(entry, context, model)
             or judged
         )
@@ -289,7 +301,9 @@ class _Verdicts:
             return None
         return table_in_every_layer(entry, vocabulary, layers)
 
-    def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+    def _share_of_last(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
+    ) -> Judged | None:
         """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
         last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
@@ -299,21 +313,73 @@ class _Verdicts:
         part, counted = last.judged.counted, last.entry.best
         if counted.unit not in (None, "parameters") or counted.value < _LEAST_CARRIED:
             return None
+        if last.judged.verdict == "wrong" and last.judged.right_value:
+            return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model)
         if last.judged.verdict not in ("right", "conditional") or (counted.reach and not part):
-            return None if entry.cells else UNKNOWN  # the share of a number that may be wrong
+            return UNKNOWN if judged.verdict or not entry.cells else None  # the share of a number that may be wrong
         value = Fraction(part.right) if part and counted.reach else counted.value
-        return judge_share_of(value, entry.stated, model)
+        return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
+
+    def _is_among_shares(self, entry: WrittenNumber, model: Model | None) -> bool:
+        """Whether a number beside a percentage is a right share of the parameters: in its column, sentence or list."""
+        for last in reversed(self._findings[-_MOST_BEFORE:]):
+            if entry.line - last.entry.line > 1 + bool(entry.cells):
+                return False
+            if last.model is model and is_share(last.judged) and last.entry.column == entry.column:
+                return True
+        return False
+
+    def _among_shares(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
+    ) -> Judged | None:
+        """The verdict on a percentage beside a share of the parameters: 22% embeddings, and 5% pooler."""
+        if judged.verdict or model is None or entry.cells or not entry.stated.text.endswith("%"):
+            return None
+        among = self._is_among_shares(entry, model)
+        return judge_share(entry.best, context, model, among_shares=True) if among else None
 
     def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on how large a model is beside another one that the words behind a percentage name."""
-        beside = _BESIDE_MODEL.match(entry.after) if entry.stated.text.endswith("%") else None
-        if beside is None or model is None or entry.cells or context.supposes:
+        """The verdict on how large a model is beside another one: 61% of the parameters of BERT, or 3.06 times."""
+        if model is None or context.supposes:
             return None
-        other = self._about.named_first(entry.after[beside.end() :])
-        if other is None or other is model or any(map(names_part_but_whole, context.names[:1])):
+        times, is_percent = TIMES.match(entry.after), entry.stated.text.endswith("%")
+        quotient = RATIO_COLUMN.search(self._around.row(entry).header) if entry.cells else times
+        if quotient and entry.stated.unit is None and not is_percent:
+            return self._quotient(entry, context, model, times)
+        if not is_percent or entry.cells:
             return None
+        compared = compared_in(entry.before, entry.after)
+        if compared is None or any(map(names_part_but_whole, context.names[:1])):
+            return None
+        other = self._about.named_first(compared.other) if compared.other else teacher_of(model)
         named = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
-        return judge_ratio(entry.stated, beside["more"] or "", model, other) if named is model else None
+        last = self._findings[-1] if self._findings else None
+        total = last.model if last and last.entry.line == entry.line and _is_total(last) else None
+        first = total if total is not other and total else named if compared.other else model
+        if other is None or first is None or other is first or not (total or first is model or other is model):
+            return None
+        return judge_ratio(entry.stated, compared.more, first, other)
+
+    def _quotient(
+        self, entry: WrittenNumber, context: Context, model: Model, times: re.Match[str] | None
+    ) -> Judged | None:
+        """The verdict on how many times a model has the parameters of another one, or the number before it."""
+        counts = [
+            finding
+            for finding in self._row(entry)
+            if finding.entry.best.value >= _LEAST_CARRIED and finding.entry.best.unit in (None, "parameters")
+        ][:2]
+        both = [finding.entry.best.value for finding in counts if finding.judged.verdict in ("right", "conditional")]
+        if len(both) == len(counts) == _OF_QUOTIENT and (entry.cells or FORMER.search(entry.before)):
+            return judge_quotient(both[0], both[1], entry.stated)
+        if times is None or any(map(names_part_but_whole, (*context.names[:1], entry.after[: _SHORT // 2]))):
+            return None
+        compared = compared_times(entry.before, entry.after)
+        other = self._about.named_first(compared) if compared else None
+        first = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
+        if other is None or first is None or first is other or not (model is first or model is other):
+            return None
+        return judge_times(entry.stated, other, first)
 
     def _row(self, entry: WrittenNumber) -> list[_Finding]:
         """The findings on the line of a number, the last one first."""
@@ -587,18 +653,12 @@ _TIMES = re.compile(
     r"|得到|[就]?是|为)*$",
     re.I,
 )
-_MOST_TIMES = 100
+_MOST_TIMES, _OF_QUOTIENT = 100, 2
 _MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(
     r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt)"
-    r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?%",
-    re.I,
-)
-# 61% of the parameters of BERT; 40% smaller than BERT-base
-_BESIDE_MODEL = re.compile(
-    r"(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:parameters|params|weights|size) (?:of|in) )?(?:the )?"
-    r"(?=[\w*`])|(?P<more>fewer|less|smaller|lighter|more|larger|bigger) (?:parameters |params )?than (?:the )?",
+    r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?\s?%",
     re.I,
 )
 _CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
@@ -609,12 +669,19 @@ _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(
-    r"(?:[\s,，、(（:：=≈~—–]|parameters?\b|params?\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
+    r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
     r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
+
+
+def _is_total(finding: _Finding) -> bool:
+    """Whether a number counts its whole model."""
+    part = finding.judged.counted
+    known = bool(part) and finding.judged.verdict in ("right", "conditional")
+    return known and part is not None and part.part in WHOLE_OR_BODY
 
 
 def _is_arithmetic(finding: _Finding) -> bool:
