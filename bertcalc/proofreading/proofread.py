@@ -19,7 +19,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.described_models import preset_of
+from bertcalc.proofreading.described_models import model_of, preset_of
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
@@ -28,17 +28,18 @@ from bertcalc.proofreading.peft_code import judge_printed
 from bertcalc.proofreading.ratios import (
     FORMER,
     RATIO_COLUMN,
+    TEACHER,
     TIMES,
     compared_in,
     compared_times,
+    is_distilled,
     judge_quotient,
     judge_ratio,
     judge_times,
-    teacher_of,
 )
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
-from bertcalc.proofreading.shares import is_share, judge_share, judge_share_of, judge_share_of_wrong
+from bertcalc.proofreading.shares import OF_OTHER_THINGS, is_share, judge_share, judge_share_of, judge_share_of_wrong
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -349,16 +350,24 @@ class _Verdicts:
         if not is_percent or entry.cells:
             return None
         compared = compared_in(entry.before, entry.after)
-        if compared is None or any(map(names_part_but_whole, context.names[:1])):
+        beside = re.split("[,，;；(（]", entry.after[:_SHORT])[0]
+        if compared is None or any(map(names_part_but_whole, context.names[:1])) or OF_OTHER_THINGS.search(beside):
             return None
-        other = self._about.named_first(compared.other) if compared.other else teacher_of(model)
-        named = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
+        other = self._about.named_first(compared.other) if compared.other else TEACHER
+        if not compared.other and not is_distilled(model):
+            model = next(filter(is_distilled, map(model_of, subject.models_named(context.sentence))), TEACHER)
+        named = self._subject_of(entry)
         last = self._findings[-1] if self._findings else None
         total = last.model if last and last.entry.line == entry.line and _is_total(last) else None
         first = total if total is not other and total else named if compared.other else model
         if other is None or first is None or other is first or not (total or first is model or other is model):
             return None
         return judge_ratio(entry.stated, compared.more, first, other)
+
+    def _subject_of(self, entry: WrittenNumber) -> Model | None:
+        """The model that begins the sentence of a number, or its part up to a semicolon."""
+        before = self._text[max(0, entry.start - _MOST_OF_SENTENCE) : entry.start]
+        return self._about.named_first(_SUBJECT.sub("", _CLAUSE_END.split(before)[-1])[:_SHORT])
 
     def _quotient(
         self, entry: WrittenNumber, context: Context, model: Model, times: re.Match[str] | None
@@ -376,7 +385,7 @@ class _Verdicts:
             return None
         compared = compared_times(entry.before, entry.after)
         other = self._about.named_first(compared) if compared else None
-        first = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
+        first = self._subject_of(entry)
         if other is None or first is None or first is other or not (model is first or model is other):
             return None
         return judge_times(entry.stated, other, first)
@@ -663,6 +672,7 @@ _IS_SHARE = re.compile(
 )
 _CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
 _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
+_CLAUSE_END, _MOST_OF_SENTENCE = re.compile(r"[\n;；。!?！？]|\.\s"), 300
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
 # The header of a column of shares of the model.
 _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)

@@ -14,6 +14,7 @@ from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.described_models import model_of
+from bertcalc.proofreading.shares import roundness
 from bertcalc.proofreading.verdicts import Judged
 from bertcalc.proofreading.whole_counts import name_of
 from bertcalc.text import N_
@@ -81,10 +82,13 @@ def compared_times(before: str, after: str) -> str:
     return named["other"] if named else ""
 
 
-def teacher_of(model: Model) -> Model | None:
-    """BERT-base, which DistilBERT is always compared with."""
-    distilled = PRESETS["distilbert-base-uncased"].config
-    return model_of(DEFAULT_PRESET) if model.config == distilled else None
+# BERT-base, which DistilBERT is always compared with.
+TEACHER, _STUDENT = model_of(DEFAULT_PRESET), PRESETS["distilbert-base-uncased"].config
+
+
+def is_distilled(model: Model) -> bool:
+    """Whether a model is DistilBERT, whose size people give beside BERT-base's without its name."""
+    return model.config == _STUDENT
 
 
 def judge_ratio(side: ChainSide, more: str, model: Model, other: Model) -> Judged | None:
@@ -98,7 +102,7 @@ def judge_ratio(side: ChainSide, more: str, model: Model, other: Model) -> Judge
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
         return Judged("right", counts=counts)
     rough = min(_ROUGH_RATIO, _ROUGH_PUBLISHED * right)
-    if right <= 0 or abs(right - side.value) <= max(side.reach, rough):
+    if right <= 0 or abs(right - side.value) <= max(side.reach, rough, roundness(side)):
         return None
     message = N_("The number of parameters of {first} is {share} % of that of {second}.")
     reason = Problem.of(message, first=name_of(model), second=name_of(other), share=fixed(100 * ratio, 1))

@@ -31,6 +31,7 @@ from bertcalc.text.problem import Problem
 
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 _OF_COMPONENT = N_("the share of this component: {component}")
+_OF_LAYER = N_("the share of a layer: {component}")
 
 
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
@@ -61,7 +62,8 @@ def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
         if not called or not whole or abs(Fraction(part.right, whole) - side.value) > max(side.reach, _DOUBLE):
             continue
         if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names[:3]):
-            return Judged("right", counts=Problem.of(_OF_COMPONENT, component=part_in_words(part, model)))
+            message = _OF_COMPONENT if part.layers == "all" else _OF_LAYER
+            return Judged("right", counts=Problem.of(message, component=part_in_words(part, model)))
     return None
 
 
@@ -72,12 +74,12 @@ _OF_PART = re.compile(
 # Words around a share that mean one of the parameters of the model.
 _OF_PARAMETERS = re.compile(
     r"\bshare (?:of|is)|\bfraction of|\bproportion of|percent(?:age)? of|\baccount|\bmakes? up|\bconsists? of|% of|占|比例"
-    r"|\bcontribut|\bbelongs? to|\b(?:holds?|contains?|carr(?:y|ies))\b|of (?:the |all |its |total |model )*(?:param|weights|model)"
+    r"|\bcontribut|\bbelongs? to|\b(?:holds?|contains?|carr(?:y|ies))\b|of (?:the |all |its |total |model )*(?:param|weights|model)|参数量?[里中]"
     r"|\bshare\b.{0,30}\bembed",
     re.I,
 )
 # Shares of something else than the parameters.
-_OF_OTHER_THINGS = re.compile(
+OF_OTHER_THINGS = re.compile(
     r"flop|\bmacs?\b|comput(?:e|ation)\b|\btime\b|latency|speed|faster|slower|throughput|\bmemory|\bpeak|activation"
     r"|accura|\bscore|\bglue\b|\bf1\b|perform|\bloss\b|perplex|dropout|\bmask|probab|\bdata|corpus|energy|\bspars|prun"
     r"|utili[sz]|\bof (?:the |all )?(?:tokens|words|heads|steps|examples|sentences|inputs?)\b|cache|learning rate|warm|trainable|lora"
@@ -130,26 +132,34 @@ _CALLED = {
 def _labels(names: Sequence[str]) -> Iterator[str]:
     """The parts that the words beside a share mean, the nearest first."""
     for name in names:
-        label = " ".join(_AROUND_SHARE.sub(" ", without_models(name)).split())
+        name = _IN_BRACKETS.sub(" ", without_models(name))
+        label = " ".join(_AROUND_SHARE.sub(" ", name).split())
         if _LOOKUP.fullmatch(label):
             yield "word embeddings"
         yield from (part for part, pattern in _CALLED.items() if re.fullmatch(pattern, label, re.I))
         yield from (part for part in meant_alone(label) if part in _COMPONENTS)
 
 
+_IN_BRACKETS = re.compile(r"[(（][^)）]{0,60}(?:[)）]|$)|^\W*[a-z]\)")
+# An answer stands alone, and its question says of what: Which share of the parameters are embeddings?
+_IS_ANSWER = re.compile(r"\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*", re.I)
 # The table of the words by other names.
 _LOOKUP = re.compile(r"(?:vocabulary|vocab|lookup|embedding)(?: (?:table|matrix))?|词表|词向量表?", re.I)
 
 
 def _other_share(side: ChainSide, context: Context, model: Model, among_shares: bool) -> Judged | None:
     """The verdict on the share of a component that is none of it in any count of the model."""
-    words = " ".join((*context.names[:2], context.before, context.sentence))
+    words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
+    if _IS_ANSWER.fullmatch(context.before):
+        words = " ".join((*context.names, words))
     if not side.text.strip().rstrip("$").endswith("%") or not (among_shares or _OF_PARAMETERS.search(words)):
         return None
     sentence = " ".join(context.sentence.split())
-    beside = [name for name in context.names[:3] if name in sentence] if sentence else context.names[:1]
+    beside = [name for name in context.names[:3] if _IN_BRACKETS.sub("", name).strip() in sentence] if sentence else context.names[:1]
+    if _IS_ANSWER.fullmatch(context.before):
+        beside = list(context.names)
     meant = list(_labels(beside))[:1]
-    if not meant or context.supposes or _OF_PART.match(context.after) or _OF_OTHER_THINGS.search(words):
+    if not meant or context.supposes or _OF_PART.match(context.after) or OF_OTHER_THINGS.search(words):
         return None
     scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
     parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
@@ -161,6 +171,7 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
     right = Fraction(one, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
     far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
+    far = max(far, roundness(side))
     if not main or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
         return None
     message = N_("The share of this component is {share} %: {component}.")
@@ -174,6 +185,13 @@ def _percent(share: Fraction, side: ChainSide) -> str:
     return fixed(100 * share, places if 100 * share >= 1 else max(places, 2))
 
 
+def roundness(side: ChainSide) -> Fraction:
+    """How far a percentage may be from a right one: half of ten percent if it is a multiple of it."""
+    is_round = "." not in side.text and side.value and (10 * side.value).denominator == 1
+    return min(_HALF_OF_TENTH, side.value / 4) if is_round else Fraction(0)
+
+
+_HALF_OF_TENTH = Fraction(1, 20)
 # Texts in which the decoder may be counted apart from the embeddings.
 _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
 _LARGEST = Fraction(21, 20)  # of the model: larger wholes count the decoder apart
