@@ -40,6 +40,7 @@ from bertcalc.proofreading.ratios import (
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.several import judge_several
 from bertcalc.proofreading.shares import OF_OTHER_THINGS, is_share, judge_share, judge_share_of, judge_share_of_wrong
+from bertcalc.proofreading.training_memory import TrainingMemory
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -122,6 +123,7 @@ class _Verdicts:
         self._searches = 0
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._lora = LoraClaims(text)
+        self._training = TrainingMemory(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
@@ -162,6 +164,7 @@ class _Verdicts:
             judged = total_is(model) if model else judged
         row = self._around.row(entry)
         printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
+        judged = self._training.judge(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
             self._difference(entry, context, model)
