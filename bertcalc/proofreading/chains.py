@@ -30,7 +30,7 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if len(sides) == _OF_RUNNING_SUM and _is_running_sum(sides[0].text, sides[1].text, sides[2]):
         return Judged("right")
     for side in sides:
-        if not _agree(first, side):
+        if not _agree(first, side) and not _is_like(sides, first, side):
             return _disagreement(first, side)
     return Judged("right")
 
@@ -50,6 +50,15 @@ def _is_running_sum(first: str, second: str, result: ChainSide) -> bool:
         return False
 
 
+def _is_like(sides: tuple[ChainSide, ...], first: ChainSide, side: ChainSide) -> bool:
+    """Whether a count is said to be about what a calculation gives: a block has 7,087,872 ≈ 12 × 768²."""
+    is_before = side is sides[0] and first is sides[1] and first.about
+    return is_before and abs(first.value - side.value) <= first.value * _ABOUT
+
+
+_ABOUT = Fraction(1, 200)
+
+
 def _agree(value: ChainSide, other: ChainSide) -> bool:
     """Whether a result is the value, perhaps rounded or cut off, or its size in bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
@@ -58,6 +67,8 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
         return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
+    if other.text.endswith("%") and value.value >= _MOST_WITH_PREFIX:
+        return True  # a count and its share: 38.6M of 124M ≈ 31%
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))

@@ -31,6 +31,7 @@ from bertcalc.text.problem import Problem
 
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 _OF_COMPONENT = N_("the share of this component: {component}")
+_OF_A_LAYER = N_("the share that the number before it has of a layer")
 _OF_LAYER = N_("the share of a layer: {component}")
 
 
@@ -171,8 +172,8 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
     right = Fraction(one, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
     far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
-    far = max(far, roundness(side))
-    if not main or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
+    is_near = abs(right - side.value) <= roundness(side)
+    if not main or is_near or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
         return None
     message = N_("The share of this component is {share} %: {component}.")
     reason = Problem.of(message, share=_percent(right, side), component=Problem.of(meant[0]))
@@ -215,6 +216,9 @@ def judge_share_of(
     counts = Problem.of(N_("the share of the number before it"))
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
         return Judged("right", counts=counts)
+    layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    if count < layer and abs(count / layer - side.value) <= max(side.reach, _DOUBLE):
+        return Judged("right", counts=Problem.of(_OF_A_LAYER))
     roughly = max(side.reach, min(_ROUGHLY, side.value / 10))
     wholes = [whole for whole in _wholes(model, text) if not of_model or whole * 2 > model.num_parameters()]
     wholes = [whole for whole in wholes if not of_model or abs(whole - model.num_parameters()) * 50 < whole]

@@ -86,7 +86,7 @@ _SENTENCE_END = re.compile(r"[。!?！？;；\n]|\.(?=\s)")
 _BYTES = re.compile(r"[0-9][0-9.,]*\s?~?(?:[KMGT]i?B|bytes|字节)\b", re.I)
 _NEAR_LINES, _MOST_EMPTY, _MOST_BEFORE, _MOST_AFTER = 6, 2, 200, 60
 _NEAR, _LAST_DIGITS, _ROUNDED = Fraction(3, 100), Fraction(1, 1000), Fraction(1, 80)
-_FARTHEST = 20
+_FARTHEST, _LEAST_NAMED = 20, 10**4
 
 
 class _Expected(NamedTuple):
@@ -136,9 +136,9 @@ class TrainingMemory:
         if not parts and _CONTRAST.search(label) and self._named and self._named[-1].end == last:
             parts = self._named[-1].parts  # the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
         expected = self._expected(entry, label, parts, context, model)
-        if parts:
-            self._named.append(_Named(entry.line, entry.end, parts))
-        if expected is None or entry.computes:
+        if entry.value >= _LEAST_NAMED:
+            self._named.append(_Named(entry.line, entry.end, parts or frozenset(("other",))))
+        if expected is None:
             return None
         said = _WITHOUT_ACTIVATIONS.sub(" ", " ".join((label, context.sentence or context.line)))
         supposes = context.supposes and not _WOULD_NEED.search(said)
@@ -146,7 +146,9 @@ class TrainingMemory:
         if _OTHERWISE.search(said) or is_of_few or supposes or _names_part(label):
             return None
         self._kept.append(_Kept(entry.line, entry.end, expected, model))
-        return _judged(entry.stated, expected, model, judged)
+        by_width = _judged(entry.stated, expected, model, judged)
+        is_open = not entry.computes or (by_width and by_width.verdict == "right" and judged.verdict == "unknown")
+        return by_width if is_open else None
 
     def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
         """The words that say what a number counts: those behind it if they begin so, or else those before it."""
@@ -200,7 +202,7 @@ class TrainingMemory:
         """What a number counts, or a running sum with those above it: plus gradients, 2.68 GB."""
         if not _PLUS.match(label):
             return expected
-        before = sum(_KEPT[part][1] for parts in above for part in parts)
+        before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})
         return expected._replace(widths=(*expected.widths, expected.widths[0] + before))
 
     def _stated_width(self, entry: WrittenNumber, context: Context) -> int:
@@ -230,6 +232,8 @@ class TrainingMemory:
 
     def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _Expected | None:
         """What a sum of the numbers above it counts: all of 16 bytes, if Adam's moments are among them."""
+        if any("other" in parts for parts in above):
+            return None
         if not any("moments" in parts for parts in above):
             width = sum(_KEPT[part][1] for part in {part for parts in above for part in parts})
             return _Expected((width,), Problem.of(_EACH, width=width), False) if len(above) > 1 else None
