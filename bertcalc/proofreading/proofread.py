@@ -20,6 +20,7 @@ from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated,
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.described_models import model_of, preset_of
+from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
@@ -164,6 +165,7 @@ class _Verdicts:
             judged = total_is(model) if model else judged
         row = self._around.row(entry)
         printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
+        judged = self._operations(entry, context, judged, model) or judged
         judged = self._training.judge(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
@@ -275,6 +277,17 @@ class _Verdicts:
             if whole and whole.counted
             else gives(value, shorten(stated.text))
         )
+
+    def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on a number without a unit below a heading that says that operations are counted."""
+        stated = entry.stated
+        if model is None or judged.verdict not in ("unknown", None) or stated.unit or stated.value < _LEAST_OF_OTHERS:
+            return None
+        if not any(map(_OPERATIONS.search, (*context.headings, context.header))):
+            return None
+        counted = entry._replace(sides=(*entry.sides[:-1], stated._replace(unit="FLOPs")))
+        operations = judge_flops(counted, context._replace(batch=self._around.batch_of(entry)), model)
+        return operations if operations.verdict in ("right", "wrong") else None
 
     def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
         """The verdict on another number than several times the one before it, where the words multiply that."""
@@ -675,6 +688,7 @@ _IS_SHARE = re.compile(
 )
 _CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
 _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
+_OPERATIONS = re.compile(r"\bFLOPs\b|\bMACs\b|multiply-adds|计算量|浮点运算", re.I)
 _CLAUSE_END, _MOST_OF_SENTENCE = re.compile(r"[\n;；。!?！？]|\.\s"), 300
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
 # The header of a column of shares of the model.

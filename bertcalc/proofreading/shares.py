@@ -156,7 +156,11 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     if not side.text.strip().rstrip("$").endswith("%") or not (among_shares or _OF_PARAMETERS.search(words)):
         return None
     sentence = " ".join(context.sentence.split())
-    beside = [name for name in context.names[:3] if _IN_BRACKETS.sub("", name).strip() in sentence] if sentence else context.names[:1]
+    beside = (
+        [name for name in context.names[:3] if _IN_BRACKETS.sub("", name).strip() in sentence]
+        if sentence
+        else context.names[:1]
+    )
     if _IS_ANSWER.fullmatch(context.before):
         beside = list(context.names)
     meant = list(_labels(beside))[:1]

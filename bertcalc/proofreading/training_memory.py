@@ -73,7 +73,9 @@ _STATED = (
         r"(?<![\w.])(?P<width>[0-9]{1,2})\s?(?:bytes?|B)\s?(?:/|per|for (?:each|every)|each|a)\b\s?(?:param|weight|of them|one)?",
         re.I,
     ),
-    re.compile(r"每个?(?:参数|权重)\s?(?:占|需要?|共|要|为|约)?\s?(?P<width>[0-9]{1,2})\s?(?:个?字节|B\b|bytes?)", re.I),
+    re.compile(
+        r"每个?(?:参数|权重)\s?(?:占|需要?|共|要|为|约)?\s?(?P<width>[0-9]{1,2})\s?(?:个?字节|B\b|bytes?)", re.I
+    ),
     re.compile(r"=\s?(?P<width>[0-9]{1,2})\s?(?:bytes?|个?字节)\b", re.I),
 )
 # The bytes for each of N parameters: 8N = 875.9 MB
@@ -156,11 +158,17 @@ class TrainingMemory:
             return " ".join((*context.names[:1], context.header))
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
         before = _SENTENCE_END.split(before)[-1]
-        if last and self._text[last : last + 5].lstrip(" *$").startswith(("for ", "of ")) and last >= entry.start - len(before):
+        if (
+            last
+            and self._text[last : last + 5].lstrip(" *$").startswith(("for ", "of "))
+            and last >= entry.start - len(before)
+        ):
             before = re.sub(r"^\W*(?:for|of)\s[^,;，；]*?(?:,|;|\band\b|$)", "", before)
         after = _BYTES.split(self._text[entry.end : entry.end + _MOST_AFTER])[0]
         after = _SENTENCE_END.split(after)[0]
-        of = re.match(r"[\s*$]*(?:(?:for|of|to hold|to store|on)\s|in total|together|altogether|combined|overall)", after)
+        of = re.match(
+            r"[\s*$]*(?:(?:for|of|to hold|to store|on)\s|in total|together|altogether|combined|overall)", after
+        )
         return f"{before} {after}" if of else before
 
     def _expected(
@@ -176,7 +184,9 @@ class TrainingMemory:
         if _SUM.search(label) and above and not parts - {"weights"}:
             return self._sum(above, is_mixed)
         if parts == {"moments"} and not _NOT_ONLY_MOMENTS.search(label.lstrip("+ ")):
-            return self._added(_Expected((8, 12) if is_mixed else (8,), Problem.of(_MOMENTS), not is_mixed), label, above)
+            return self._added(
+                _Expected((8, 12) if is_mixed else (8,), Problem.of(_MOMENTS), not is_mixed), label, above
+            )
         if parts == {"gradients"}:
             in_float32 = bool(_IN_FLOAT32.search(around)) and not is_mixed
             widths = (4,) if in_float32 else (4, 2)
