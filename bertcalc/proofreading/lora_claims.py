@@ -48,16 +48,20 @@ _PROJECTIONS: Targets = frozenset(("query", "key", "value"))
 _LETTERS = {"q": "query", "k": "key", "v": "value", "o": "output"}
 # Single letters count only beside each other: q, v; QKV; q/k/v/o.
 _LETTERED = re.compile(
-    r"(?<![A-Za-z_^{\\])(?:[qkvo](?:\s?(?:[,、/+&;]|,?\s?and\s|和|与|及)\s?(?:the\s)?(?=[qkvo](?![A-Za-z]))|(?=[qkvo]))){1,3}"
+    r"(?<![A-Za-z_^{\\])(?:[qkvo](?:\s?(?:[,、/+&;]|,?\s?and\s|和|与|及)\s?(?:the\s)?(?=[qkvo](?![A-Za-z]))"
+    r"|(?=[qkvo]))){1,3}"
     r"[qkvo](?![A-Za-z(])",
     re.I,
 )
 _ATOMS: Sequence[tuple[str, Targets]] = (
-    (r"\bquer(?:y|ies)\b|\b(?-i:W)[_^]?\\?\{?(?:(?:\\?mathrm|\\?text)\{)?q\b|\bq_?(?:proj|lin)\b|查询", frozenset(("query",))),
+    (r"\bquer(?:y|ies)\b|\b(?-i:W)[_^]?\\?\{?(?:(?:\\?mathrm|\\?text)\{)?q\b|\bq_?(?:proj|lin)\b"
+    r"|查询", frozenset(("query",))),
     (r"\bkeys?\b|\b(?-i:W)[_^]?\{?k\b|\bk_?(?:proj|lin)\b|(?<![关])键", frozenset(("key",))),
-    (r"\bvalues?\b(?! of (?:r|the rank)\b)|\b(?-i:W)[_^]?\{?v\b|\bv_?(?:proj|lin)\b|(?<![数参取])值(?:矩阵|投影|$)", frozenset(("value",))),
+    (r"\bvalues?\b(?! of (?:r|the rank)\b)|\b(?-i:W)[_^]?\{?v\b|\bv_?(?:proj|lin)\b|(?<![数参取])值(?:矩阵|投影"
+    r"|$)", frozenset(("value",))),
     (
-        r"\battention[ .']{0,2}s? ?(?:block's )?output(?:[ .](?:dense|projection|matrix))?|\boutput[ -]projections?|\bout_proj\b|\bout_lin\b"
+        r"\battention[ .']{0,2}s? ?(?:block's )?output(?:[ .](?:dense|projection|matrix))?"
+        r"|\boutput[ -]projections?|\bout_proj\b|\bout_lin\b"
         r"|\b(?-i:W)[_^]?\{?o\b|\bo_?proj\b|\battn\.c_proj|(?:注意力(?:的)?)?输出(?:投影|矩阵|映射|层)",
         frozenset(("output",)),
     ),
@@ -81,19 +85,23 @@ _FOUR = re.compile(
 _OF_ATTENTION = re.compile(r"\battention|注意力", re.I)
 _DENSE = re.compile(r"[\"'`]dense[\"'`]", re.I)
 _MORE = re.compile(
-    r"\balso\b|\badditional|\bin addition|\bas well|\bplus\b|\badding\b|\bextend|\btoo\b|\bas well as\b|也|再加|还|另外|加上",
+    r"\balso\b|\badditional|\bin addition|\bas well|\bplus\b|\badding\b|\bextend|\btoo\b|\bas well as\b|也|再加"
+    r"|还|另外|加上",
     re.I,
 )
 # What changes what LoRA trains in another way than by its rank and its targets.
 _OTHERWISE = re.compile(
-    r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b|\bwithout\b"
-    r"|\b(?:first|last|top|upper|lower|bottom|only)(?: the)? (?:\w+ )?(?:[0-9]+|two|three|four|six|half)? ?(?:of the )?layers"
+    r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b"
+    r"|\bwithout\b"
+    r"|\b(?:first|last|top|upper|lower|bottom|only)(?: the)? (?:\w+ )?(?:[0-9]+|two|three|four|six"
+    r"|half)? ?(?:of the )?layers"
     r"|\bfull|\bfrozen|\bfreez|\bprompt|\bprefix|\bvirtual|\btoken|rather than|instead of|\bnot\b|compared"
     r"|分类|偏置|归一|嵌入|池化|全量|全参|冻结|除了|而不是|相比|原(?:来|始|矩阵)|[前后]\s?[0-9]\s?层",
     re.I,
 )
 _TRAINED = re.compile(
-    r"\btrain(?:s|ed|able|ing)?\b|\blora\b|\badapter|\badds?\b|\bgives?\b|\bparam|\btotal|\bnumber|可训练|训练|参数|总|共|增加|\br\b|\brank\b|秩",
+    r"\btrain(?:s|ed|able|ing)?\b|\blora\b|\badapter|\badds?\b|\bgives?\b|\bparam|\btotal|\bnumber|可训练|训练"
+    r"|参数|总|共|增加|\br\b|\brank\b|秩",
     re.I,
 )
 _PER_LAYER = re.compile(
@@ -320,7 +328,7 @@ def _fitting(rights: Iterable[_Count], side: ChainSide, words: str) -> _Count | 
 def _is_other_setting(side: ChainSide, right: _Count, model: Model) -> bool:
     """Whether a number is trained with another rank or on other matrices, or has a mistyped digit."""
     if side.value.denominator != 1 or side.reach:
-        return abs(side.value - right.value) > max(3 * side.reach, right.value // 10)
+        return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
     if is_slip(int(side.value), right.value):
         return True
     return int(side.value) in _other_counts(model)

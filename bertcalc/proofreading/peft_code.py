@@ -80,7 +80,7 @@ _IS_RIGHT = N_("{right} is right for {part}.")
 
 @lru_cache(maxsize=8)
 def adapted_by_code(text: str, model: Model) -> Model | None:
-    """A model with the adapter of the last LoraConfig in a text; None if there is none, or parts of it are not clear."""
+    """A model with the adapter of the last LoraConfig in a text; None if there is none, or if it is not clear."""
     call = next(reversed([*_CALL.finditer(text)]), None)
     if call is None or _OTHERWISE.search(text):
         return None

@@ -696,7 +696,8 @@ _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(
-    r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
+    r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b|参数|个|which is|that is"
+    r"|this is|i\.e\.|\bor\b|\babout\b|roughly"
     r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )

@@ -45,11 +45,13 @@ _BEFORE = (
 TIMES = re.compile(r"\s?(?:x|×|times|-?fold)(?![\w])|\s?倍", re.I)
 RATIO_COLUMN = re.compile(r"\bratio|\bfactor\b|倍|比值", re.I)
 FORMER = re.compile(
-    r"(?:前者|后者|它|其|[两二]者)\S{0,4}$|(?:that is|that's|which is|i\.e\.|a factor of|ratio of?)(?: about| roughly)?\W{0,2}$",
+    r"(?:前者|后者|它|其|[两二]者)\S{0,4}$|(?:that is|that's|which is|i\.e\.|a factor of|ratio of?)(?: about"
+    r"| roughly)?\W{0,2}$",
     re.I,
 )
 _TIMES_OF = re.compile(
-    r"\s?(?:x|×|times|-?fold) (?:as (?:large|big|many \w+) as |(?:the )?(?:size|parameters|number of parameters) of |larger than |bigger than |that of )"
+    r"\s?(?:x|×|times|-?fold) (?:as (?:large|big|many \w+) as |(?:the )?(?:size|parameters"
+    r"|number of parameters) of |larger than |bigger than |that of )"
     r"(?:the )?",
     re.I,
 )

@@ -74,24 +74,32 @@ _OF_PART = re.compile(
 )
 # Words around a share that mean one of the parameters of the model.
 _OF_PARAMETERS = re.compile(
-    r"\bshare (?:of|is)|\bfraction of|\bproportion of|percent(?:age)? of|\baccount|\bmakes? up|\bconsists? of|% of|占|比例"
-    r"|\bcontribut|\bbelongs? to|\b(?:holds?|contains?|carr(?:y|ies))\b|of (?:the |all |its |total |model )*(?:param|weights|model)|参数量?[里中]"
+    r"\bshare (?:of|is)|\bfraction of|\bproportion of|percent(?:age)? of|\baccount|\bmakes? up|\bconsists? of"
+    r"|% of|占|比例"
+    r"|\bcontribut|\bbelongs? to|\b(?:holds?|contains?|carr(?:y|ies))\b|of (?:the |all |its |total "
+    r"|model )*(?:param|weights|model)|参数量?[里中]"
     r"|\bshare\b.{0,30}\bembed",
     re.I,
 )
 # Shares of something else than the parameters.
 OF_OTHER_THINGS = re.compile(
     r"flop|\bmacs?\b|comput(?:e|ation)\b|\btime\b|latency|speed|faster|slower|throughput|\bmemory|\bpeak|activation"
-    r"|accura|\bscore|\bglue\b|\bf1\b|perform|\bloss\b|perplex|dropout|\bmask|probab|\bdata|corpus|energy|\bspars|prun"
-    r"|utili[sz]|\bof (?:the |all )?(?:tokens|words|heads|steps|examples|sentences|inputs?)\b|cache|learning rate|warm|trainable|lora"
-    r"|计算量|运算|时间|延迟|速度|加速|显存|内存|激活|准确|精度|性能|效果|得分|掩码|概率|数据|语料|剪枝|稀疏|微调|训练|冻结|利用率",
+    r"|accura|\bscore|\bglue\b|\bf1\b|perform|\bloss\b|perplex|dropout|\bmask|probab|\bdata|corpus|energy"
+    r"|\bspars|prun"
+    r"|utili[sz]|\bof (?:the |all )?(?:tokens|words|heads|steps|examples|sentences|inputs?)\b|cache"
+    r"|learning rate|warm|trainable|lora"
+    r"|计算量|运算|时间|延迟|速度|加速|显存|内存|激活|准确|精度|性能|效果|得分|掩码|概率|数据|语料|剪枝|稀疏"
+    r"|微调|训练|冻结|利用率",
     re.I,
 )
 _AROUND_SHARE = re.compile(
     rf"\b(?:[\w-]{{0,12}}(?:bert|electra|gpt-?2)(?:[-_ ](?:{SIZE_NAMES}))?(?:'s|’s)?)(?![\w-])"
-    r"|\b(?:sits?|lives?|lies?|belongs?|goes|go|and|while|a|network|share|fraction|proportion|percentage|percent|of|the"
-    r"|its?|in|is|which|what|how much|how many|are|about|roughly|around|only|just|so|thus|hence|for|up|another|other|remaining|rest|even|mere|tiny|huge"
-    r"|accounts?|makes?|make|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold|holds"
+    r"|\b(?:sits?|lives?|lies?|belongs?|goes|go|and|while|a|network|share|fraction|proportion|percentage|percent"
+    r"|of|the"
+    r"|its?|in|is|which|what|how much|how many|are|about|roughly|around|only|just|so|thus|hence|for|up|another"
+    r"|other|remaining|rest|even|mere|tiny|huge"
+    r"|accounts?|makes?|make|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold"
+    r"|holds"
     r"|contain|contains|contributes?|consists?|with|has|have|gets?|uses?|us|this|that|which|being|parameters?|params"
     r"|weights?|total|all|model|alone|together|overall|but|versus|vs|than|more|less|nearly|almost|approximately|some"
     r"|share's|whole|entire|full|main|part|parts|budget|count)\b"
@@ -116,15 +124,18 @@ _FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecis
 _OF_NETWORK = r"(?: ?-?(?:networks?|sub-?layers?|layers?|blocks?|modules?|stacks?|matrices|mechanism|parts?))?"
 # What the parts are called beside a share, where nothing but parts of the model is named.
 _CALLED = {
-    "word embeddings": r"(?:token|word(?:piece)?|vocab(?:ulary)?|lookup|input)(?:[- ]?embeddings?)?(?: (?:table|matrix|layer))?"
+    "word embeddings": r"(?:token|word(?:piece)?|vocab(?:ulary)?|lookup|input)(?:[- ]?embeddings?)?(?: (?:table"
+    r"|matrix|layer))?"
     r"|embedding (?:table|matrix)|词(?:表|向量|嵌入)(?:矩阵|表|层)?|token ?(?:嵌入|embedding)",
     "position embeddings": r"position(?:al|s)?(?:[- ]?embeddings?)?(?: (?:table|matrix))?|位置(?:嵌入|编码|向量)",
     "embeddings": r"embeddings?(?: (?:layers?|tables|matrices|block))?|嵌入层?|embedding ?层",
     "layers": r"(?:transformer|encoder|decoder|backbone)" + _OF_NETWORK + r"|(?:transformer )?(?:blocks|layers)"
     r"|(?:[0-9]+|twelve|six|twenty-four)[ -](?:transformer |encoder )?(?:layers|blocks)|编码器(?:层|部分)?"
     r"|(?:[0-9]+ ?个?层)? ?transformer ?(?:层|块|编码器)?",
-    "attention": r"(?:multi-?head(?:ed)? )?(?:self-?)?attention" + _OF_NETWORK + r"|(?:多头)?(?:自)?注意力(?:层|机制|部分|模块|子层)?",
-    "feed-forward": r"(?:position-?wise )?(?:feed-?forward|ffns?|mlps?)" + _OF_NETWORK + r"|(?:ffn|mlp) ?(?:层|部分|网络)?|前馈(?:神经)?(?:网络)?(?:层|部分|子层)?",
+    "attention": r"(?:multi-?head(?:ed)? )?(?:self-?)?attention" + _OF_NETWORK + r"|(?:多头)?(?:自)?注意力(?:层"
+    r"|机制|部分|模块|子层)?",
+    "feed-forward": r"(?:position-?wise )?(?:feed-?forward|ffns?|mlps?)" + _OF_NETWORK + r"|(?:ffn|mlp) ?(?:层"
+    r"|部分|网络)?|前馈(?:神经)?(?:网络)?(?:层|部分|子层)?",
     "all LayerNorms": r"(?:all )?(?:layer ?-?)?norm(?:alization)?s?(?: layers?)?|层归一化",
     "pooler": r"pooler(?: layer)?|pooling layer|池化层?",
 }  # fmt: skip
@@ -252,7 +263,7 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
 
 def is_share(judged: Judged) -> bool:
     """Whether a verdict is that on a share of the parameters, and it is right."""
-    return judged.verdict == "right" and bool(judged.counts) and judged.counts.message in _SHARES
+    return judged.verdict == "right" and judged.counts is not None and judged.counts.message in _SHARES
 
 
 _SHARES = (_OF_COMPONENT, N_("the share of the number before it"))

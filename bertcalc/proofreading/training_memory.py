@@ -33,9 +33,11 @@ _KEPT = {
         4,
     ),
     "moments": (
-        r"\badam\w*(?:'s)?[ -](?:optimi[sz]er )?(?:states?|moments?)|optimi[sz]ers?(?:[ -]states?)?(?! and)|\b(?:both |two )?moments\b"
+        r"\badam\w*(?:'s)?[ -](?:optimi[sz]er )?(?:states?|moments?)|optimi[sz]ers?(?:[ -]states?)?(?! and)"
+        r"|\b(?:both |two )?moments\b"
         r"|\bmomentum (?:and|\+|&) variance|(?:first|1st)(?: moments?)? and (?:second|2nd) moments?|\b2 ?x? adam"
-        r"|优化器(?:的)?(?:状态)?|adam\w*\s?(?:的)?(?:优化器)?状态|[两二2]\s?个?(?:一阶)?动量|一阶(?:动量)?[、和与]?\s?(?:和|与)?二阶|动量[和与+、]\s?方差"
+        r"|优化器(?:的)?(?:状态)?|adam\w*\s?(?:的)?(?:优化器)?状态|[两二2]\s?个?(?:一阶)?动量"
+        r"|一阶(?:动量)?[、和与]?\s?(?:和|与)?二阶|动量[和与+、]\s?方差"
         r"|\badam\w* \w+ (?:another|an additional|additional|a further|an extra)|\bm\s?(?:and|和|与|&|/|、)\s?v\b",
         8,
     ),
@@ -52,7 +54,8 @@ _MIXED = re.compile(r"mixed|\bamp\b|fp16|bf16|float16|half[- ]prec|16[- ]bit|混
 # Training that keeps something else of a parameter, or of only some of them.
 _OTHERWISE = re.compile(
     r"8[- ]?bit|4[- ]?bit|adafactor|\blion\b|\bzero\b|fsdp|shard|offload|per (?:gpu|device)"
-    r"|\bsgd\b|each moment|one moment|single moment|first moment(?! and)|per moment|activation|batch|kv|peak|checkpoint"
+    r"|\bsgd\b|each moment|one moment|single moment|first moment(?! and)|per moment|activation|batch|kv|peak"
+    r"|checkpoint"
     r"|infer|\bema\b|\bfile|\bdisk|激活|批|缓存|推理|峰值|每个动量|单个动量|每张|分片",
     re.I,
 )
@@ -70,7 +73,8 @@ _EACH_PARAMETER = re.compile(r"\b(?:per|each|every|a) param\w*|每个?参数|所
 _SAME = re.compile(r"\bsame\b|\bthat\b|likewise|同样|相同|一样", re.I)
 _STATED = (
     re.compile(
-        r"(?<![\w.])(?P<width>[0-9]{1,2})\s?(?:bytes?|B)\s?(?:/|per|for (?:each|every)|each|a)\b\s?(?:param|weight|of them|one)?",
+        r"(?<![\w.])(?P<width>[0-9]{1,2})\s?(?:bytes?|B)\s?(?:/|per|for (?:each|every)|each|a)\b\s?(?:param"
+        r"|weight|of them|one)?",
         re.I,
     ),
     re.compile(
@@ -80,7 +84,8 @@ _STATED = (
 )
 # The bytes for each of N parameters: 8N = 875.9 MB
 _PER_PARAMETER = re.compile(
-    r"(?<![0-9A-Za-z.])(?P<width>[0-9]{1,2})\s?[*×·]?\s?(?:N|Φ|Ψ|\\?Psi|\\?Phi)\s?(?:bytes?|字节|B)?\s?[$=≈:：~\s]{1,6}$"
+    r"(?<![0-9A-Za-z.])(?P<width>[0-9]{1,2})\s?[*×·]?\s?(?:N|Φ|Ψ|\\?Psi|\\?Phi)\s?(?:bytes?|字节"
+    r"|B)?\s?[$=≈:：~\s]{1,6}$"
 )
 _WIDTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24)
 _IN_MIXED = (18, 20)
@@ -275,7 +280,7 @@ _TRAINING = N_("weights, gradients and Adam's two moments: 16 bytes for each par
 
 def _own(label: str) -> str:
     """The words behind the last colon of a label that say what is counted: gradients: the same, ..."""
-    pieces = [piece for piece in re.split("[:：]", label)]
+    pieces = re.split("[:：]", label)
     return next((piece for piece in reversed(pieces) if _parts(piece) or _SUM.search(piece)), label)
 
 
@@ -331,8 +336,8 @@ def _judged(
         return bool(fitting(width, tolerance))
 
     if any(is_size(width, nearly) for width in expected.widths):
-        is_first = is_size(expected.widths[0], nearly) or expected.sure
-        if is_first:
+        is_first = is_size(expected.widths[0], nearly) and expected.counts.message != _TRAINING
+        if is_first or expected.sure:
             return Judged("right", counts=expected.counts)
         return None if judged.verdict == "right" else _conditional(side, model, expected.widths)
     other = next((width for width in _WIDTHS if is_size(width, nearly)), 0)
