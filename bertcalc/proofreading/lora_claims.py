@@ -120,7 +120,7 @@ _MOST_APART = 16
 _MOST_BEHIND = 40
 
 
-class _Setting(NamedTuple):
+class _StatedSetting(NamedTuple):
     """The ranks and the targets that a text may state for a number, and whether its own sentence states them."""
 
     ranks: tuple[int, ...]
@@ -128,7 +128,7 @@ class _Setting(NamedTuple):
     is_near: bool
 
 
-class _Place(NamedTuple):
+class _SettingInText(NamedTuple):
     """A stretch of text that states ranks or targets."""
 
     start: int
@@ -187,10 +187,10 @@ class LoraClaims:
         reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(nearest.value)), part=described)
         return Judged("wrong", Fraction(nearest.value), described, (reason,))
 
-    def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str]) -> _Setting:
+    def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str]) -> _StatedSetting:
         """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""
         index = bisect_left(self._starts, entry.start + 1) - 1
-        sentence = self._sentences[index] if index >= 0 else _Place(0, 0, (), (), False)
+        sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
         pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
         if last > sentence.start:
             pieces.append(self._text[sentence.start : entry.start])
@@ -205,7 +205,7 @@ class LoraClaims:
         if targets and more:
             targets = (*targets, *(one | other for one in targets for other in earlier))[::-1]
         ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
-        return _Setting(ranks, targets or earlier, is_near)
+        return _StatedSetting(ranks, targets or earlier, is_near)
 
     def _behind(self, entry: WrittenNumber) -> str:
         """The words behind a number, up to the next one or the end of its sentence."""
@@ -232,7 +232,7 @@ _EXPLAINED = {
 }
 
 
-class _Count(NamedTuple):
+class _LoraCount(NamedTuple):
     """What LoRA trains: in all layers, in one, or in one matrix or half of it."""
 
     value: int
@@ -244,13 +244,13 @@ class _Count(NamedTuple):
         return Problem.of(_EXPLAINED[self.scope], rank=self.rank, targets=_names(self.targets, model))
 
 
-def _sentences(text: str) -> Iterator[_Place]:
+def _sentences(text: str) -> Iterator[_SettingInText]:
     """The sentences of a text, with the ranks and the targets that they state."""
     start = 0
     for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
         sentence = text[start:end]
         if sentence.strip():
-            yield _Place(start, end, _ranks(sentence), _targets(sentence), bool(_MORE.search(sentence)))
+            yield _SettingInText(start, end, _ranks(sentence), _targets(sentence), bool(_MORE.search(sentence)))
         start = end
 
 
@@ -298,7 +298,7 @@ def _targets(text: str) -> tuple[Targets, ...]:
     return (frozenset(named),) if named else ()
 
 
-def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _Place | None:
+def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | None:
     """The rank and the targets in the row of a number in a table, by the headers of its columns."""
     if len(headers) != len(entry.cells):
         return None
@@ -307,7 +307,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _Place | None:
         if _RANK_HEADER.fullmatch(header) and re.fullmatch(r"\W*[0-9]{1,3}\W*", cell):
             ranks = (int(re.sub(r"\D", "", cell)),)
     label = " ".join(cell for cell in entry.cells if not re.fullmatch(r"[\W0-9]*", cell))
-    return _Place(0, 0, ranks or _ranks(f"{label} | {headers[entry.column]}"), _targets(label), False)
+    return _SettingInText(0, 0, ranks or _ranks(f"{label} | {headers[entry.column]}"), _targets(label), False)
 
 
 def _scope(words: str) -> str:
@@ -317,7 +317,7 @@ def _scope(words: str) -> str:
     return "layer" if _PER_LAYER.search(words) and not _ALL_LAYERS.search(words) else "all"
 
 
-def _fitting(rights: Iterable[_Count], side: ChainSide, words: str) -> _Count | None:
+def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
     """The count that a number is, rounded as it is written; in all layers unless the words say otherwise."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
@@ -325,7 +325,7 @@ def _fitting(rights: Iterable[_Count], side: ChainSide, words: str) -> _Count | 
     return next(iter(whole or inside), None)
 
 
-def _is_other_setting(side: ChainSide, right: _Count, model: Model) -> bool:
+def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
     """Whether a number is trained with another rank or on other matrices, or has a mistyped digit."""
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
@@ -363,17 +363,17 @@ def _roles(tensor: Tensor) -> Targets:
     return frozenset("up" if role == "up and gate" else role for role in tensor.place.role.split(", "))
 
 
-def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_Count]:
+def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
     """What LoRA trains on some matrices: in all layers, in one, and in one matrix and its halves."""
     chosen = [tensor for tensor in _matrices(model) if _roles(tensor) & targets]
     if not chosen:
         return
-    yield _Count(rank * sum(tensor.copies * sum(tensor.shape) for tensor in chosen), "all", rank, targets)
+    yield _LoraCount(rank * sum(tensor.copies * sum(tensor.shape) for tensor in chosen), "all", rank, targets)
     inside = [tensor for tensor in chosen if tensor.place.component == "encoder"]
-    yield _Count(rank * sum(sum(tensor.shape) for tensor in inside if "*" in tensor.name), "layer", rank, targets)
+    yield _LoraCount(rank * sum(sum(tensor.shape) for tensor in inside if "*" in tensor.name), "layer", rank, targets)
     for tensor in chosen:
         for size in (sum(tensor.shape), *tensor.shape):
-            yield _Count(rank * size, "matrix", rank, targets)
+            yield _LoraCount(rank * size, "matrix", rank, targets)
 
 
 def _usual_targets(model: Model) -> tuple[Targets, ...]:

@@ -15,8 +15,9 @@ from bertcalc.config import letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
+from bertcalc.proofreading.adapters import judge_printed
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
 from bertcalc.proofreading.described_models import model_of, preset_of
@@ -25,22 +26,24 @@ from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
-from bertcalc.proofreading.peft_code import judge_printed
-from bertcalc.proofreading.ratios import (
+from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
+from bertcalc.proofreading.shares import (
     FORMER,
+    OF_OTHER_THINGS,
     RATIO_COLUMN,
     TEACHER,
     TIMES,
     compared_in,
     compared_times,
     is_distilled,
+    is_share,
     judge_quotient,
     judge_ratio,
+    judge_share,
+    judge_share_of,
+    judge_share_of_wrong,
     judge_times,
 )
-from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
-from bertcalc.proofreading.several import judge_several
-from bertcalc.proofreading.shares import OF_OTHER_THINGS, is_share, judge_share, judge_share_of, judge_share_of_wrong
 from bertcalc.proofreading.training_memory import TrainingMemory
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
@@ -166,7 +169,7 @@ class _Verdicts:
         row = self._around.row(entry)
         printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
         judged = self._operations(entry, context, judged, model) or judged
-        judged = self._training.judge(entry, context, judged, model) or judged
+        judged = self._of_training(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
             self._difference(entry, context, model)
@@ -277,6 +280,16 @@ class _Verdicts:
             if whole and whole.counted
             else gives(value, shorten(stated.text))
         )
+
+    def _of_training(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
+    ) -> Judged | None:
+        """The verdict on the memory of training; none if it is wrong only for the model of some line above."""
+        training = self._training.judge(entry, context, judged, model)
+        if training is None or training.verdict != "wrong" or entry.cells or self._about.is_named_on(entry.line):
+            return training
+        others = (other for other in (self._about.model, *self._about.others()) if other and other is not model)
+        return None if any(self._training.fits(entry, other) for other in others) else training
 
     def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict on a number without a unit below a heading that says that operations are counted."""

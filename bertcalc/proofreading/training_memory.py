@@ -69,6 +69,7 @@ _WOULD_NEED = re.compile(r"\bwould (?:need|take|require|cost|use|be|occupy)", re
 _OF_ALL = re.compile(r"\bfull\b|全量|全参|全部参数", re.I)  # unlike that of adapters in the same sentence
 _PLUS = re.compile(r"[\W]*(?:\+|plus|and|with|adding|加上?|再加|还有)", re.I)
 _CONTRAST = re.compile(r"^\W*(?:而|versus|vs|compared|against|instead|while|whereas|but)|全量|\bfull\b", re.I)
+_JOINED = re.compile(r"\band\b|[+&和与及]")
 _EACH_PARAMETER = re.compile(r"\b(?:per|each|every|a) param\w*|每个?参数|所有参数|[0-9]M param\w*", re.I)
 _SAME = re.compile(r"\bsame\b|\bthat\b|likewise|同样|相同|一样", re.I)
 _STATED = (
@@ -96,7 +97,7 @@ _NEAR, _LAST_DIGITS, _ROUNDED = Fraction(3, 100), Fraction(1, 1000), Fraction(1,
 _FARTHEST, _LEAST_NAMED = 20, 10**4
 
 
-class _Expected(NamedTuple):
+class _BytesOfEach(NamedTuple):
     """The bytes of a parameter that a number may count; the first is the likeliest. ``sure`` if the text says them."""
 
     widths: tuple[int, ...]
@@ -104,7 +105,7 @@ class _Expected(NamedTuple):
     sure: bool
 
 
-class _Named(NamedTuple):
+class _NamedBytes(NamedTuple):
     """A number of bytes of the text: its line, its end, and what it is said to count."""
 
     line: int
@@ -112,12 +113,12 @@ class _Named(NamedTuple):
     parts: frozenset[str]
 
 
-class _Kept(NamedTuple):
+class _JudgedBytes(NamedTuple):
     """A number of bytes that is judged: its line, its end, what it counts, and the model."""
 
     line: int
     end: int
-    expected: _Expected
+    expected: _BytesOfEach
     model: Model
 
 
@@ -126,8 +127,8 @@ class TrainingMemory:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._kept: list[_Kept] = []
-        self._named: list[_Named] = []
+        self._kept: list[_JudgedBytes] = []
+        self._named: list[_NamedBytes] = []
         self._last = 0
 
     def judge(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
@@ -139,12 +140,16 @@ class TrainingMemory:
         if stated and int(stated["width"]) in _WIDTHS:
             return _of_width(int(stated["width"]), entry.stated, model)
         label = _own(self._label(entry, last, context))
-        parts = _parts(label)
+        parts, alone = _parts(label), re.split("[,，、]", label)[-1]
         if not parts and _CONTRAST.search(label) and self._named and self._named[-1].end == last:
             parts = self._named[-1].parts  # the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
         expected = self._expected(entry, label, parts, context, model)
+        if expected and (last_part := _parts(alone)) and last_part != parts and not _JOINED.search(alone):
+            # the gradients the same, Adam's two moments 875.9 MB
+            other = self._expected(entry, alone, last_part, context, model) or expected
+            expected = other._replace(widths=(*other.widths, *expected.widths))
         if entry.value >= _LEAST_NAMED:
-            self._named.append(_Named(entry.line, entry.end, parts or frozenset(("other",))))
+            self._named.append(_NamedBytes(entry.line, entry.end, parts or frozenset(("other",))))
         if expected is None:
             return None
         said = _WITHOUT_ACTIVATIONS.sub(" ", " ".join((label, context.sentence or context.line)))
@@ -152,10 +157,16 @@ class TrainingMemory:
         is_of_few = _OF_FEW.search(said) and not _OF_ALL.search(label)
         if _OTHERWISE.search(said) or is_of_few or supposes or _names_part(label):
             return None
-        self._kept.append(_Kept(entry.line, entry.end, expected, model))
+        self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
         is_open = not entry.computes or (by_width and by_width.verdict == "right" and judged.verdict == "unknown")
         return by_width if is_open else None
+
+    def fits(self, entry: WrittenNumber, other: Model) -> bool:
+        """Whether the number that was judged last is right for another model."""
+        kept = self._kept[-1] if self._kept and self._kept[-1].end == entry.end else None
+        judged = _judged(entry.stated, kept.expected, other, Judged("unknown")) if kept else None
+        return judged is not None and judged.verdict in ("right", "conditional")
 
     def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
         """The words that say what a number counts: those behind it if they begin so, or else those before it."""
@@ -178,42 +189,42 @@ class TrainingMemory:
 
     def _expected(
         self, entry: WrittenNumber, label: str, parts: frozenset[str], context: Context, model: Model
-    ) -> _Expected | None:
+    ) -> _BytesOfEach | None:
         """The bytes of a parameter that a number counts by the words beside it."""
         near = (context.sentence or context.line, *context.headings[:2], *context.names[:2])
         around = " ".join((label, *near))
         if width := self._stated_width(entry, context):
-            return _Expected((width,), Problem.of(_EACH, width=width), True)
+            return _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
         is_mixed = bool(_MIXED.search(around)) and not _IN_FLOAT32.search(label)
         above = self._above(entry)
         if _SUM.search(label) and above and not parts - {"weights"}:
             return self._sum(above, is_mixed)
         if parts == {"moments"} and not _NOT_ONLY_MOMENTS.search(label.lstrip("+ ")):
             return self._added(
-                _Expected((8, 12) if is_mixed else (8,), Problem.of(_MOMENTS), not is_mixed), label, above
+                _BytesOfEach((8, 12) if is_mixed else (8,), Problem.of(_MOMENTS), not is_mixed), label, above
             )
         if parts == {"gradients"}:
             in_float32 = bool(_IN_FLOAT32.search(around)) and not is_mixed
             widths = (4,) if in_float32 else (4, 2)
-            return self._added(_Expected(widths, Problem.of(_GRADIENTS), in_float32), label, above)
+            return self._added(_BytesOfEach(widths, Problem.of(_GRADIENTS), in_float32), label, above)
         if len(parts) > 1 and parts & {"gradients", "moments", "master"}:
             width = sum(_KEPT[part][1] for part in parts)
             if is_mixed:
                 mixed = (_ALL, *_IN_MIXED) if {"gradients", "moments"} <= parts else (width,)
-                return _Expected(mixed, Problem.of(_EACH, width=mixed[0]), parts == {"master", "moments"})
+                return _BytesOfEach(mixed, Problem.of(_EACH, width=mixed[0]), parts == {"master", "moments"})
             if {"gradients", "moments"} <= parts and "weights" not in parts and _TOTAL.search(label):
-                return _Expected((width, _ALL), Problem.of(_EACH, width=width), True)
-            return _Expected((width,), Problem.of(_EACH, width=width), True)
+                return _BytesOfEach((width, _ALL), Problem.of(_EACH, width=width), True)
+            return _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
         if self._kept and (_SAME.search(label) or self._is_next_model(entry, label, parts, model)):
             return self._kept[-1].expected
         if parts <= {"weights", "moments"} and _TOTAL.search(label) and _ADAM.search(around):
             sure = bool(_IN_FLOAT32.search(around)) or self._has_total()
-            return _Expected((_ALL, *_IN_MIXED), Problem.of(_TRAINING), sure and not is_mixed)
+            return _BytesOfEach((_ALL, *_IN_MIXED), Problem.of(_TRAINING), sure and not is_mixed)
         if parts <= {"weights"} and _TOTAL.search(label) and self._has_total():
-            return _Expected((_ALL, *_IN_MIXED), Problem.of(_TRAINING), not is_mixed)
+            return _BytesOfEach((_ALL, *_IN_MIXED), Problem.of(_TRAINING), not is_mixed)
         return None
 
-    def _added(self, expected: _Expected, label: str, above: Sequence[frozenset[str]]) -> _Expected:
+    def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
         """What a number counts, or a running sum with those above it: plus gradients, 2.68 GB."""
         if not _PLUS.match(label):
             return expected
@@ -245,15 +256,15 @@ class TrainingMemory:
             line = named.line
         return near
 
-    def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _Expected | None:
+    def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _BytesOfEach | None:
         """What a sum of the numbers above it counts: all of 16 bytes, if Adam's moments are among them."""
         if any("other" in parts for parts in above):
             return None
         if not any("moments" in parts for parts in above):
             width = sum(_KEPT[part][1] for part in {part for parts in above for part in parts})
-            return _Expected((width,), Problem.of(_EACH, width=width), False) if len(above) > 1 else None
+            return _BytesOfEach((width,), Problem.of(_EACH, width=width), False) if len(above) > 1 else None
         widths = (_ALL, *_IN_MIXED) if is_mixed else (_ALL,)
-        return _Expected(widths, Problem.of(_TRAINING), not is_mixed)
+        return _BytesOfEach(widths, Problem.of(_TRAINING), not is_mixed)
 
     def _is_next_model(self, entry: WrittenNumber, label: str, parts: frozenset[str], model: Model) -> bool:
         """Whether a number says for another model what the one before it says for its own."""
@@ -303,13 +314,13 @@ def _names_part(label: str) -> bool:
 
 def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
     """The verdict on a number of bytes for each parameter of a model."""
-    expected = _Expected((width,), Problem.of(_EACH, width=width), True)
+    expected = _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
     return _judged(side, expected, model, Judged("unknown"), _LAST_DIGITS, _NEAR / 3)
 
 
 def _judged(
     side: ChainSide,
-    expected: _Expected,
+    expected: _BytesOfEach,
     model: Model,
     judged: Judged,
     nearly: Fraction = _ROUNDED,
