@@ -10,81 +10,93 @@
 'value'], task_type='SEQ_CLS').
 >>> judge_trainable_share(entries[2].best, around.of(entries[2])).verdict
 'right'
+
+The code above the line says which adapter it is:
+
+>>> code = 'config = LoraConfig(r=8, target_modules=["query", "key"], task_type=TaskType.SEQ_CLS)'
+>>> adapted = adapted_by_code(code, build(BertConfig()))
+>>> adapted.architecture, adapted.num_parameters(only_trainable=True)
+('BertForSequenceClassification', 296450)
 """
 
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple, get_args
 
-from bertcalc.diagnosis.changed_counts import adapter_counts
-from bertcalc.diagnosis.peft_line import printed_by_peft
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.targets import TASK_TYPES, TaskType
+from bertcalc.diagnosis.changed_counts import ChangedCount, adapter_counts, changed_in_words
+from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.lora_claims import stated_ranks
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
-from bertcalc.text.problem import Problem
+from bertcalc.text.digits import fixed
+from bertcalc.text.problem import InputError, Problem
 
 _ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of LoRA adapters, alone or with what is trained or frozen beside them."""
+    """The verdict on the parameters of adapters, alone or with what is trained or frozen beside them.
+
+    A setting that the text does not state is a condition, unless peft itself printed the number.
+    """
     words = " ".join((*context.names, *context.headings, context.line))
     if context.of_other:
         return None  # counting every adapter of every model of a text would take seconds
     if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
         return None
-    count, rank = int(side.value), stated_rank(context.before)
-    counts = (count_of for count_of in adapter_counts(model, count) if rank in (0, count_of.rank))
-    return next((Judged("right", counts=count_of.in_words(f"{count:,}")) for count_of in counts), None)
+    spoken = _spoken_of(context.text or words)
+    fitting = [known for known in adapter_counts(model, int(side.value)) if _is_spoken_of(known, spoken)]
+    known = next((known for known in fitting if known.rank in spoken.ranks), next(iter(fitting), None))
+    if known is None:
+        return None
+    counts = known.in_words(f"{int(side.value):,}")
+    is_stated = not known.rank or known.rank in spoken.ranks
+    if is_stated or printed_by_peft(context.line):
+        return Judged("right", counts=counts)
+    return None if spoken.ranks else Judged("conditional", side.value, counts, (counts,))
 
 
-_RANK = re.compile(r"(?:(?<![A-Za-z])r|\brank|秩)\s?(?:=|of|is|为|是)?\s?(?P<rank>[0-9]{1,3})(?![0-9.,]*[0-9])", re.I)
-_TARGET = re.compile(
-    r"query|key|value|attention|output|dense|linear|ffn|feed|mlp|c_attn|c_proj|\bW_?[qkvo]\b|注意力|前馈|矩阵", re.I
-)
+class _SpokenOf(NamedTuple):
+    """The kinds of adapters that a text names, by their class here, and the ranks in it."""
+
+    kinds: frozenset[str]
+    ranks: frozenset[int]
 
 
-def stated_rank(text: str) -> int:
-    """The rank of LoRA that a text states last; 0 if it states none.
-
-    >>> stated_rank("With r = 8 it is 294,912, with rank 16")
-    16
-    """
-    return next((int(match["rank"]) for match in reversed([*_RANK.finditer(text)])), 0)
-
-
-class AdapterClaim(NamedTuple):
-    """A right number of trained parameters, with the rank that the text states, and the words for its targets."""
-
-    trained: Fraction
-    rank: int
-    targets: frozenset[str]
-    line: int
-
-    def judge(self, side: ChainSide, context: Context) -> Judged | None:
-        """The verdict on the number for another rank, to which the trained parameters are proportional."""
-        rank, targets = stated_rank(context.before), targets_in(context)
-        if rank in (0, self.rank) or side.reach or side.unit or not targets <= self.targets:
-            return None
-        right = self.trained * rank / self.rank
-        if right.denominator != 1 or not right / _FARTHEST < side.value < right * _FARTHEST:
-            return None
-        counts = Problem.of(N_("the trained parameters with r = {rank}"), rank=rank)
-        if side.value == right:
-            return Judged("right", counts=counts)
-        reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right), part=counts)
-        return Judged("wrong", right, counts, (reason,))
+_KINDS = {
+    "Lora": r"\blora\b|low[- ]rank|低秩|\bpeft\b|trainable params|adapter|适配器",
+    "IA3": r"\bia3\b|\(ia\)",
+    "LNTuning": r"\bln[- ]?tuning|norm.{0,20}\b(?:tun|train)|\b(?:tun|train).{0,20}norm",
+    "BitFit": r"bitfit|bias(?:es)?.{0,20}\b(?:tun|train)|\b(?:tun|train).{0,30}bias|偏置",
+    "PromptTuning": r"prompt|virtual token|软提示|提示微调",
+    "PrefixTuning": r"prefix|virtual token|前缀",
+    "PromptEncoder": r"prompt|p-tuning|virtual token",
+}
+# What LoRA does besides its matrices only if the text names it: arguments of peft's LoraConfig.
+_OPTIONS = {"use_dora": r"\bdora\b", "bias=": r"\bbias|偏置", "modules_to_save": r"modules_to_save|pooler|池化"}
 
 
-_FARTHEST = 4
+@lru_cache(maxsize=8)
+def _spoken_of(text: str) -> _SpokenOf:
+    kinds = (kind for kind, pattern in {**_KINDS, **_OPTIONS}.items() if re.search(pattern, text, re.I))
+    return _SpokenOf(frozenset(kinds), stated_ranks(text))
 
 
-def targets_in(context: Context) -> frozenset[str]:
-    """The words for targets of adapters in front of a number."""
-    return frozenset(word.lower() for word in _TARGET.findall(context.before))
+def _is_spoken_of(known: ChangedCount, spoken: _SpokenOf) -> bool:
+    """Whether a text names the kind of an adapter and its unusual options."""
+    changes = " ".join(map(str, known.model.changes))
+    return all(type(change).__name__ in spoken.kinds for change in known.model.changes) and not any(
+        option in changes and option not in spoken.kinds for option in _OPTIONS
+    )
 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
@@ -96,3 +108,106 @@ def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
     if reason := printed.wrong_share():
         return Judged("wrong", Fraction(printed.trained, max(printed.whole, 1)), counts, (reason,))
     return Judged("right", counts=counts)
+
+
+_CALL = re.compile(r"\bLoraConfig\s?\((?P<arguments>(?:[^()]|\([^()]{0,200}\)){0,2000})\)")
+_COMMENT = re.compile(r"#[^\n]{0,200}")
+_ARGUMENT = re.compile(
+    r"\b(?P<name>[a-z_]{1,30})\s?=\s?(?P<value>\[[^\]]{0,400}\]|\([^)]{0,400}\)|\{[^}]{0,400}\}|[^,\n]{1,60})"
+)
+_TEXTS = re.compile(r"[\"']([\w.-]{1,60})[\"']")
+_IGNORED = ("lora_alpha", "lora_dropout", "inference_mode", "use_rslora", "init_lora_weights", "fan_in_fan_out")
+_LABELS = re.compile(r"\bnum_labels\s?=\s?(?P<number>[0-9]{1,4}\b)?")
+_USUAL_LABELS = 2
+# What changes the count of all parameters in other ways.
+_OTHERWISE = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit|resize_token|add_tokens|\.requires_grad\s?=", re.I)
+
+
+def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number that peft prints at a place of a text, if the text has the code that makes the adapter.
+
+    ``start`` is the place, ``value`` the number.
+    """
+    printed = printed_by_peft(context.line)
+    if printed is None or context.of_other:
+        return None
+    adapted = adapted_by_code(context.text[:start], model)
+    return None if adapted is None else next(_verdicts(printed, value, adapted), None)
+
+
+def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
+    """The verdict on the number of the line that has a value."""
+    trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
+    rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
+    for written, right, amount in rights:
+        counts = Problem.of(_PRINTS, model=changed_in_words(adapted, "trained" if amount == "trained" else "all"))
+        if value == written == right:
+            yield Judged("right", counts=counts)
+        elif value == written:
+            reason = Problem.of(_IS_RIGHT, right=in_words(Fraction(right)), part=counts)
+            yield Judged("wrong", Fraction(right), counts, (reason,))
+    share = Fraction(100 * trained, whole)
+    if value and value in (Fraction(printed.share), Fraction(printed.share) / 100):
+        places = len(printed.share.partition(".")[2])
+        counts = Problem.of(N_("the share of the trainable parameters"))
+        if abs(share - Fraction(printed.share)) * 10**places <= 1:
+            yield Judged("right", counts=counts)
+        else:
+            message = N_("{trainable} of {all} parameters are {share} %.")
+            reason = Problem.of(message, trainable=trained, all=whole, share=fixed(share, places))
+            yield Judged("wrong", share * value / Fraction(printed.share), counts, (reason,))
+
+
+_PRINTS = N_("what peft prints for {model}")
+_IS_RIGHT = N_("{right} is right for {part}.")
+
+
+@lru_cache(maxsize=8)
+def adapted_by_code(text: str, model: Model) -> Model | None:
+    """A model with the adapter of the last LoraConfig in a text; None if there is none, or if it is not clear."""
+    call = next(reversed([*_CALL.finditer(text)]), None)
+    if call is None or _OTHERWISE.search(text):
+        return None
+    arguments = _arguments(_COMMENT.sub("", call["arguments"]))
+    if arguments is None:
+        return None
+    task = next((task for task, name in TASK_TYPES.items() if name == arguments.get("task_type")), "base")
+    architecture = next((cls.name for cls in model.family.classes if cls.task == task), None)
+    labels = next(reversed([*_LABELS.finditer(text)]), None)
+    if architecture is None or (labels and not labels["number"]):
+        return None
+    number = int(labels["number"]) if labels else _USUAL_LABELS
+    try:
+        config = replace(model.config, num_labels=number) if type(model.config).has("num_labels") else model.config
+        base = model.changed(config=config, architecture=architecture, changes=())
+        return base.changed(changes=(Lora(**arguments),))
+    except (InputError, TypeError):
+        return None
+
+
+def _arguments(code: str) -> dict[str, Any] | None:
+    """The arguments that change what is trained; None if they are not all clear."""
+    arguments: dict[str, Any] = {}
+    for argument in _ARGUMENT.finditer(code):
+        name, value = argument["name"], argument["value"].strip()
+        texts = _TEXTS.findall(value)
+        if name in _IGNORED:
+            continue
+        if name == "r" and value.isdigit():
+            arguments["r"] = int(value)
+        elif name in ("target_modules", "modules_to_save") and texts:
+            arguments[name] = tuple(texts) if value[0] in "[({" else texts[0]
+        elif name == "task_type" and (task := _task(value)):
+            arguments[name] = task
+        elif name == "bias" and texts and texts[0] in ("none", "all", "lora_only"):
+            arguments[name] = texts[0]
+        elif name == "use_dora" and value in ("True", "False"):
+            arguments[name] = value == "True"
+        else:
+            return None
+    return arguments if "r" in arguments else None
+
+
+def _task(value: str) -> TaskType | None:
+    tasks: tuple[TaskType, ...] = get_args(TaskType)
+    return next((task for task in tasks if task in value), None)

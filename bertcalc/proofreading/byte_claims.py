@@ -35,8 +35,6 @@ from bertcalc.text.problem import Problem
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
-    if judged := _of_each_parameter(entry.stated, context, model) or _moments(entry, context, model):
-        return judged
     if _FOUR_BITS.search(" ".join(context.names[:1])) or _FOUR_BITS.match(entry.after.lstrip("( in")):
         return UNKNOWN  # each format adds scales of its own
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
@@ -74,7 +72,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     near = (
         abs(size - factor * value) <= max(entry.stated.reach * factor, size * _NEAR_BYTES)
         for size in sizes
-        for factor in _unit_factors(entry.stated.text)
+        for factor in unit_factors(entry.stated.text)
     )
     if not parts or any(near):
         return None
@@ -123,14 +121,14 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
     Some part has nearly every size in some precision by chance.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
-    for factor in _unit_factors(side.text):
+    for factor in unit_factors(side.text):
         low, high = ceil((side.value - side.reach) * factor), floor((side.value + side.reach) * factor)
         for (parameters, part), width in product(parameters_of, PRECISIONS):
             if low <= width * parameters <= high:
                 yield _Stored(parameters, part, width, factor != 1)
 
 
-def _unit_factors(text: str) -> tuple[Fraction, ...]:
+def unit_factors(text: str) -> tuple[Fraction, ...]:
     """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
     unit = re.search(r"([kmgt])i?b\b", text, re.I)
     return (Fraction(1), Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)) if unit else (Fraction(1),)
@@ -267,7 +265,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     near = [
         abs(size - factor * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
         for size in sizes
-        for factor in _unit_factors(entry.stated.text)
+        for factor in unit_factors(entry.stated.text)
     ]
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
@@ -287,7 +285,6 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
         _keys_and_values(entry.stated, context, model)
         or _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)
-        or _bytes_of_training(entry.stated, context, model)
         or _bytes_of_published(entry, context, model)
         or _other_bytes(entry, context, model)
         or UNKNOWN
@@ -323,74 +320,6 @@ _LEAST_OF_FILE = 10**6
 
 
 _TRAINING = re.compile(r"adam|optimi[sz]er|moments?\b|gradient|train|tun|优化器|梯度|训练|微调|动量", re.I)
-
-
-def _bytes_of_training(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of training: 8 a parameter for Adam's moments, 12 or 16 with weights and gradients."""
-    if not _TRAINING.search(" ".join((*context.names, *context.headings[:1]))):
-        return None
-    for width in (8, 12, 16):
-        if abs(width * model.num_parameters() - side.value) <= side.reach:
-            reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
-            right = Fraction(width * model.num_parameters())
-            return Judged("conditional", right, reason, (reason,))
-    return None
-
-
-def _of_each_parameter(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of all parameters, where the text says how many each of them takes: 8N = 875.9 MB."""
-    per_parameter = _PER_PARAMETER.search(context.before)
-    width = int(per_parameter[1]) if per_parameter else 0
-    return _of_width(width, side, model) if width in (*PRECISIONS, 8, 12, 16, 18, 20) else None
-
-
-def _moments(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of Adam's state: two moments in float32 for each parameter."""
-    names = context.names[:1] if entry.cells else context.names[:2]
-    words = " ".join((*names, context.before[-_NEAR:]))
-    if not _STATE.search(words) or _NOT_ONLY_STATE.search(" ".join((*names, context.line if entry.cells else ""))):
-        return None
-    if entry.computes or context.supposes or names_part_but_whole(words):
-        return None
-    judged = _of_width(_BYTES_OF_MOMENTS, entry.stated, model)
-    if judged and judged.verdict == "right":
-        return judged._replace(counts=Problem.of(_MOMENTS))
-    is_half = abs(Fraction(_BYTES_OF_MOMENTS // 2 * model.num_parameters()) - entry.stated.value) <= entry.stated.reach
-    return judged if is_half else None
-
-
-_BYTES_OF_MOMENTS = 8
-_MOMENTS = N_("Adam's two moments of each parameter, in float32")
-_STATE = re.compile(
-    r"\badam\w*(?:'s)?[ -](?:optimi[sz]er )?(?:states?|moments?)|optimi[sz]er[ -]states?|\b(?:two|both) moments"
-    r"|(?:first|1st) and (?:second|2nd) moments?|优化器状态|adam\w*\s?状态|[两二]个?动量|一阶、?和?二阶|一阶动量和二阶",
-    re.I,
-)
-# The state of another optimizer, or in another precision, or one moment, or more than the state.
-_NOT_ONLY_STATE = re.compile(
-    r"gradient|weights|total|altogether|\b(?:one|each|single|first) moment(?!s)|sgd|8[ -]?bit|adafactor|lora"
-    r"|half|fp16|bf16|16[ -]bit|master|梯度|权重|合计|总|单个|每个动量|半精度|低秩|\+",
-    re.I,
-)
-
-
-# The bytes for each of N parameters: 8N = 875.9 MB
-_PER_PARAMETER = re.compile(
-    r"(?<![0-9A-Za-z.])([0-9]{1,2})\s?[*×·]?\s?(?:N|Φ|Ψ|Psi)\s?(?:bytes?|字节|B)?\s?[=≈:：]\s?$"
-)
-
-
-def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a number of bytes for each parameter of a model."""
-    right = Fraction(width * model.num_parameters())
-    counts = Problem.of(N_("{width} bytes for each parameter"), width=width)
-    sizes = [factor * side.value for factor in _unit_factors(side.text)]
-    if any(abs(right - size) <= max(side.reach, right * _LAST_DIGITS) for size in sizes):
-        return Judged("right", counts=counts)
-    if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST or abs(right - side.value) < right * _NEAR_BYTES / 3:
-        return None
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=counts)
-    return Judged("wrong", right, counts, (reason,))
 
 
 _LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: closer sizes mean the same

@@ -4,6 +4,11 @@
 >>> [entry] = find("2 * 768 * 768 = 1,179,684", {})
 >>> print(judge_chain(entry).reasons[0])
 The calculation gives 1,179,648, not 1,179,684.
+
+Words multiply, too: 25 LayerNorms of 1,536 parameters, 36,864 in total.
+
+>>> judge_several("25 LayerNorms of ", Fraction(1536), " parameters, ", "in total", Fraction(36864)).right_value
+Fraction(38400, 1)
 """
 
 import re
@@ -12,7 +17,8 @@ from fractions import Fraction
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
+from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
+from bertcalc.proofreading.written_sizes import NUMBER_WORDS, in_digits
 from bertcalc.text import N_, shorten
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
@@ -30,7 +36,7 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
     for side in sides:
-        if not _agree(first, side):
+        if not _agree(first, side) and not _is_like(sides, first, side):
             return _disagreement(first, side)
     return Judged("right")
 
@@ -69,6 +75,15 @@ def _terms(text: str) -> list[str]:
     return terms
 
 
+def _is_like(sides: tuple[ChainSide, ...], first: ChainSide, side: ChainSide) -> bool:
+    """Whether a count is said to be about what a calculation gives: a block has 7,087,872 ≈ 12 × 768²."""
+    is_before = side is sides[0] and first is sides[1] and first.about
+    return is_before and abs(first.value - side.value) <= first.value * _ABOUT
+
+
+_ABOUT = Fraction(1, 200)
+
+
 def _agree(value: ChainSide, other: ChainSide) -> bool:
     """Whether a result is the value, perhaps rounded or cut off, or its size in bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
@@ -79,6 +94,8 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
         return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
+    if other.text.endswith("%") and value.value >= _MOST_WITH_PREFIX:
+        return True  # a count and its share: 38.6M of 124M ≈ 31%
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
@@ -212,3 +229,37 @@ def _divided_further(judged: Judged, right: Fraction) -> Judged:
     message = N_("The count is wrong as well: with the right one, {count}, it takes {bytes}.")
     reason = Problem.of(message, count=in_words(right), bytes=in_words(4 * right, "bytes"))
     return judged._replace(right_value=4 * right, reasons=(*judged.reasons, reason))
+
+
+_SEVERAL = re.compile(
+    rf"(?<![\w.,-])(?P<number>[0-9]{{1,3}}|{'|'.join(NUMBER_WORDS)})"
+    r"(?:[ -](?:[^\W\d][\w-]{1,20} ){1,4}(?:of|with|having|at)(?: about)?"
+    r"|\s?个?[^\W\d]{1,16}[,，]?(?:每层|每个|各)(?:有|是)?)\s?[*`]{0,2}$",
+    re.I,
+)
+_MAKE = re.compile(
+    r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:each ?)?[,，:：]? ?(?:(?:which|that|and|so|they) ?)?"
+    r"(?:(?P<make>makes?|gives?|equals?|is|are|yields?|come to|add up to|sum to|together|altogether"
+    r"|in total|总共|一共|共|合计)"
+    r"(?: have| is|有|是|为)?)?[:：]? ?[*`]{0,2}",
+    re.I,
+)
+_IN_TOTAL = re.compile(
+    r"[*`]{0,2}\s?(?:(?:parameters?|params|weights) ?)?(?:in total|together|altogether|in all)\b", re.I
+)
+_MOST_APART = 4
+
+
+def judge_several(before: str, value: Fraction, between: str, after: str, total: Fraction) -> Judged | None:
+    """The verdict on a number that is said to be several times the one before it; None if it is not said so.
+
+    ``before`` are the words before the ``value`` of one, ``between`` those up to the ``total``, ``after`` the next.
+    """
+    several = _SEVERAL.search(before)
+    make = _MAKE.fullmatch(between) if several else None
+    if several is None or make is None or not (make["make"] or _IN_TOTAL.match(after)) or value < LEAST:
+        return None
+    product = in_digits(several["number"]) * value
+    if not product / _MOST_APART < total < _MOST_APART * product:
+        return None
+    return Judged("right") if total == product else gives(product, in_words(total))

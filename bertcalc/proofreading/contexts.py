@@ -74,6 +74,7 @@ class WrittenBatch(NamedTuple):
     length: int = 0
     batch_sizes: tuple[int, ...] = (1,)
     lengths: tuple[int, ...] = ()  # all lengths in the text
+    recent: int = 0  # the last length before the number, or the text's first one
 
     @property
     def possible(self) -> tuple[int, ...]:
@@ -89,6 +90,7 @@ _LENGTH = re.compile(
 )
 _BATCH = re.compile(r"batch(?:[ _]?size)?\s?(?:of|=|为|是|:|：)?\s?([0-9]{1,4})(?![0-9])", re.I)
 _SHORTEST, _LONGEST = 16, 8192
+_MOST_BEHIND, _FARTHEST_LENGTH = 30, 1000  # characters: of a batch size behind a number, of a length before it
 
 
 def _lengths(text: str) -> list[int]:
@@ -112,6 +114,7 @@ class Context(NamedTuple):
     of_other: bool = False  # whether the number is judged by another model than the words beside it mean
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
+    text: str = ""  # the whole text
 
     @property
     def supposes(self) -> bool:
@@ -265,7 +268,7 @@ class Surroundings:
         said = opening[0] if opening else ""
         sentence = "" if entry.cells else self._sentence(entry)
         after = entry.after[:_MOST_AFTER]
-        batch = self._batch(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
+        batch = self.batch_of(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
         below = self._lines[entry.line + 1][:_MOST_AFTER] if entry.line + 1 < len(self._lines) else ""
         return Context(
             tuple(names),
@@ -279,9 +282,10 @@ class Surroundings:
             after,
             below,
             batch=batch,
+            text=self._text,
         )  # fmt: skip
 
-    def _batch(self, entry: WrittenNumber) -> WrittenBatch:
+    def batch_of(self, entry: WrittenNumber) -> WrittenBatch:
         """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""
         sentence = self._sentence(entry)
         in_sentence = list(dict.fromkeys(_lengths(sentence)))
@@ -289,8 +293,11 @@ class Surroundings:
         before = _lengths(self._text[max(line_start, entry.start - _LONGEST_SENTENCE) : entry.start])
         only = self._lengths if len(self._lengths) == 1 else ()
         length = next(iter(in_sentence if len(in_sentence) == 1 else (*reversed(before), *only)), 0)
-        batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(sentence)))) or (1, *self._batch_sizes)
-        return WrittenBatch(length, tuple(dict.fromkeys(batch_sizes)), self._lengths)
+        near = sentence[: sentence.find(self._text[entry.start : entry.end]) + entry.end - entry.start + _MOST_BEHIND]
+        batch_sizes = tuple(dict.fromkeys(map(int, _BATCH.findall(near)))) or (1, *self._batch_sizes)
+        earlier = _lengths(self._text[max(0, entry.start - _FARTHEST_LENGTH) : entry.start])
+        recent = next(iter((*reversed(earlier), *self._lengths)), 0)
+        return WrittenBatch(length, tuple(dict.fromkeys(batch_sizes)), self._lengths, recent)
 
     def _sentence(self, entry: WrittenNumber) -> str:
         """The sentence that a number or a calculation stands in."""

@@ -102,6 +102,8 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
     if len(parts) == 1 or (not parts and _IN_LAYERS.search(words) and not _TRAINING.search(words)):
         return _of_part(parts[0] if parts else None, entry, context, model)
+    if stated := _of_stated_batch(entry, context, model):
+        return stated
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
     costs = flops_of(model, typed)
     for known in costs:
@@ -113,6 +115,33 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     return _wrong_total(entry, context, model) or UNKNOWN
 
 
+def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number that is right for the phase and the batch that the text states."""
+    side, batch = entry.stated, context.batch
+    if not batch.length:
+        return None
+    operations = sum(map(cost, _products(model, batch.length))) * (1 if side.unit == "FLOPs" else Fraction(1, 2))
+    for batch_size in batch.batch_sizes:
+        if operations and abs(_times(context) * operations * batch_size - side.value) <= side.reach:
+            return Judged("right", counts=_of_batch(batch_size, batch.length))
+    return None
+
+
+def _times(context: Context) -> int:
+    """How many times the forward pass a number counts: twice in the backward pass, three times in a training step."""
+    phases = (name for name in context.names[:2] if _TRAINING.search(name) or _FORWARD.search(name))
+    phase = next(phases, "")
+    if _BACKWARD.search(phase) and not _WITH_FORWARD.search(phase):
+        return 2
+    return 3 if _TRAINING.search(phase) else 1
+
+
+_BACKWARD, _WITH_FORWARD = (
+    re.compile(r"backward|反向|后向", re.I),
+    re.compile(r"forward|train|step|前向|训练|微调", re.I),
+)
+
+
 def _of_batch(batch_size: int, length: int) -> Problem:
     return Problem.of(N_("It is right for a batch of {batch} x {length} tokens."), batch=batch_size, length=length)
 
@@ -121,28 +150,26 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
     """The verdict on the cost of the whole model for a batch that the text names, if no way of counting gives it."""
     side, batch = entry.stated, context.batch
     words = " ".join((*context.names[:2], context.before))
-    if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(words) or _names_part(context):
+    length = batch.length or batch.recent
+    if not length or entry.computes or context.supposes or _OTHERWISE.search(words) or _names_part(context):
         return None
     if not _OF_MODEL.search(words) and not context.names:
         return None
-    phases = (name for name in context.names[:2] if _TRAINING.search(name) or _FORWARD.search(name))
-    is_training = bool(_TRAINING.search(next(phases, "")))
+    lengths = (length,) if batch.length else (length, *batch.lengths)
     for batch_size in batch.batch_sizes:
         for known in flop_counts(model):
             operations = known.operations * batch_size / known.batch_size
-            if known.sequence_length == batch.length and abs(operations - side.value) <= operations * _NEAR:
+            if known.sequence_length in lengths and abs(operations - side.value) <= operations * _NEAR:
                 return None
-    products = list(_products(model, batch.length))
-    if not products or any(_by_rule(side, model, batch_size * batch.length) for batch_size in batch.batch_sizes):
+    products = list(_products(model, length))
+    if not products or any(_by_rule(side, model, batch_size * length) for batch_size in batch.batch_sizes):
         return None
-    times = (3 if is_training else 1) * (1 if side.unit == "FLOPs" else Fraction(1, 2))
+    times = _times(context) * (1 if side.unit == "FLOPs" else Fraction(1, 2))
     right = sum(map(cost, products)) * times * batch.batch_sizes[0]
     if not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST:
         return None
     message = N_("{right} is right for a batch of {batch} x {length} tokens.")
-    reason = Problem.of(
-        message, right=_in_unit_of(Fraction(right), side), batch=batch.batch_sizes[0], length=batch.length
-    )
+    reason = Problem.of(message, right=_in_unit_of(Fraction(right), side), batch=batch.batch_sizes[0], length=length)
     return Judged("wrong", Fraction(right), None, (reason,))
 
 
@@ -181,9 +208,10 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
             counts = Problem.of(_COUNTS, part=_called(part, count), batch=batch_size, length=length)
             return Judged("right" if length in batch.possible else "conditional", operations * unit, counts, (counts,))
     others = " ".join((*context.names[:2], context.line if part is None else ""))
-    if not batch.length or entry.computes or context.supposes or _OTHERWISE.search(others) or not costs:
+    likely = [known for known in costs if known.length == (batch.length or batch.recent)]
+    if entry.computes or context.supposes or _OTHERWISE.search(others) or not likely:
         return UNKNOWN
-    nearest = min(costs, key=lambda known: abs(known.operations * unit - side.value))
+    nearest = min(likely, key=lambda known: abs(known.operations * unit - side.value))
     right = nearest.operations * unit
     ratio = side.value / right if right else Fraction(0)
     as_macs = any(abs(known.operations / 2 - side.value) <= side.value * _NEAR for known in costs)
@@ -234,4 +262,4 @@ def _in_unit_of(operations: Fraction, side: ChainSide) -> str:
         return f"{int(operations):,}"
     factor = side.value / Fraction(re.sub("[,_']", "", number[0]))
     value = fixed(Fraction(operations) / factor, len(number[0].partition(".")[2]))
-    return f"{value} {side.text.strip()[number.end() :].strip()}"
+    return f"{value} {side.text.strip()[number.end() :].strip()}".strip()

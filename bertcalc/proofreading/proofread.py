@@ -15,18 +15,36 @@ from bertcalc.config import letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
-from bertcalc.proofreading.adapters import AdapterClaim, judge_adapters, stated_rank, targets_in
+from bertcalc.proofreading.adapters import judge_printed
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, table_in_every_layer
+from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings
-from bertcalc.proofreading.described_models import fit, preset_of
+from bertcalc.proofreading.described_models import fit, model_of, preset_of
+from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
 from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
-from bertcalc.proofreading.several import judge_several
-from bertcalc.proofreading.shares import judge_ratio, judge_share_of
+from bertcalc.proofreading.shares import (
+    FORMER,
+    OF_OTHER_THINGS,
+    RATIO_COLUMN,
+    TEACHER,
+    TIMES,
+    compared_in,
+    compared_times,
+    is_distilled,
+    is_share,
+    judge_quotient,
+    judge_ratio,
+    judge_share,
+    judge_share_of,
+    judge_share_of_wrong,
+    judge_times,
+)
+from bertcalc.proofreading.training_memory import TrainingMemory
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -108,7 +126,8 @@ class _Verdicts:
         self._by_value: dict[Fraction, int] = {}
         self._searches = 0
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
-        self._adapter: AdapterClaim | None = None  # the last one that is right
+        self._lora = LoraClaims(text)
+        self._training = TrainingMemory(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
@@ -159,7 +178,11 @@ class _Verdicts:
             judged = total_is(model) if model else judged
         if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
             judged = UNKNOWN  # what a changed model has: 85,054,464 -> 42,527,232
-        judged = self._of_rank(entry, context, judged) or judged
+        row = self._around.row(entry)
+        printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
+        judged = self._operations(entry, context, judged, model) or judged
+        judged = self._of_training(entry, context, judged, model) or judged
+        judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
             self._difference(entry, context, model)
             or self._formula_gives(entry, context)
@@ -169,7 +192,8 @@ class _Verdicts:
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
-            or self._share_of_last(entry, context, model)
+            or self._share_of_last(entry, context, judged, model)
+            or self._among_shares(entry, context, judged, model)
             or self._ratio(entry, context, model)
             or judged
         )
@@ -276,17 +300,26 @@ class _Verdicts:
             else gives(value, shorten(stated.text))
         )
 
-    def _of_rank(self, entry: WrittenNumber, context: Context, judged: Judged) -> Judged | None:
-        """The verdict on the trained parameters of LoRA with another rank than the ones before it."""
-        side, rank, last = entry.best, stated_rank(context.before), self._adapter
-        if not rank or self._about.model is None:
+    def _of_training(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
+    ) -> Judged | None:
+        """The verdict on the memory of training; none if it is wrong only for the model of some line above."""
+        training = self._training.judge(entry, context, judged, model)
+        if training is None or training.verdict != "wrong" or entry.cells or self._about.is_named_on(entry.line):
+            return training
+        others = (other for other in (self._about.model, *self._about.others()) if other and other is not model)
+        return None if any(self._training.fits(entry, other) for other in others) else training
+
+    def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on a number without a unit below a heading that says that operations are counted."""
+        stated = entry.stated
+        if model is None or judged.verdict not in ("unknown", None) or stated.unit or stated.value < _LEAST_OF_OTHERS:
             return None
-        adapters = judge_adapters(side, context, self._about.model)
-        if adapters and judged.counts == adapters.counts:
-            self._adapter = AdapterClaim(side.value, rank, targets_in(context), entry.line)
-        elif last and entry.line - last.line <= _NEAR_ADAPTERS and side.value >= _LEAST_CARRIED:
-            return last.judge(side, context)
-        return None
+        if not any(map(_OPERATIONS.search, (*context.headings, context.header))):
+            return None
+        counted = entry._replace(sides=(*entry.sides[:-1], stated._replace(unit="FLOPs")))
+        operations = judge_flops(counted, context._replace(batch=self._around.batch_of(entry)), model)
+        return operations if operations.verdict in ("right", "wrong") else None
 
     def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
         """The verdict on another number than several times the one before it, where the words multiply that."""
@@ -317,7 +350,9 @@ class _Verdicts:
             return None
         return table_in_every_layer(entry, vocabulary, layers)
 
-    def _share_of_last(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
+    def _share_of_last(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
+    ) -> Judged | None:
         """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
         last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
@@ -327,21 +362,81 @@ class _Verdicts:
         part, counted = last.judged.counted, last.entry.best
         if counted.unit not in (None, "parameters") or counted.value < _LEAST_CARRIED:
             return None
+        if last.judged.verdict == "wrong" and last.judged.right_value:
+            return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model)
         if last.judged.verdict not in ("right", "conditional") or (counted.reach and not part):
-            return None if entry.cells else UNKNOWN  # the share of a number that may be wrong
+            return UNKNOWN if judged.verdict or not entry.cells else None  # the share of a number that may be wrong
         value = Fraction(part.right) if part and counted.reach else counted.value
-        return judge_share_of(value, entry.stated, model)
+        return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
+
+    def _is_among_shares(self, entry: WrittenNumber, model: Model | None) -> bool:
+        """Whether a number beside a percentage is a right share of the parameters: in its column, sentence or list."""
+        for last in reversed(self._findings[-_MOST_BEFORE:]):
+            if entry.line - last.entry.line > 1 + bool(entry.cells):
+                return False
+            if last.model is model and is_share(last.judged) and last.entry.column == entry.column:
+                return True
+        return False
+
+    def _among_shares(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
+    ) -> Judged | None:
+        """The verdict on a percentage beside a share of the parameters: 22% embeddings, and 5% pooler."""
+        if judged.verdict or model is None or entry.cells or not entry.stated.text.endswith("%"):
+            return None
+        among = self._is_among_shares(entry, model)
+        return judge_share(entry.best, context, model, among_shares=True) if among else None
 
     def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on how large a model is beside another one that the words behind a percentage name."""
-        beside = _BESIDE_MODEL.match(entry.after) if entry.stated.text.endswith("%") else None
-        if beside is None or model is None or entry.cells or context.supposes:
+        """The verdict on how large a model is beside another one: 61% of the parameters of BERT, or 3.06 times."""
+        if model is None or context.supposes:
             return None
-        other = self._about.named_first(entry.after[beside.end() :])
-        if other is None or other is model or any(map(names_part_but_whole, context.names[:1])):
+        times, is_percent = TIMES.match(entry.after), entry.stated.text.endswith("%")
+        quotient = RATIO_COLUMN.search(self._around.row(entry).header) if entry.cells else times
+        if quotient and entry.stated.unit is None and not is_percent:
+            return self._quotient(entry, context, model, times)
+        if not is_percent or entry.cells:
             return None
-        named = self._about.named_first(_SUBJECT.sub("", context.sentence)[:_SHORT])
-        return judge_ratio(entry.stated, beside["more"] or "", model, other) if named is model else None
+        compared = compared_in(entry.before, entry.after)
+        beside = re.split("[,，;；(（]", entry.after[:_SHORT])[0]
+        if compared is None or any(map(names_part_but_whole, context.names[:1])) or OF_OTHER_THINGS.search(beside):
+            return None
+        other = self._about.named_first(compared.other) if compared.other else TEACHER
+        if not compared.other and not is_distilled(model):
+            model = next(filter(is_distilled, map(model_of, subject.models_named(context.sentence))), TEACHER)
+        named = self._subject_of(entry)
+        last = self._findings[-1] if self._findings else None
+        total = last.model if last and last.entry.line == entry.line and _is_total(last) else None
+        first = total if total is not other and total else named if compared.other else model
+        if other is None or first is None or other is first or not (total or first is model or other is model):
+            return None
+        return judge_ratio(entry.stated, compared.more, first, other)
+
+    def _subject_of(self, entry: WrittenNumber) -> Model | None:
+        """The model that begins the sentence of a number, or its part up to a semicolon."""
+        before = self._text[max(0, entry.start - _MOST_OF_SENTENCE) : entry.start]
+        return self._about.named_first(_SUBJECT.sub("", _CLAUSE_END.split(before)[-1])[:_SHORT])
+
+    def _quotient(
+        self, entry: WrittenNumber, context: Context, model: Model, times: re.Match[str] | None
+    ) -> Judged | None:
+        """The verdict on how many times a model has the parameters of another one, or the number before it."""
+        counts = [
+            finding
+            for finding in self._row(entry)
+            if finding.entry.best.value >= _LEAST_CARRIED and finding.entry.best.unit in (None, "parameters")
+        ][:2]
+        both = [finding.entry.best.value for finding in counts if finding.judged.verdict in ("right", "conditional")]
+        if len(both) == len(counts) == _OF_QUOTIENT and (entry.cells or FORMER.search(entry.before)):
+            return judge_quotient(both[0], both[1], entry.stated)
+        if times is None or any(map(names_part_but_whole, (*context.names[:1], entry.after[: _SHORT // 2]))):
+            return None
+        compared = compared_times(entry.before, entry.after)
+        other = self._about.named_first(compared) if compared else None
+        first = self._subject_of(entry)
+        if other is None or first is None or first is other or not (model is first or model is other):
+            return None
+        return judge_times(entry.stated, other, first)
 
     def _row(self, entry: WrittenNumber) -> list[_Finding]:
         """The findings on the line of a number, the last one first."""
@@ -633,34 +728,38 @@ _TIMES = re.compile(
     re.I,
 )
 _OF_PRODUCT = 2  # sides, and factors
-_MOST_TIMES, _NEAR_ADAPTERS = 100, 8
+_MOST_TIMES, _OF_QUOTIENT = 100, 2
 _MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(
     r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt)"
-    r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?%",
-    re.I,
-)
-# 61% of the parameters of BERT; 40% smaller than BERT-base
-_BESIDE_MODEL = re.compile(
-    r"(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:parameters|params|weights|size) (?:of|in) )?(?:the )?"
-    r"(?=[\w*`])|(?P<more>fewer|less|smaller|lighter|more|larger|bigger) (?:parameters |params )?than (?:the )?",
+    r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?\s?%",
     re.I,
 )
 _CODE = re.compile(r"\W*[A-Z]{1,2}\W*")  # S, M and L
 _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
+_OPERATIONS = re.compile(r"\bFLOPs\b|\bMACs\b|multiply-adds|计算量|浮点运算", re.I)
+_CLAUSE_END, _MOST_OF_SENTENCE = re.compile(r"[\n;；。!?！？]|\.\s"), 300
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
 # The header of a column of shares of the model.
 _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(
-    r"(?:[\s,，、(（:：=≈~—–]|parameters?\b|params?\b|参数|个|which is|that is|this is|i\.e\.|\bor\b|\babout\b|roughly"
+    r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b|参数|个|which is|that is"
+    r"|this is|i\.e\.|\bor\b|\babout\b|roughly"
     r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
+
+
+def _is_total(finding: _Finding) -> bool:
+    """Whether a number counts its whole model."""
+    part = finding.judged.counted
+    known = bool(part) and finding.judged.verdict in ("right", "conditional")
+    return known and part is not None and part.part in WHOLE_OR_BODY
 
 
 def _is_arithmetic(finding: _Finding) -> bool:

@@ -7,43 +7,59 @@
 >>> [entry] = find(text, {})
 >>> print(judge_share(entry.best, Surroundings(text).of(entry), build(BertConfig())).reasons[0])
 The share of this component is 21.4 %: word embeddings.
+
+Or of how large a model is beside another: 61% of the parameters of BERT, 40% fewer, 3.06 times as many.
+
+>>> compared_in("DistilBERT has", "of the parameters of BERT-base")
+ComparedModels(other='BERT-base', more='')
+>>> compared_in("DistilBERT 相比 BERT-base 减少了大约", "")
+ComparedModels(other='BERT-base', more='减少')
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.proofreading.calculations import ChainSide
+from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.described_models import model_of
 from bertcalc.proofreading.named_parts import all_parts, meant_alone, scoped
 from bertcalc.proofreading.relatives import SIZE_NAMES
 from bertcalc.proofreading.subject import without_models
-from bertcalc.proofreading.verdicts import NO_CLAIM, Judged
+from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import name_of
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
 
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
+_OF_COMPONENT = N_("the share of this component: {component}")
+_OF_A_LAYER = N_("the share that the number before it has of a layer")
+_OF_LAYER = N_("the share of a layer: {component}")
 
 
-def judge_share(side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings."""
+def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
+    """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings.
+
+    ``among_shares`` is whether a number beside it is a share of the parameters.
+    """
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
-        judged = _other_share(side, context, model)
+        judged = _other_share(side, context, model, among_shares)
         is_far = judged and judged.right_value and not Fraction(2, 5) < side.value / judged.right_value < Fraction(5, 2)
         return judged if judged and is_far else NO_CLAIM
-    right = model.num_parameters()
+    right, other = model.num_parameters(), _other_share(side, context, model, among_shares)
     for component, count in totals_by_component(model).items():
-        if count and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
-            message = N_("the share of this component: {component}")
-            return Judged("right", counts=Problem.of(message, component=Problem.of(component)))
-    return _share_of_named(side, context, model) or _other_share(side, context, model) or NO_CLAIM
+        if count and not other and abs(Fraction(count, right) - side.value) <= max(side.reach, _DOUBLE):
+            return Judged("right", counts=Problem.of(_OF_COMPONENT, component=Problem.of(component)))
+    return other or _share_of_named(side, context, model) or NO_CLAIM
 
 
 def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -58,7 +74,7 @@ def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
         if not called or not whole or abs(Fraction(part.right, whole) - side.value) > max(side.reach, _DOUBLE):
             continue
         if any(re.search(PARTS[part.part][1], name, re.I) for name in context.names[:3]):
-            message = N_("the share of this component: {component}")
+            message = _OF_COMPONENT if part.layers == "all" else _OF_LAYER
             return Judged("right", counts=Problem.of(message, component=part_in_words(part, model)))
     return None
 
@@ -69,82 +85,270 @@ _OF_PART = re.compile(
 )
 # Words around a share that mean one of the parameters of the model.
 _OF_PARAMETERS = re.compile(
-    r"\bshare of|\bfraction of|\bproportion of|percent(?:age)? of|account|make up|% of|占|比例"
-    r"|of (?:the |all |its |total |model )*(?:param|weights|model)",
+    r"\bshare (?:of|is)|\bfraction of|\bproportion of|percent(?:age)? of|\baccount|\bmakes? up|\bconsists? of"
+    r"|% of|占|比例"
+    r"|\bcontribut|\bbelongs? to|\b(?:holds?|contains?|carr(?:y|ies))\b|of (?:the |all |its |total "
+    r"|model )*(?:param|weights|model)|参数量?[里中]"
+    r"|\bshare\b.{0,30}\bembed",
+    re.I,
+)
+# Shares of something else than the parameters.
+OF_OTHER_THINGS = re.compile(
+    r"flop|\bmacs?\b|comput(?:e|ation)\b|\btime\b|latency|speed|faster|slower|throughput|\bmemory|\bpeak|activation"
+    r"|accura|\bscore|\bglue\b|\bf1\b|perform|\bloss\b|perplex|dropout|\bmask|probab|\bdata|corpus|energy"
+    r"|\bspars|prun"
+    r"|utili[sz]|\bof (?:the |all )?(?:tokens|words|heads|steps|examples|sentences|inputs?)\b|cache"
+    r"|learning rate|warm|trainable|lora"
+    r"|计算量|运算|时间|延迟|速度|加速|显存|内存|激活|准确|精度|性能|效果|得分|掩码|概率|数据|语料|剪枝|稀疏"
+    r"|微调|训练|冻结|利用率",
     re.I,
 )
 _AROUND_SHARE = re.compile(
     rf"\b(?:[\w-]{{0,12}}(?:bert|electra|gpt-?2)(?:[-_ ](?:{SIZE_NAMES}))?(?:'s|’s)?)(?![\w-])"
-    r"|\b(?:sits?|lives?|lies?|belongs?|goes|go|and|while|a|network|share|fraction|proportion|percentage|of|the|its?|in|is|are|about|roughly|around|only|just|so|thus|hence|for|up"
-    r"|accounts?|makes?|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold|holds|contain|contains|parameters?|params|total|all|model)\b"
-    r"|占|的|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|约|为|是|[上升增加降下减少提高]{2}[到至]|[^\w\s]",
+    r"|\b(?:sits?|lives?|lies?|belongs?|goes|go|and|while|a|network|share|fraction|proportion|percentage|percent"
+    r"|of|the"
+    r"|its?|in|is|which|what|how much|how many|are|about|roughly|around|only|just|so|thus|hence|for|up|another"
+    r"|other|remaining|rest|even|mere|tiny|huge"
+    r"|accounts?|makes?|make|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold"
+    r"|holds"
+    r"|contain|contains|contributes?|consists?|with|has|have|gets?|uses?|us|this|that|which|being|parameters?|params"
+    r"|weights?|total|all|model|alone|together|overall|but|versus|vs|than|more|less|nearly|almost|approximately|some"
+    r"|share's|whole|entire|full|main|part|parts|budget|count)\b"
+    r"|占|的|其中|则|而|只|仅|共|就|有|在|了|到|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|占比|约|为|是"
+    r"|[上升增加降下减少提高]{2}[到至]|[^\w\s-]",
     re.I,
 )
 # The parts whose share is judged, with those that go by the same name.
 _EMBEDDINGS = ("embeddings", "word embeddings", "embeddings without LayerNorm")
-_COMPONENTS = {"embeddings": _EMBEDDINGS, "word embeddings": _EMBEDDINGS, "layers": ("layers",), "pooler": ("pooler",)}
+_COMPONENTS = {
+    "embeddings": _EMBEDDINGS,
+    "word embeddings": _EMBEDDINGS,
+    "position embeddings": ("position embeddings",),
+    "token type embeddings": ("token type embeddings",),
+    "layers": ("layers", "layers without cross-attention and distances"),
+    "attention": ("attention", "attention with LayerNorm", "matrices of the attention"),
+    "feed-forward": ("feed-forward", "feed-forward with LayerNorm", "matrices of the feed-forward"),
+    "all LayerNorms": ("all LayerNorms", "LayerNorms of the layers", "LayerNorm of the attention"),
+    "pooler": ("pooler", "weight of the pooler"),
+}
 _FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
+_OF_NETWORK = r"(?: ?-?(?:networks?|sub-?layers?|layers?|blocks?|modules?|stacks?|matrices|mechanism|parts?))?"
+# What the parts are called beside a share, where nothing but parts of the model is named.
+_CALLED = {
+    "word embeddings": r"(?:token|word(?:piece)?|vocab(?:ulary)?|lookup|input)(?:[- ]?embeddings?)?(?: (?:table"
+    r"|matrix|layer))?"
+    r"|embedding (?:table|matrix)|词(?:表|向量|嵌入)(?:矩阵|表|层)?|token ?(?:嵌入|embedding)",
+    "position embeddings": r"position(?:al|s)?(?:[- ]?embeddings?)?(?: (?:table|matrix))?|位置(?:嵌入|编码|向量)",
+    "embeddings": r"embeddings?(?: (?:layers?|tables|matrices|block))?|嵌入层?|embedding ?层",
+    "layers": r"(?:transformer|encoder|decoder|backbone)" + _OF_NETWORK + r"|(?:transformer )?(?:blocks|layers)"
+    r"|(?:[0-9]+|twelve|six|twenty-four)[ -](?:transformer |encoder )?(?:layers|blocks)|编码器(?:层|部分)?"
+    r"|(?:[0-9]+ ?个?层)? ?transformer ?(?:层|块|编码器)?",
+    "attention": r"(?:multi-?head(?:ed)? )?(?:self-?)?attention" + _OF_NETWORK + r"|(?:多头)?(?:自)?注意力(?:层"
+    r"|机制|部分|模块|子层)?",
+    "feed-forward": r"(?:position-?wise )?(?:feed-?forward|ffns?|mlps?)" + _OF_NETWORK + r"|(?:ffn|mlp) ?(?:层"
+    r"|部分|网络)?|前馈(?:神经)?(?:网络)?(?:层|部分|子层)?",
+    "all LayerNorms": r"(?:all )?(?:layer ?-?)?norm(?:alization)?s?(?: layers?)?|层归一化",
+    "pooler": r"pooler(?: layer)?|pooling layer|池化层?",
+}  # fmt: skip
 
 
 def _labels(names: Sequence[str]) -> Iterator[str]:
     """The parts that the words beside a share mean, the nearest first."""
     for name in names:
-        label = " ".join(_AROUND_SHARE.sub(" ", without_models(name)).split())
+        name = _IN_BRACKETS.sub(" ", without_models(name))
+        label = " ".join(_AROUND_SHARE.sub(" ", name).split())
         if _LOOKUP.fullmatch(label):
             yield "word embeddings"
+        yield from (part for part, pattern in _CALLED.items() if re.fullmatch(pattern, label, re.I))
         yield from (part for part in meant_alone(label) if part in _COMPONENTS)
 
 
+_IN_BRACKETS = re.compile(r"[(（][^)）]{0,60}(?:[)）]|$)|^\W*[a-z]\)")
+# An answer stands alone, and its question says of what: Which share of the parameters are embeddings?
+_IS_ANSWER = re.compile(r"\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*", re.I)
 # The table of the words by other names.
 _LOOKUP = re.compile(r"(?:vocabulary|vocab|lookup|embedding)(?: (?:table|matrix))?|词表|词向量表?", re.I)
 
 
-def _other_share(side: ChainSide, context: Context, model: Model) -> Judged | None:
+def _other_share(side: ChainSide, context: Context, model: Model, among_shares: bool) -> Judged | None:
     """The verdict on the share of a component that is none of it in any count of the model."""
-    words = " ".join((*context.names[:2], context.before, context.sentence))
-    if not side.text.strip().endswith("%") or not _OF_PARAMETERS.search(words):
+    words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
+    if _IS_ANSWER.fullmatch(context.before):
+        words = " ".join((*context.names, words))
+    if not side.text.strip().rstrip("$").endswith("%") or not (among_shares or _OF_PARAMETERS.search(words)):
         return None
     sentence = " ".join(context.sentence.split())
-    beside = [name for name in context.names[:3] if name in sentence] if sentence else context.names[:1]
+    beside = (
+        [name for name in context.names[:3] if _IN_BRACKETS.sub("", name).strip() in sentence]
+        if sentence
+        else context.names[:1]
+    )
+    if _IS_ANSWER.fullmatch(context.before):
+        beside = list(context.names)
     meant = list(_labels(beside))[:1]
-    if not meant or context.supposes or _OF_PART.match(context.after):
+    if not meant or context.supposes or _OF_PART.match(context.after) or OF_OTHER_THINGS.search(words):
         return None
     scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
     parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
     counts = [part.right for part in parts if not scope or part.layers == scope]
-    wholes = _wholes(model)
-    shares = [Fraction(count, whole) for count in counts for whole in wholes if whole]
-    far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4)
-    if not counts or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
+    shares = [Fraction(count, whole) for count in counts for whole in _wholes(model, context.text) if whole]
+    main = next((part.right for part in scoped(meant[0], model) if not scope or part.layers == scope), 0)
+    one = next((part.right for part in scoped(meant[0], model) if part.layers == "one"), 0)
+    is_of_layer = context.scope(model.config.num_hidden_layers) == "one" and meant[0] in ("attention", "feed-forward")
+    layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    right = Fraction(one, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
+    far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
+    is_near = abs(right - side.value) <= roundness(side)
+    if not main or is_near or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
         return None
-    right = Fraction(counts[_COMPONENTS[meant[0]].index(meant[0])], model.num_parameters())
     message = N_("The share of this component is {share} %: {component}.")
-    reason = Problem.of(message, share=fixed(100 * right, 1), component=Problem.of(meant[0]))
+    reason = Problem.of(message, share=_percent(right, side), component=Problem.of(meant[0]))
     return Judged("wrong", right, None, (reason,))
 
 
-def _wholes(model: Model) -> list[int]:
+def _percent(share: Fraction, side: ChainSide) -> str:
+    """A share in percent, with as many decimals as somebody wrote, at least one, and two digits."""
+    places = max(1, len(side.text.strip(" %$\\").partition(".")[2]))
+    return fixed(100 * share, places if 100 * share >= 1 else max(places, 2))
+
+
+def roundness(side: ChainSide) -> Fraction:
+    """How far a percentage may be from a right one: half of ten percent if it is a multiple of it."""
+    is_round = "." not in side.text and side.value and (10 * side.value).denominator == 1
+    return min(_HALF_OF_TENTH, side.value / 4) if is_round else Fraction(0)
+
+
+_HALF_OF_TENTH = Fraction(1, 20)
+# Texts in which the decoder may be counted apart from the embeddings.
+_UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
+_LARGEST = Fraction(21, 20)  # of the model: larger wholes count the decoder apart
+
+
+def _wholes(model: Model, text: str = "") -> list[int]:
     """The wholes that a share may refer to: each class with each convention, or the layers."""
-    wholes = [known.total for known in every_count(model.config, known_counts)]
+    most = model.num_parameters() * (2 if not text or _UNTIED.search(text) else _LARGEST)
+    wholes = [known.total for known in every_count(model.config, known_counts) if known.total <= most]
     return wholes + [part.right for part in scoped("layers", model)]
 
 
-def judge_share_of(count: Fraction, side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on the share of all parameters that a count before it has; None if it is one of something else."""
-    wholes = _wholes(model)
+def judge_share_of(
+    count: Fraction, side: ChainSide, model: Model, text: str, *, of_model: bool = False
+) -> Judged | None:
+    """The verdict on the share of all parameters that a count before it has; None if it is one of something else.
+
+    ``text`` is the whole text; ``of_model`` is whether shares beside it are certainly those of the model.
+    """
     right = count / model.num_parameters()
     counts = Problem.of(N_("the share of the number before it"))
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
         return Judged("right", counts=counts)
+    layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
+    if count < layer and abs(count / layer - side.value) <= max(side.reach, _DOUBLE):
+        return Judged("right", counts=Problem.of(_OF_A_LAYER))
     roughly = max(side.reach, min(_ROUGHLY, side.value / 10))
+    wholes = [whole for whole in _wholes(model, text) if not of_model or whole * 2 > model.num_parameters()]
+    wholes = [whole for whole in wholes if not of_model or abs(whole - model.num_parameters()) * 50 < whole]
     if right >= 1 or any(abs(count / whole - side.value) <= roughly for whole in wholes):
         return None
     message = N_("The share of the number before it is {share} %.")
-    reason = Problem.of(message, share=fixed(100 * right, 1))
+    reason = Problem.of(message, share=_percent(right, side))
     return Judged("wrong", right, counts, (reason,))
 
 
 _ROUGHLY = Fraction(1, 200)
+
+
+def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model) -> Judged:
+    """The verdict on the share that a wrong count before it has, which should be the share of the ``right`` one."""
+    share = right / model.num_parameters()
+    counts = Problem.of(N_("the share of the number before it"))
+    reach = max(side.reach, _DOUBLE)
+    if abs(share - side.value) <= reach:
+        return Judged("right", counts=counts)
+    if share >= 1 or abs(count / model.num_parameters() - side.value) > reach:
+        return UNKNOWN
+    message = N_("The number before it is wrong: with the right one, {count}, the share is {share} %.")
+    reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
+    return Judged("wrong", share, counts, (reason,))
+
+
+def is_share(judged: Judged) -> bool:
+    """Whether a verdict is that on a share of the parameters, and it is right."""
+    return judged.verdict == "right" and judged.counts is not None and judged.counts.message in _SHARES
+
+
+_SHARES = (_OF_COMPONENT, N_("the share of the number before it"))
+
+
+_MORE = "fewer|less|smaller|lighter|more|larger|bigger"
+_NOUNS = "(?:parameters|params|weights|size|parameter count)"
+# 61% of the parameters of BERT; 40% smaller than BERT-base
+_BESIDE = re.compile(
+    rf"\W{{0,3}}(?:of|as (?:large|big|many \w+) as) (?:(?:the|its) )?(?:(?:{_NOUNS}|that) (?:of|in) )?(?:the )?"
+    rf"(?=[\w*`])|\W{{0,3}}(?P<more>{_MORE}) (?:{_NOUNS} )?than (?:the )?",
+    re.I,
+)
+# 40% fewer parameters; 40% the size
+_ALONE = re.compile(rf"\W{{0,2}}(?:(?P<more>fewer|less|smaller) ?{_NOUNS}|of the size|the size)(?=\W|$)", re.I)
+_NAME = r"(?P<other>[A-Za-z][\w.+-]{2,30}(?: (?:base|large|small|tiny|mini|medium|xl))?)"
+_BEFORE = (
+    re.compile(
+        rf"(?:相比之?下?|相较|比|较|相对)(?:于|起)?\s?{_NAME}\s?[^\d,，。；]{{0,10}}?"
+        r"(?P<more>减少|缩小|降低|压缩|减小|小|少|轻|增加|增大|多|大)了?(?:大?约|近|将近|大概|差不多)?\s?$"
+    ),
+    re.compile(
+        rf"(?:是|为|有|占|相当于|到|约)\s?{_NAME}\s?(?:的|总|模型|参数量?){{1,4}}(?:大?约|近|仅|只有|[^\d,，。；]{{0,8}}[,，]约)?\s?$"
+    ),
+)
+TIMES = re.compile(r"\s?(?:x|×|times|-?fold)(?![\w])|\s?倍", re.I)
+RATIO_COLUMN = re.compile(r"\bratio|\bfactor\b|倍|比值", re.I)
+FORMER = re.compile(
+    r"(?:前者|后者|它|其|[两二]者)\S{0,4}$|(?:that is|that's|which is|i\.e\.|a factor of|ratio of?)(?: about"
+    r"| roughly)?\W{0,2}$",
+    re.I,
+)
+_TIMES_OF = re.compile(
+    r"\s?(?:x|×|times|-?fold) (?:as (?:large|big|many \w+) as |(?:the )?(?:size|parameters"
+    r"|number of parameters) of |larger than |bigger than |that of )"
+    r"(?:the )?",
+    re.I,
+)
+_TIMES_BEFORE = re.compile(rf"(?:是|为|有|相当于|约)\s?{_NAME}\s?(?:的|总|参数量?){{1,4}}(?:大?约|近)?\s?$")
+
+
+class ComparedModels(NamedTuple):
+    """The model that another one is compared with, by the words that begin with its name, and whether it is more."""
+
+    other: str
+    more: str = ""
+
+
+def compared_in(before: str, after: str) -> ComparedModels | None:
+    """What the words around a percentage compare; ``other`` is empty if they do not name it, and None for nothing."""
+    if beside := _BESIDE.match(after):
+        return ComparedModels(after[beside.end() :], beside["more"] or "")
+    for pattern in _BEFORE:
+        if named := pattern.search(before):
+            return ComparedModels(named["other"], named.groupdict().get("more") or "")
+    alone = _ALONE.match(after)
+    return ComparedModels("", alone["more"] or "") if alone else None
+
+
+def compared_times(before: str, after: str) -> str:
+    """The words for the model whose parameters another one has several times; empty if there are none."""
+    if beside := _TIMES_OF.match(after):
+        return after[beside.end() :]
+    named = _TIMES_BEFORE.search(before)
+    return named["other"] if named else ""
+
+
+# BERT-base, which DistilBERT is always compared with.
+TEACHER, _STUDENT = model_of(DEFAULT_PRESET), PRESETS["distilbert-base-uncased"].config
+
+
+def is_distilled(model: Model) -> bool:
+    """Whether a model is DistilBERT, whose size people give beside BERT-base's without its name."""
+    return model.config == _STUDENT
 
 
 def judge_ratio(side: ChainSide, more: str, model: Model, other: Model) -> Judged | None:
@@ -153,16 +357,45 @@ def judge_ratio(side: ChainSide, more: str, model: Model, other: Model) -> Judge
     None if it is right only roughly.
     """
     ratio = Fraction(model.num_parameters(), other.num_parameters())
-    right = ratio if not more else ratio - 1 if more.lower() in ("more", "larger", "bigger") else 1 - ratio
-    counts = Problem.of(N_("the number of parameters of {first} beside that of {second}"), first=name_of(model),
-                        second=name_of(other))  # fmt: skip
+    right = ratio if not more else ratio - 1 if _IS_MORE.fullmatch(more) else 1 - ratio
+    counts = Problem.of(_IS_BESIDE, first=name_of(model), second=name_of(other))
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
         return Judged("right", counts=counts)
-    if right <= 0 or abs(right - side.value) <= max(side.reach, _ROUGH_RATIO):
+    rough = min(_ROUGH_RATIO, _ROUGH_PUBLISHED * right)
+    if right <= 0 or abs(right - side.value) <= max(side.reach, rough, roundness(side)):
         return None
     message = N_("The number of parameters of {first} is {share} % of that of {second}.")
     reason = Problem.of(message, first=name_of(model), second=name_of(other), share=fixed(100 * ratio, 1))
     return Judged("wrong", right, counts, (reason,))
 
 
-_ROUGH_RATIO = Fraction(3, 100)  # published numbers have few digits
+_IS_BESIDE = N_("the number of parameters of {first} beside that of {second}")
+_IS_MORE = re.compile("more|larger|bigger|[多增大].*", re.I)
+_ROUGH_RATIO, _ROUGH_PUBLISHED = Fraction(3, 100), Fraction(3, 50)  # published numbers have few digits
+
+
+def judge_times(side: ChainSide, model: Model, other: Model) -> Judged | None:
+    """The verdict on how many times a model's parameters another one has; None if it is right only roughly."""
+    ratio = Fraction(other.num_parameters(), model.num_parameters())
+    counts = Problem.of(_IS_BESIDE, first=name_of(other), second=name_of(model))
+    return _ratio_is(ratio, side, counts)
+
+
+def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged | None:
+    """The verdict on how many times one of two numbers before it the other one is."""
+    larger, smaller = max(first, second), min(first, second)
+    return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two numbers before it")))
+
+
+def _ratio_is(ratio: Fraction, side: ChainSide, counts: Problem) -> Judged | None:
+    decimals = len(side.text.strip().rstrip("xX×倍 ").partition(".")[2])
+    reach = Fraction(1, 2 * 10**decimals)
+    if abs(ratio - side.value) <= reach:
+        return Judged("right", counts=counts)
+    if abs(ratio - side.value) <= max(reach, ratio * _ROUGH_TIMES) or not ratio / 4 < side.value < ratio * 4:
+        return None
+    reason = Problem.of(N_("The ratio is {ratio}."), ratio=fixed(ratio, max(decimals, 2)))
+    return Judged("wrong", ratio, counts, (reason,))
+
+
+_ROUGH_TIMES = Fraction(1, 20)

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from bertcalc.proofreading.several import judge_several
+from bertcalc.proofreading.chains import judge_several
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,392 @@
+"""Judge the parameters that LoRA trains by the rank and the targets that the text states.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.contexts import Surroundings
+>>> text = "LoRA on BERT-base with r = 16 on query and value trains 442,368 parameters."
+>>> entry, claims = find(text, {})[-1], LoraClaims(text)
+>>> judged = claims.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
+>>> judged.verdict, int(judged.right_value)
+('wrong', 589824)
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from bertcalc.changes.targets import LORA_TARGETS
+from bertcalc.diagnosis.miscounts import counted
+from bertcalc.diagnosis.typos import is_slip
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Tensor
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, cells_of
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.verdicts import LEAST, Judged
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+Targets = frozenset[str]  # the roles of matrices, as in Tensor.place
+
+_LORA = re.compile(r"\blora\b|low[- ]rank adapt|低秩(?:适配|自适应|分解|矩阵)", re.I)
+_RANK = re.compile(
+    r"(?:(?<![A-Za-z_\\])(?:lora_)?[rR]\b[\"']?|\brank|秩)[}$`\s]{0,3}"
+    r"(?:(?:=|:|of|is|equal to|to|取|是|为|设为|[=:]|\b)\s{0,2}){1,2}(?P<ranks>[0-9]{1,3}(?![0-9.%]|,[0-9]{3})"
+    r"(?:\s?(?:[,、/]|,?\s?(?:and|or|to)\s|和|或|→|->)\s?(?:r\s?=\s?)?[0-9]{1,3}(?![0-9.%]|,[0-9]{3}))*)",
+    re.I,
+)
+_RANK_HEADER = re.compile(r"\W*(?:lora[ _-]?)?(?:r|rank|秩)(?:\W.{0,12})?", re.I)
+
+_ATTENTION: Targets = frozenset(("query", "key", "value", "output"))
+_FEED_FORWARD: Targets = frozenset(("up", "down"))
+_EVERY: Targets = _ATTENTION | _FEED_FORWARD
+_PROJECTIONS: Targets = frozenset(("query", "key", "value"))
+_LETTERS = {"q": "query", "k": "key", "v": "value", "o": "output"}
+# Single letters count only beside each other: q, v; QKV; q/k/v/o.
+_LETTERED = re.compile(
+    r"(?<![A-Za-z_^{\\])(?:[qkvo](?:\s?(?:[,、/+&;]|,?\s?and\s|和|与|及)\s?(?:the\s)?(?=[qkvo](?![A-Za-z]))"
+    r"|(?=[qkvo]))){1,3}"
+    r"[qkvo](?![A-Za-z(])",
+    re.I,
+)
+_ATOMS: Sequence[tuple[str, Targets]] = (
+    (r"\bquer(?:y|ies)\b|\b(?-i:W)[_^]?\\?\{?(?:(?:\\?mathrm|\\?text)\{)?q\b|\bq_?(?:proj|lin)\b"
+    r"|查询", frozenset(("query",))),
+    (r"\bkeys?\b|\b(?-i:W)[_^]?\{?k\b|\bk_?(?:proj|lin)\b|(?<![关])键", frozenset(("key",))),
+    (r"\bvalues?\b(?! of (?:r|the rank)\b)|\b(?-i:W)[_^]?\{?v\b|\bv_?(?:proj|lin)\b|(?<![数参取])值(?:矩阵|投影"
+    r"|$)", frozenset(("value",))),
+    (
+        r"\battention[ .']{0,2}s? ?(?:block's )?output(?:[ .](?:dense|projection|matrix))?"
+        r"|\boutput[ -]projections?|\bout_proj\b|\bout_lin\b"
+        r"|\b(?-i:W)[_^]?\{?o\b|\bo_?proj\b|\battn\.c_proj|(?:注意力(?:的)?)?输出(?:投影|矩阵|映射|层)",
+        frozenset(("output",)),
+    ),
+    (r"\bc_attn\b|\bWqkv\b|\bqkv_proj\b", _PROJECTIONS),
+    (r"\bintermediate\b|\bc_fc\b|\blin1\b|\bup[_ -]?proj\w*", frozenset(("up",))),
+    (r"(?<!attention\.)\boutput\.dense|\blin2\b|\bdown[_ -]?proj\w*|\bmlp\.c_proj", frozenset(("down",))),
+    (r"\bffn\b|\bfeed[ -]?forward|\bmlp\b(?!\.)|前馈", _FEED_FORWARD),
+)  # fmt: skip
+_ALL_LINEAR = re.compile(
+    r"\b(?:all|every|each)[ -](?:of the |the |six |6 )?(?:linear|dense)\b(?! layers? of the (?:att|feed|ffn|mlp))"
+    r"|\ball (?:the |six |6 )?(?:weight )?matrices (?:of|in) (?:a|the|each|every) (?:layer|block|encoder|model)"
+    r"|\ball six\b|(?:所有|全部)(?:的)?(?:线性|全连接)|六个(?:线性|权重)?(?:矩阵|层)|all_linear",
+    re.I,
+)
+_FOUR = re.compile(
+    r"\b(?:all )?(?:four|4)(?: of the| of its)?(?: [a-z-]+){0,3} (?:matrices|projections|weights|modules)\b"
+    r"|\ball (?:the )?(?:self-)?attention (?:matrices|projections|weights|modules|layers)"
+    r"|[四4]个(?:注意力|投影|权重|线性)?(?:的)?(?:矩阵|投影|线性层)|注意力(?:中|里|层)?的?(?:全部|所有|[四4]个)",
+    re.I,
+)
+_OF_ATTENTION = re.compile(r"\battention|注意力", re.I)
+_DENSE = re.compile(r"[\"'`]dense[\"'`]", re.I)
+_MORE = re.compile(
+    r"\balso\b|\badditional|\bin addition|\bas well|\bplus\b|\badding\b|\bextend|\btoo\b|\bas well as\b|也|再加"
+    r"|还|另外|加上",
+    re.I,
+)
+# What changes what LoRA trains in another way than by its rank and its targets.
+_OTHERWISE = re.compile(
+    r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b"
+    r"|\bwithout\b"
+    r"|\b(?:first|last|top|upper|lower|bottom|only)(?: the)? (?:\w+ )?(?:[0-9]+|two|three|four|six"
+    r"|half)? ?(?:of the )?layers"
+    r"|\bfull|\bfrozen|\bfreez|\bprompt|\bprefix|\bvirtual|\btoken|rather than|instead of|\bnot\b|compared"
+    r"|分类|偏置|归一|嵌入|池化|全量|全参|冻结|除了|而不是|相比|原(?:来|始|矩阵)|[前后]\s?[0-9]\s?层",
+    re.I,
+)
+_TRAINED = re.compile(
+    r"\btrain(?:s|ed|able|ing)?\b|\blora\b|\badapter|\badds?\b|\bgives?\b|\bparam|\btotal|\bnumber|可训练|训练"
+    r"|参数|总|共|增加|\br\b|\brank\b|秩",
+    re.I,
+)
+_PER_LAYER = re.compile(
+    r"\b(?:per|each|every|one|a|single|in a)[ -](?:\w+[ -])?(?:layer|block)\b|每[一个]?层|单层|一层", re.I
+)
+_PER_MATRIX = re.compile(
+    r"\b(?:per|each|every|one|a|single)[ -](?:\w+[ -]){0,2}(?:matrix|module|projection|target)\b"
+    r"|\b[AB]\b(?: alone| has| and B)|每个\S{0,6}(?:矩阵|模块)|单个\S{0,4}矩阵|一个\S{0,4}矩阵",
+    re.I,
+)
+_ALL_LAYERS = re.compile(r"\btotal|\baltogether|\ball (?:[0-9]+ |twelve )?layers|[总共]|全部|合计", re.I)
+_SENTENCE_END = re.compile(r"[。!?！？;；\n]|\.(?=\s)|\.$")
+_BIG = re.compile(r"[0-9]{1,3}(?:[,_]|\{,\})[0-9]{3}|[0-9]{5,}|[0-9]\s?(?:[kKM万]|million)")
+_RANKS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)
+_MOST_APART = 16
+_MOST_BEHIND = 40
+
+
+class _StatedSetting(NamedTuple):
+    """The ranks and the targets that a text may state for a number, and whether its own sentence states them."""
+
+    ranks: tuple[int, ...]
+    targets: tuple[Targets, ...]
+    is_near: bool
+
+
+class _SettingInText(NamedTuple):
+    """A stretch of text that states ranks or targets."""
+
+    start: int
+    end: int
+    ranks: tuple[int, ...]
+    targets: tuple[Targets, ...]
+    is_more: bool
+
+
+class LoraClaims:
+    """The settings of LoRA in a text, by which its numbers are judged."""
+
+    def __init__(self, text: str) -> None:
+        self.is_about_lora = bool(_LORA.search(text))
+        self._text = text
+        self._sentences = list(_sentences(text)) if self.is_about_lora else []
+        self._starts = [place.start for place in self._sentences]
+        self._last = 0  # the end of the last number
+        self._implied: tuple[Targets, ...] = ()  # what the first right number targets, where the text does not say it
+
+    def judge(
+        self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
+    ) -> Judged | None:
+        """The verdict on a number that LoRA trains; None if it counts something else, or nothing is stated."""
+        if not self.is_about_lora or model is None:
+            return None
+        side, last = entry.best, self._last
+        if side.unit not in (None, "parameters") or side.is_decimal or side.value < LEAST:
+            return None
+        self._last = entry.end
+        is_chance = judged.counts is not None and judged.counts.message in _BY_CHANCE
+        if judged.verdict == "right" and judged.counts is not None and not is_chance:
+            return None
+        setting = self._setting(entry, last, headers)
+        if not setting.ranks:
+            return None
+        targets = setting.targets or self._implied
+        options = targets or _usual_targets(model)
+        rights = [count for rank in setting.ranks for targets in options for count in _counts(targets, rank, model)]
+        words = " ".join((*context.names, *context.headings[:1], context.sentence, context.header))
+        if right := _fitting(rights, side, words):
+            self._implied = self._implied or (right.targets,)
+            return Judged("right", counts=right.in_words(model))
+        own = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
+        is_claimed = setting.is_near and targets and len(setting.ranks) == 1 and _TRAINED.search(f"{words} {own}")
+        if not is_claimed or context.of_other or _OTHERWISE.search(" ".join((own, *context.names[:2]))):
+            return None
+        scope = _scope(words)
+        meant = [count for count in rights if count.scope == scope]
+        nearest = min(meant, key=lambda count: abs(count.value - side.value), default=None)
+        if nearest is None or not Fraction(1, _MOST_APART) < side.value / nearest.value < _MOST_APART:
+            return None
+        if not _is_other_setting(side, nearest, model):
+            return None
+        described = nearest.in_words(model)
+        reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(nearest.value)), part=described)
+        return Judged("wrong", Fraction(nearest.value), described, (reason,))
+
+    def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str]) -> _StatedSetting:
+        """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""
+        index = bisect_left(self._starts, entry.start + 1) - 1
+        sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
+        pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
+        if last > sentence.start:
+            pieces.append(self._text[sentence.start : entry.start])
+        ranks = next(filter(None, map(_ranks, pieces)), ())
+        targets = next(filter(None, map(_targets, pieces)), ())
+        more = any(_MORE.search(piece) for piece in pieces if targets)
+        is_near = bool(ranks or targets)
+        if entry.cells and (row := _in_row(entry, headers)):
+            ranks, targets, is_near = row.ranks or ranks, row.targets or targets, bool(row.ranks or ranks)
+        before = self._sentences[max(0, index - _MOST_SENTENCES) : index + (not entry.cells and last <= sentence.start)]
+        earlier = next((place.targets for place in reversed(before) if place.targets and place.end <= entry.start), ())
+        if targets and more:
+            targets = (*targets, *(one | other for one in targets for other in earlier))[::-1]
+        ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
+        return _StatedSetting(ranks, targets or earlier, is_near)
+
+    def _behind(self, entry: WrittenNumber) -> str:
+        """The words behind a number, up to the next one or the end of its sentence."""
+        behind = self._text[entry.end : entry.end + _MOST_BEHIND]
+        end = next((match.start() for match in (_SENTENCE_END.search(behind), _BIG.search(behind)) if match), None)
+        behind = behind[:end]
+        return (
+            behind
+            if re.match(r"\W*(?:param\w*|weights|with|for|at|on|if|trainable|\(|r\b|个|参数|（)", behind, re.I)
+            else ""
+        )
+
+
+_IS_RIGHT_FOR = N_("{right} is right for {part}.")
+_BY_CHANCE = (
+    N_("{number} is the number of parameters that {model}."),
+    N_("{number} is the number of all parameters of {model}."),
+)
+_MOST_SENTENCES = 60
+_EXPLAINED = {
+    "all": N_("the parameters that LoRA trains with r = {rank} on {targets}"),
+    "layer": N_("the parameters that LoRA trains in one layer with r = {rank} on {targets}"),
+    "matrix": N_("the parameters that LoRA trains in one matrix with r = {rank} on {targets}"),
+}
+
+
+class _LoraCount(NamedTuple):
+    """What LoRA trains: in all layers, in one, or in one matrix or half of it."""
+
+    value: int
+    scope: str
+    rank: int
+    targets: Targets
+
+    def in_words(self, model: Model) -> Problem:
+        return Problem.of(_EXPLAINED[self.scope], rank=self.rank, targets=_names(self.targets, model))
+
+
+def _sentences(text: str) -> Iterator[_SettingInText]:
+    """The sentences of a text, with the ranks and the targets that they state."""
+    start = 0
+    for end in [*(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]:
+        sentence = text[start:end]
+        if sentence.strip():
+            yield _SettingInText(start, end, _ranks(sentence), _targets(sentence), bool(_MORE.search(sentence)))
+        start = end
+
+
+def _ranks(text: str) -> tuple[int, ...]:
+    """The ranks that a text states last."""
+    last = next((match["ranks"] for match in reversed([*_RANK.finditer(text)])), "")
+    return tuple(dict.fromkeys(int(rank) for rank in re.findall("[0-9]+", last) if int(rank)))
+
+
+def stated_ranks(text: str) -> frozenset[int]:
+    """All ranks of LoRA that a text states, also in a column of a table.
+
+    >>> sorted(stated_ranks("With r = 8 it is 294,912, with rank 16 twice as much."))
+    [8, 16]
+    """
+    ranks = {int(rank) for match in _RANK.finditer(text) for rank in re.findall("[0-9]+", match["ranks"])}
+    column = -1
+    for line in text.split("\n"):
+        cells = cells_of(line)
+        header = next((place for place, cell in enumerate(cells) if _RANK_HEADER.fullmatch(cell)), -1)
+        column = header if header >= 0 else column if cells else -1
+        if 0 <= column < len(cells) and (rank := re.fullmatch(r"\W*([0-9]{1,3})\W*", cells[column])):
+            ranks.add(int(rank[1]))
+    return frozenset(ranks)
+
+
+@lru_cache(maxsize=512)
+def _targets(text: str) -> tuple[Targets, ...]:
+    """The sets of matrices that words may mean; none if they name no matrix."""
+    if _ALL_LINEAR.search(text):
+        return (_EVERY, _EVERY | {"dense"})
+    named: set[str] = set()
+    for pattern, roles in _ATOMS:
+        if re.search(pattern, text, re.I):
+            named |= roles
+    for letters in _LETTERED.findall(text):
+        named |= {_LETTERS[letter] for letter in re.findall("[qkvo]", re.sub("and", "", letters.lower()))}
+    if _DENSE.search(text):
+        return (frozenset(named | {"output", "up", "down", "dense"}),)
+    if _FOUR.search(text):
+        return (frozenset(named & _FEED_FORWARD | _ATTENTION),)
+    if _OF_ATTENTION.search(text) and not named & _ATTENTION:
+        inner = frozenset(named)
+        return (inner | _ATTENTION, inner | _PROJECTIONS, inner | {"query", "value"})
+    return (frozenset(named),) if named else ()
+
+
+def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | None:
+    """The rank and the targets in the row of a number in a table, by the headers of its columns."""
+    if len(headers) != len(entry.cells):
+        return None
+    ranks: tuple[int, ...] = ()
+    for header, cell in zip(headers, entry.cells, strict=True):
+        if _RANK_HEADER.fullmatch(header) and re.fullmatch(r"\W*[0-9]{1,3}\W*", cell):
+            ranks = (int(re.sub(r"\D", "", cell)),)
+    label = " ".join(cell for cell in entry.cells if not re.fullmatch(r"[\W0-9]*", cell))
+    return _SettingInText(0, 0, ranks or _ranks(f"{label} | {headers[entry.column]}"), _targets(label), False)
+
+
+def _scope(words: str) -> str:
+    """What a number is said to count: the matrices of all layers, of one, or one matrix."""
+    if _PER_MATRIX.search(words) and not _ALL_LAYERS.search(words):
+        return "matrix"
+    return "layer" if _PER_LAYER.search(words) and not _ALL_LAYERS.search(words) else "all"
+
+
+def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
+    """The count that a number is, rounded as it is written; in all layers unless the words say otherwise."""
+    fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
+    whole = [count for count in fitting if count.scope == "all"]
+    inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
+    return next(iter(whole or inside), None)
+
+
+def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
+    """Whether a number is trained with another rank or on other matrices, or has a mistyped digit."""
+    if side.value.denominator != 1 or side.reach:
+        return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
+    if is_slip(int(side.value), right.value):
+        return True
+    return int(side.value) in _other_counts(model)
+
+
+@lru_cache(maxsize=32)
+def _other_counts(model: Model) -> frozenset[int]:
+    """What LoRA trains with any usual rank on any matrices, in all layers or in one."""
+    roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
+    sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
+    return frozenset(
+        count.value
+        for targets in sets
+        for rank in _RANKS
+        for count in _counts(targets, rank, model)
+        if count.scope != "matrix"
+    )
+
+
+@lru_cache(maxsize=32)
+def _matrices(model: Model) -> tuple[Tensor, ...]:
+    """The matrices that LoRA may target."""
+    return tuple(
+        tensor
+        for tensor in counted(model)
+        if len(tensor.shape) == 2 and (tensor.place.component == "encoder" or tensor.place.role == "dense")
+    )
+
+
+def _roles(tensor: Tensor) -> Targets:
+    """The roles of a matrix, several if it is fused."""
+    return frozenset("up" if role == "up and gate" else role for role in tensor.place.role.split(", "))
+
+
+def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
+    """What LoRA trains on some matrices: in all layers, in one, and in one matrix and its halves."""
+    chosen = [tensor for tensor in _matrices(model) if _roles(tensor) & targets]
+    if not chosen:
+        return
+    yield _LoraCount(rank * sum(tensor.copies * sum(tensor.shape) for tensor in chosen), "all", rank, targets)
+    inside = [tensor for tensor in chosen if tensor.place.component == "encoder"]
+    yield _LoraCount(rank * sum(sum(tensor.shape) for tensor in inside if "*" in tensor.name), "layer", rank, targets)
+    for tensor in chosen:
+        for size in (sum(tensor.shape), *tensor.shape):
+            yield _LoraCount(rank * size, "matrix", rank, targets)
+
+
+def _usual_targets(model: Model) -> tuple[Targets, ...]:
+    """What LoRA targets where a text does not say it: peft's defaults, which are the paper's query and value."""
+    default = LORA_TARGETS.get(model.family.name, ())
+    return (_PROJECTIONS,) if default == ("c_attn",) else (frozenset(("query", "value")),)
+
+
+def _names(targets: Targets, model: Model) -> str:
+    """The modules of a model that have some roles, as peft's target_modules names them."""
+    names = []
+    for tensor in _matrices(model):
+        *path, name, _weight = tensor.name.split(".")
+        if _roles(tensor) & targets:
+            names.append(f"{path[-1]}.{name}" if name == "dense" and path else name)
+    return ", ".join(dict.fromkeys(names))

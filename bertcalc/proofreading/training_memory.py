@@ -1,0 +1,370 @@
+"""Judge the bytes that training keeps of each parameter: its weight, its gradient, and Adam's two moments.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.contexts import Surroundings
+>>> text = "Training BERT-base in float32 with Adam: weights, gradients and both moments take 1.31 GB."
+>>> entry, training = find(text, {})[-1], TrainingMemory(text)
+>>> judged = training.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
+>>> judged.verdict, int(judged.right_value)
+('wrong', 1751715840)
+"""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.diagnosis.known_counts import every_count, known_counts
+from bertcalc.model.model import Model
+from bertcalc.proofreading.byte_claims import unit_factors
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.named_parts import names_part_but_whole
+from bertcalc.proofreading.verdicts import Judged
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+# What training keeps of a parameter, and its bytes in float32.
+_KEPT = {
+    "gradients": (
+        r"\bgrad(?:ient)?s?\b|梯度",
+        4,
+    ),
+    "moments": (
+        r"\badam\w*(?:'s)?[ -](?:optimi[sz]er )?(?:states?|moments?)|optimi[sz]ers?(?:[ -]states?)?(?! and)"
+        r"|\b(?:both |two )?moments\b"
+        r"|\bmomentum (?:and|\+|&) variance|(?:first|1st)(?: moments?)? and (?:second|2nd) moments?|\b2 ?x? adam"
+        r"|优化器(?:的)?(?:状态)?|adam\w*\s?(?:的)?(?:优化器)?状态|[两二2]\s?个?(?:一阶)?动量"
+        r"|一阶(?:动量)?[、和与]?\s?(?:和|与)?二阶|动量[和与+、]\s?方差"
+        r"|\badam\w* \w+ (?:another|an additional|additional|a further|an extra)|\bm\s?(?:and|和|与|&|/|、)\s?v\b",
+        8,
+    ),
+    "master": (r"\bmaster (?:weights?|cop)|主(?:权重|参数|副本)", 4),
+    "weights": (r"\bweights?\b|\bparam(?:eter)?s?\b|\bmodel\b|权重|参数|模型", 4),
+}
+_TOTAL = re.compile(
+    r"\btrain(?:s|ing)?\b|\bfine.?tun(?!ed)|\bstatic\b|\ball (?:the |adam |optimi[sz]er )?states|训练|微调|静态", re.I
+)
+_SUM = re.compile(r"\b(?:sum|total|together|altogether|in all)\b|合计|总计|总共|一共|加起来|小计|共", re.I)
+_ADAM = re.compile(r"\badam", re.I)
+_IN_FLOAT32 = re.compile(r"fp32|float32|single precision|32[- ]bit|单精度|全精度|full precision", re.I)
+_MIXED = re.compile(r"mixed|\bamp\b|fp16|bf16|float16|half[- ]prec|16[- ]bit|混合|半精度", re.I)
+# Training that keeps something else of a parameter, or of only some of them.
+_OTHERWISE = re.compile(
+    r"8[- ]?bit|4[- ]?bit|adafactor|\blion\b|\bzero\b|fsdp|shard|offload|per (?:gpu|device)"
+    r"|\bsgd\b|each moment|one moment|single moment|first moment(?! and)|per moment|activation|batch|kv|peak"
+    r"|checkpoint"
+    r"|infer|\bema\b|\bfile|\bdisk|激活|批|缓存|推理|峰值|每个动量|单个动量|每张|分片",
+    re.I,
+)
+_OF_FEW = re.compile(r"\blora\b|adapter|freez|frozen|适配器|冻结|低秩", re.I)
+_WITHOUT_ACTIVATIONS = re.compile(
+    r"(?:plus|before|without|excluding|not counting|no|ignoring|不(?:算|含|包括|计)|未计|另加)[ (]*(?:the |any )?"
+    r"(?:中间)?(?:activations?|激活值?)",
+    re.I,
+)
+_WOULD_NEED = re.compile(r"\bwould (?:need|take|require|cost|use|be|occupy)", re.I)
+_OF_ALL = re.compile(r"\bfull\b|全量|全参|全部参数", re.I)  # unlike that of adapters in the same sentence
+_PLUS = re.compile(r"[\W]*(?:\+|plus|and|with|adding|加上?|再加|还有)", re.I)
+_CONTRAST = re.compile(r"^\W*(?:而|versus|vs|compared|against|instead|while|whereas|but)|全量|\bfull\b", re.I)
+_JOINED = re.compile(r"\band\b|[+&和与及]")
+_EACH_PARAMETER = re.compile(r"\b(?:per|each|every|a) param\w*|每个?参数|所有参数|[0-9]M param\w*", re.I)
+_SAME = re.compile(r"\bsame\b|\bthat\b|likewise|同样|相同|一样", re.I)
+_STATED = (
+    re.compile(
+        r"(?<![\w.])(?P<width>[0-9]{1,2})\s?(?:bytes?|B)\s?(?:/|per|for (?:each|every)|each|a)\b\s?(?:param"
+        r"|weight|of them|one)?",
+        re.I,
+    ),
+    re.compile(
+        r"每个?(?:参数|权重)\s?(?:占|需要?|共|要|为|约)?\s?(?P<width>[0-9]{1,2})\s?(?:个?字节|B\b|bytes?)", re.I
+    ),
+    re.compile(r"=\s?(?P<width>[0-9]{1,2})\s?(?:bytes?|个?字节)\b", re.I),
+)
+# The bytes for each of N parameters: 8N = 875.9 MB
+_PER_PARAMETER = re.compile(
+    r"(?<![0-9A-Za-z.])(?P<width>[0-9]{1,2})\s?[*×·]?\s?(?:N|Φ|Ψ|\\?Psi|\\?Phi)\s?(?:bytes?|字节"
+    r"|B)?\s?[$=≈:：~\s]{1,6}$"
+)
+_WIDTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 24)
+_IN_MIXED = (18, 20)
+_SENTENCE_END = re.compile(r"[。!?！？;；\n]|\.(?=\s)")
+_BYTES = re.compile(r"[0-9][0-9.,]*\s?~?(?:[KMGT]i?B|bytes|字节)\b", re.I)
+_NEAR_LINES, _MOST_EMPTY, _MOST_BEFORE, _MOST_AFTER = 6, 2, 200, 60
+_NEAR, _LAST_DIGITS, _ROUNDED = Fraction(3, 100), Fraction(1, 1000), Fraction(1, 80)
+_FARTHEST, _LEAST_NAMED = 20, 10**4
+
+
+class _BytesOfEach(NamedTuple):
+    """The bytes of a parameter that a number may count; the first is the likeliest. ``sure`` if the text says them."""
+
+    widths: tuple[int, ...]
+    counts: Problem
+    sure: bool
+
+
+class _NamedBytes(NamedTuple):
+    """A number of bytes of the text: its line, its end, and what it is said to count."""
+
+    line: int
+    end: int
+    parts: frozenset[str]
+
+
+class _JudgedBytes(NamedTuple):
+    """A number of bytes that is judged: its line, its end, what it counts, and the model."""
+
+    line: int
+    end: int
+    expected: _BytesOfEach
+    model: Model
+
+
+class TrainingMemory:
+    """What a text says about the memory of training, number by number."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._kept: list[_JudgedBytes] = []
+        self._named: list[_NamedBytes] = []
+        self._last = 0
+
+    def judge(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on a number of bytes for each parameter; None if it is none that training keeps."""
+        if entry.stated.unit != "bytes" or model is None:
+            return None
+        last, self._last = self._last, entry.end
+        stated = _PER_PARAMETER.search(context.before)
+        if stated and int(stated["width"]) in _WIDTHS:
+            return _of_width(int(stated["width"]), entry.stated, model)
+        label = _own(self._label(entry, last, context))
+        parts, alone = _parts(label), re.split("[,，、]", label)[-1]
+        if not parts and _CONTRAST.search(label) and self._named and self._named[-1].end == last:
+            parts = self._named[-1].parts  # the moments of LoRA take 2.4 MB, while full fine-tuning needs 997 MB
+        expected = self._expected(entry, label, parts, context, model)
+        if expected and (last_part := _parts(alone)) and last_part != parts and not _JOINED.search(alone):
+            # the gradients the same, Adam's two moments 875.9 MB
+            other = self._expected(entry, alone, last_part, context, model) or expected
+            expected = other._replace(widths=(*other.widths, *expected.widths))
+        if entry.value >= _LEAST_NAMED:
+            self._named.append(_NamedBytes(entry.line, entry.end, parts or frozenset(("other",))))
+        if expected is None:
+            return None
+        said = _WITHOUT_ACTIVATIONS.sub(" ", " ".join((label, context.sentence or context.line)))
+        supposes = context.supposes and not _WOULD_NEED.search(said)
+        is_of_few = _OF_FEW.search(said) and not _OF_ALL.search(label)
+        if _OTHERWISE.search(said) or is_of_few or supposes or _names_part(label):
+            return None
+        self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
+        by_width = _judged(entry.stated, expected, model, judged)
+        is_open = not entry.computes or (by_width and by_width.verdict == "right" and judged.verdict == "unknown")
+        return by_width if is_open else None
+
+    def fits(self, entry: WrittenNumber, other: Model) -> bool:
+        """Whether the number that was judged last is right for another model."""
+        kept = self._kept[-1] if self._kept and self._kept[-1].end == entry.end else None
+        judged = _judged(entry.stated, kept.expected, other, Judged("unknown")) if kept else None
+        return judged is not None and judged.verdict in ("right", "conditional")
+
+    def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
+        """The words that say what a number counts: those behind it if they begin so, or else those before it."""
+        if entry.cells:
+            return " ".join((*context.names[:1], context.header))
+        before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
+        before = _SENTENCE_END.split(before)[-1]
+        if (
+            last
+            and self._text[last : last + 5].lstrip(" *$").startswith(("for ", "of "))
+            and last >= entry.start - len(before)
+        ):
+            before = re.sub(r"^\W*(?:for|of)\s[^,;，；]*?(?:,|;|\band\b|$)", "", before)
+        after = _BYTES.split(self._text[entry.end : entry.end + _MOST_AFTER])[0]
+        after = _SENTENCE_END.split(after)[0]
+        of = re.match(
+            r"[\s*$]*(?:(?:for|of|to hold|to store|on)\s|in total|together|altogether|combined|overall)", after
+        )
+        return f"{before} {after}" if of else before
+
+    def _expected(
+        self, entry: WrittenNumber, label: str, parts: frozenset[str], context: Context, model: Model
+    ) -> _BytesOfEach | None:
+        """The bytes of a parameter that a number counts by the words beside it."""
+        near = (context.sentence or context.line, *context.headings[:2], *context.names[:2])
+        around = " ".join((label, *near))
+        if width := self._stated_width(entry, context):
+            return _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
+        is_mixed = bool(_MIXED.search(around)) and not _IN_FLOAT32.search(label)
+        above = self._above(entry)
+        if _SUM.search(label) and above and not parts - {"weights"}:
+            return self._sum(above, is_mixed)
+        if parts == {"moments"} and not _NOT_ONLY_MOMENTS.search(label.lstrip("+ ")):
+            return self._added(
+                _BytesOfEach((8, 12) if is_mixed else (8,), Problem.of(_MOMENTS), not is_mixed), label, above
+            )
+        if parts == {"gradients"}:
+            in_float32 = bool(_IN_FLOAT32.search(around)) and not is_mixed
+            widths = (4,) if in_float32 else (4, 2)
+            return self._added(_BytesOfEach(widths, Problem.of(_GRADIENTS), in_float32), label, above)
+        if len(parts) > 1 and parts & {"gradients", "moments", "master"}:
+            width = sum(_KEPT[part][1] for part in parts)
+            if is_mixed:
+                mixed = (_ALL, *_IN_MIXED) if {"gradients", "moments"} <= parts else (width,)
+                return _BytesOfEach(mixed, Problem.of(_EACH, width=mixed[0]), parts == {"master", "moments"})
+            if {"gradients", "moments"} <= parts and "weights" not in parts and _TOTAL.search(label):
+                return _BytesOfEach((width, _ALL), Problem.of(_EACH, width=width), True)
+            return _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
+        if self._kept and (_SAME.search(label) or self._is_next_model(entry, label, parts, model)):
+            return self._kept[-1].expected
+        if parts <= {"weights", "moments"} and _TOTAL.search(label) and _ADAM.search(around):
+            sure = bool(_IN_FLOAT32.search(around)) or self._has_total()
+            return _BytesOfEach((_ALL, *_IN_MIXED), Problem.of(_TRAINING), sure and not is_mixed)
+        if parts <= {"weights"} and _TOTAL.search(label) and self._has_total():
+            return _BytesOfEach((_ALL, *_IN_MIXED), Problem.of(_TRAINING), not is_mixed)
+        return None
+
+    def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
+        """What a number counts, or a running sum with those above it: plus gradients, 2.68 GB."""
+        if not _PLUS.match(label):
+            return expected
+        before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})
+        return expected._replace(widths=(*expected.widths, expected.widths[0] + before))
+
+    def _stated_width(self, entry: WrittenNumber, context: Context) -> int:
+        """The bytes of a parameter that the sentence of a number states before it; 0 if it states none."""
+        before = self._text[max(0, entry.start - 2 * _MOST_BEFORE) : entry.start]
+        sentence = _SENTENCE_END.split(before)[-1]
+        if entry.cells:
+            sentence = f"{context.header} {' '.join(context.names[:1])}"
+        stated = [match for pattern in _STATED for match in pattern.finditer(sentence)]
+        latest = max(stated, key=lambda match: match.end(), default=None)
+        if latest is None or int(latest["width"]) not in _WIDTHS:
+            return 0
+        between = sentence[latest.end() :]
+        changes = any(re.search(pattern, between, re.I) for pattern, _width in [*_KEPT.values()][:3])
+        return 0 if changes or _OTHERWISE.search(between) or _OF_FEW.search(between) else int(latest["width"])
+
+    def _above(self, entry: WrittenNumber) -> list[frozenset[str]]:
+        """What the numbers just before one count, in its sentence or list."""
+        near: list[frozenset[str]] = []
+        line = entry.line
+        for named in reversed(self._named):
+            if line - named.line > _MOST_EMPTY or entry.line - named.line > _NEAR_LINES:
+                break
+            near.append(named.parts)
+            line = named.line
+        return near
+
+    def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _BytesOfEach | None:
+        """What a sum of the numbers above it counts: all of 16 bytes, if Adam's moments are among them."""
+        if any("other" in parts for parts in above):
+            return None
+        if not any("moments" in parts for parts in above):
+            width = sum(_KEPT[part][1] for part in {part for parts in above for part in parts})
+            return _BytesOfEach((width,), Problem.of(_EACH, width=width), False) if len(above) > 1 else None
+        widths = (_ALL, *_IN_MIXED) if is_mixed else (_ALL,)
+        return _BytesOfEach(widths, Problem.of(_TRAINING), not is_mixed)
+
+    def _is_next_model(self, entry: WrittenNumber, label: str, parts: frozenset[str], model: Model) -> bool:
+        """Whether a number says for another model what the one before it says for its own."""
+        last = self._kept[-1]
+        if last.model is model or parts - {"weights"} or _IN_FLOAT32.search(label) or _MIXED.search(label):
+            return False
+        row = bool(entry.cells) and entry.line == last.line
+        return row or (entry.line == last.line and not _SENTENCE_END.search(self._text[last.end : entry.start]))
+
+    def _has_total(self) -> bool:
+        """Whether the text counts 16 bytes for each parameter somewhere before."""
+        return any(kept.expected.sure and kept.expected.widths[0] == _ALL for kept in self._kept)
+
+
+_ALL = 16
+_NOT_ONLY_MOMENTS = re.compile(
+    r"weights|total|altogether|half|fp16|bf16|16[ -]bit|master|\ball\b|权重|合计|总|半精度|所有|全部|\+", re.I
+)
+_EACH = N_("{width} bytes for each parameter")
+_MOMENTS = N_("Adam's two moments of each parameter, in float32")
+_GRADIENTS = N_("the gradient of each parameter")
+_TRAINING = N_("weights, gradients and Adam's two moments: 16 bytes for each parameter")
+
+
+def _own(label: str) -> str:
+    """The words behind the last colon of a label that say what is counted: gradients: the same, ..."""
+    pieces = re.split("[:：]", label)
+    return next((piece for piece in reversed(pieces) if _parts(piece) or _SUM.search(piece)), label)
+
+
+def _parts(label: str) -> frozenset[str]:
+    """What words say that training keeps of a parameter: fp32 master weights are no other weights."""
+    rest, parts = _EACH_PARAMETER.sub(" ", label), set[str]()
+    for part, (pattern, _width) in _KEPT.items():
+        if re.search(pattern, rest, re.I):
+            parts.add(part)
+            rest = re.sub(pattern, " ", rest, flags=re.I)
+    return frozenset(parts)
+
+
+def _names_part(label: str) -> bool:
+    """Whether words name a part of the model: the training of the embeddings."""
+    for pattern, _width in _KEPT.values():
+        label = re.sub(pattern, " ", label, flags=re.I)
+    return names_part_but_whole(re.sub(r"\b(?:matrices|layers?|fp32|total)\b|\+", " ", label, flags=re.I))
+
+
+def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on a number of bytes for each parameter of a model."""
+    expected = _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
+    return _judged(side, expected, model, Judged("unknown"), _LAST_DIGITS, _NEAR / 3)
+
+
+def _judged(
+    side: ChainSide,
+    expected: _BytesOfEach,
+    model: Model,
+    judged: Judged,
+    nearly: Fraction = _ROUNDED,
+    near: Fraction = _NEAR,
+) -> Judged | None:
+    """The verdict on a number by the bytes of a parameter that it counts: right, wrong, or right with other ones."""
+    totals = [known.total for known in every_count(model.config, known_counts) if known.model.config == model.config]
+    totals = [model.num_parameters(), *totals]
+    sizes = [factor * side.value for factor in unit_factors(side.text)]
+    reach = max(side.reach, side.rough)
+
+    def fitting(width: int, tolerance: Fraction) -> int:
+        return next(
+            (
+                total
+                for total in totals
+                for size in sizes
+                if abs(width * total - size) <= max(reach, width * total * tolerance)
+            ),
+            0,
+        )
+
+    def is_size(width: int, tolerance: Fraction) -> bool:
+        return bool(fitting(width, tolerance))
+
+    if any(is_size(width, nearly) for width in expected.widths):
+        is_first = is_size(expected.widths[0], nearly) and expected.counts.message != _TRAINING
+        if is_first or expected.sure:
+            return Judged("right", counts=expected.counts)
+        return None if judged.verdict == "right" else _conditional(side, model, expected.widths)
+    other = next((width for width in _WIDTHS if is_size(width, nearly)), 0)
+    is_part = other and expected.widths[0] % other == 0  # one moment instead of two: of the same parameters
+    parameters = (fitting(other, _LAST_DIGITS) if is_part else 0) or model.num_parameters()
+    right = Fraction(expected.widths[0] * parameters)
+    if not expected.sure:
+        return _conditional(side, model, (other,)) if other and judged.verdict != "right" else None
+    if is_size(expected.widths[0], near) or not Fraction(1, _FARTHEST) < side.value / right < _FARTHEST:
+        return None
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=expected.counts)
+    return Judged("wrong", right, expected.counts, (reason,))
+
+
+def _conditional(side: ChainSide, model: Model, widths: Sequence[int]) -> Judged:
+    """The verdict on a number that is right with another number of bytes for a parameter."""
+    width = min(widths, key=lambda width: abs(width * model.num_parameters() - side.value))
+    reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
+    return Judged("conditional", Fraction(width * model.num_parameters()), reason, (reason,))
