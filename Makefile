@@ -1,4 +1,4 @@
-# `make run` starts the dashboard, `make test` runs all tests; each sets up what it needs.
+# `make run` starts the dashboard, `make test` and `make test-all` run the tests; each sets up what it needs.
 PYTHON ?= python3
 VENV ?= .venv
 VENV4 ?= .venv-transformers4
@@ -8,7 +8,7 @@ PIN = $(VENV)/bin/uv pip compile -q --universal --python-version 3.11 --no-heade
 # Compiled modules are kept, even if the shell forbids it: a hundred tests start their own Python.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: environments run test test-fast test-all lint messages constraints benchmark audit
+.PHONY: environments run test test-fast test-all test-thorough tests lint messages constraints benchmark audit
 # If port 8501 is in use, Streamlit takes the next one and prints the address.
 run: $(VENV)/run
 	$(VENV)/bin/streamlit run app.py
@@ -16,10 +16,17 @@ run: $(VENV)/run
 # Everything that the tests need; -j2 sets up the environments in parallel.
 environments: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/nginx
 
+# All tests but the slow ones (tests/slow.txt): 97 of 100 tests in a third of the time.
+test: SELECTED = -m "not slow"
+test: tests
+
+# All tests, as CI runs them.
+test-all: tests
+
 # Browser tests wait more than they compute, hence more workers than a small machine has cores.
-test: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/nginx
+tests: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/nginx
 	BERTCALC_TRANSFORMERS4_PYTHON=$(abspath $(VENV4))/bin/python BERTCALC_JUDGES_PYTHON=$(abspath $(JUDGES))/bin/python \
-	$(VENV)/bin/python -m pytest -n 3 --dist worksteal $(OPTIONS)
+	$(VENV)/bin/python -m pytest -n 3 --dist worksteal $(SELECTED) $(OPTIONS)
 
 # Quick tests of the library against the real classes: no browser, no system packages and no second environment. Pages,
 # servers, memory peaks and discovery take longer and are left to make test.
@@ -28,9 +35,9 @@ FAST = tests/test_contributing.py tests/test_rooms.py tests/charts tests/compute
 test-fast: $(VENV)/dev
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(FAST) $(OPTIONS)
 
-# The same tests as make test with 24 times as many examples of each property.
-test-all: OPTIONS = --hypothesis-profile all
-test-all: test
+# All tests with 24 times as many examples of each property.
+test-thorough: OPTIONS = --hypothesis-profile all
+test-thorough: tests
 
 lint: $(VENV)/dev
 	$(VENV)/bin/ruff check .

@@ -10,6 +10,7 @@ from hypothesis import settings
 
 from bertcalc.discover import discovery_worker
 from bertcalc.processes.worker import WORKER
+from tests.slow import listed
 
 gc.disable()  # while everything is imported and collected: a quarter of that time; see pytest_collection_finish
 # The real classes are built from configurations alone; nothing is ever fetched.
@@ -20,7 +21,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 # No deadline: the first model of a run loads PyTorch. On CI the examples are the same in every run, so that a red
 # build is red for everyone who repeats it; on a developer's machine each run looks at new ones.
 settings.register_profile("bertcalc", deadline=None, max_examples=25, derandomize=bool(os.environ.get("CI")))
-# For make test-all.
+# For make test-thorough.
 settings.register_profile("all", deadline=None, max_examples=600)
 # For python -m pytest --hypothesis-profile bulk: see tests/README.md.
 settings.register_profile("bulk", deadline=None, max_examples=20_000)
@@ -61,11 +62,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What asks transformers 4 comes first, so that most of it is in one worker, which starts it once.
 
-    A test of a real server or a real browser gets a second try: the machine may be busy with other tests. The summary
-    lists what needed it.
+    Slow tests are marked, so that make test leaves them out. A test of a real server or a real browser gets a second
+    try: the machine may be busy with other tests. The summary lists what needed it.
     """
     items.sort(key=lambda item: not hasattr(getattr(item, "module", None), "ask_transformers4"))
+    slow = listed()
     for item in items:
+        if item.nodeid.partition("[")[0] in slow:
+            item.add_marker(pytest.mark.slow)
         if {"browser", "server"} & set(item.path.relative_to(item.config.rootpath).parts):
             item.add_marker(pytest.mark.flaky(reruns=1))
 

@@ -1,4 +1,4 @@
-"""How many examples of a property are drawn: 24 times as many in ``make test-all`` as in ``make test``."""
+"""How many examples of a property are drawn: 24 times as many in ``make test-thorough`` as in ``make test``."""
 
 from collections.abc import Iterable
 from itertools import product

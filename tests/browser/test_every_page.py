@@ -218,7 +218,7 @@ def told(context: BrowserContext, server: str) -> Iterator[list[str]]:
 
 @pytest.mark.parametrize(
     ("address", "language"),
-    # By turns: a page is looked at in one language, in `make test-all` in each.
+    # By turns: a page is looked at in one language, in `make test-thorough` in each.
     sampled([(page, language) for at, page in enumerate(PAGES) for language in TURNS[at % 2]], 2),
 )
 def test_a_page_can_be_read_by_everybody(told: list[str], look: Look, address: str, language: str) -> None:

@@ -32,7 +32,7 @@ TURNS = [[*LANGUAGES], [*LANGUAGES][::-1]]
 
 @pytest.mark.parametrize(
     ("language", "view"),
-    # By turns: a view is looked at in one language, in `make test-all` in each.
+    # By turns: a view is looked at in one language, in `make test-thorough` in each.
     sampled([(language, view) for at, view in enumerate(SHOWN) for language in TURNS[at % 2]], 2),
 )
 def test_the_first_screen_has_it_all(look: Look, language: str, view: str) -> None:

@@ -98,7 +98,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("architecture", "language"),
-    # By turns: a class in one language, in `make test-all` in each.
+    # By turns: a class in one language, in `make test-thorough` in each.
     sampled([(one, said) for at, one in enumerate(REPORTED) for said in TURNS[at % 2]], 2, 1),
 )
 def test_a_report_is_one_page_of_paper(page: Page, tmp_path: Path, architecture: str, language: str) -> None:

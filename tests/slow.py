@@ -1,0 +1,34 @@
+"""Which tests ``make test`` leaves to ``make test-all``: ``python -m tests.slow junit.xml`` writes their list anew.
+
+The report is that of a whole run: ``make test-all OPTIONS=--junitxml=junit.xml``. A test is slow if its cases take
+over 1.3 seconds in the mean; these few tests take two thirds of the whole run's time. Tests of the whole repository
+(tests/test_safety.py, tests/test_rooms.py and others beside them) are never left out.
+"""
+
+import sys
+from collections import defaultdict
+from pathlib import Path
+from statistics import mean
+from xml.etree import ElementTree
+
+LIST = Path(__file__).with_name("slow.txt")
+_MOST_SECONDS = 1.3
+
+
+def slow_in(report: Path) -> list[str]:
+    """The slow tests of a report, as path::name, in alphabetical order."""
+    seconds: defaultdict[str, list[float]] = defaultdict(list)
+    for case in ElementTree.parse(report).iter("testcase"):
+        path = case.attrib["classname"].replace(".", "/")
+        seconds[f"{path}.py::{case.attrib['name'].partition('[')[0]}"].append(float(case.attrib["time"]))
+    of_rooms = (name for name in seconds if name.count("/") > 1)
+    return sorted(name for name in of_rooms if mean(seconds[name]) > _MOST_SECONDS)
+
+
+def listed() -> frozenset[str]:
+    """The tests in the list."""
+    return frozenset(LIST.read_text(encoding="utf-8").split())
+
+
+if __name__ == "__main__":
+    LIST.write_text("\n".join([*slow_in(Path(sys.argv[1])), ""]), encoding="utf-8")
