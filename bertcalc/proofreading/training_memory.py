@@ -156,7 +156,7 @@ class TrainingClaims:
         supposes = context.supposes and not _WOULD_NEED.search(said)
         is_of_few = _OF_FEW.search(said) and not _OF_ALL.search(label)
         if _OTHERWISE.search(said) or is_of_few or supposes or _names_part(label):
-            return UNKNOWN if judged.verdict == "wrong" and "moments" in parts else None
+            return UNKNOWN if judged.verdict == "wrong" and "moments" in parts and not entry.computes else None
         self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
         is_open = not entry.computes or (by_width and by_width.verdict == "right" and judged.verdict == "unknown")
