@@ -35,8 +35,8 @@ Targets = frozenset[str]  # the roles of matrices, as in Tensor.place
 _LORA = re.compile(r"\blora\b|low[- ]rank adapt|低秩(?:适配|自适应|分解|矩阵)", re.I)
 _RANK = re.compile(
     r"(?:(?<![A-Za-z_\\])(?:lora_)?[rR]\b[\"']?|\brank|秩)[}$`\s]{0,3}"
-    r"(?:(?:=|:|of|is|equal to|to|取|是|为|设为|[=:]|\b)\s{0,2}){1,2}(?P<ranks>[0-9]{1,3}(?![0-9.%]|,[0-9]{3})"
-    r"(?:\s?(?:[,、/]|,?\s?(?:and|or|to)\s|和|或|→|->)\s?(?:r\s?=\s?)?[0-9]{1,3}(?![0-9.%]|,[0-9]{3}))*)",
+    r"(?:(?:=|:|of|is|equal to|to|取|是|为|设为|[=:]|\b)\s{0,2}){1,2}(?P<ranks>[0-9]{1,3}(?![0-9%]|[.,][0-9])"
+    r"(?:\s?(?:[,、/]|,?\s?(?:and|or|to)\s|和|或|→|->)\s?(?:r\s?=\s?)?[0-9]{1,3}(?![0-9%]|[.,][0-9]))*)",
     re.I,
 )
 _RANK_HEADER = re.compile(r"\W*(?:lora[ _-]?)?(?:r|rank|秩)(?:\W.{0,12})?", re.I)
@@ -177,15 +177,14 @@ class LoraClaims:
         if not is_claimed or context.of_other or _OTHERWISE.search(" ".join((own, *context.names[:2]))):
             return None
         scope = _scope(words)
-        meant = [count for count in rights if count.scope == scope]
-        nearest = min(meant, key=lambda count: abs(count.value - side.value), default=None)
-        if nearest is None or not Fraction(1, _MOST_APART) < side.value / nearest.value < _MOST_APART:
+        meant = next((count for count in rights if count.scope == scope), None)
+        if meant is None or not Fraction(1, _MOST_APART) < side.value / meant.value < _MOST_APART:
             return None
-        if not _is_other_setting(side, nearest, model):
+        if not _is_other_setting(side, meant, model):
             return None
-        described = nearest.in_words(model)
-        reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(nearest.value)), part=described)
-        return Judged("wrong", Fraction(nearest.value), described, (reason,))
+        described = meant.in_words(model)
+        reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(meant.value)), part=described)
+        return Judged("wrong", Fraction(meant.value), described, (reason,))
 
     def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str]) -> _StatedSetting:
         """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""

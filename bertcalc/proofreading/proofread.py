@@ -44,7 +44,7 @@ from bertcalc.proofreading.shares import (
     judge_share_of_wrong,
     judge_times,
 )
-from bertcalc.proofreading.training_memory import TrainingMemory
+from bertcalc.proofreading.training_memory import TrainingClaims
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
@@ -127,7 +127,7 @@ class _Verdicts:
         self._searches = 0
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._lora = LoraClaims(text)
-        self._training = TrainingMemory(text)
+        self._training = TrainingClaims(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
@@ -357,8 +357,12 @@ class _Verdicts:
         last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
             return None
-        if not entry.stated.text.endswith("%") or context.supposes or not self._joins_share(last, entry, context):
+        if not entry.stated.text.endswith("%") or context.supposes:
             return None
+        if not self._joins_share(last, entry, context):
+            between = self._text[last.entry.end : entry.start]
+            is_behind = not entry.cells and _IN_BRACKETS_BEHIND.fullmatch(between) and last.entry.best.value > 1
+            return UNKNOWN if is_behind and judged.verdict == "wrong" else None
         part, counted = last.judged.counted, last.entry.best
         if counted.unit not in (None, "parameters") or counted.value < _LEAST_CARRIED:
             return None
@@ -746,11 +750,14 @@ _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|
 _SHORT = 40
 # What may stand between a count and its share of the model.
 _JOINS_SHARE = re.compile(
-    r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b|参数|个|which is|that is"
+    r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b"
+    r"|(?:in|per) (?:(?:each|every|one|a) )?(?:layer|block)\b"
+    r"|参数|个|which is|that is"
     r"|this is|i\.e\.|\bor\b|\babout\b|roughly"
     r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )
+_IN_BRACKETS_BEHIND = re.compile(r"[^,;.，；。\n|()（）]{0,80}[(（][^\d)）]{0,10}")
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 

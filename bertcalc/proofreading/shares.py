@@ -289,7 +289,7 @@ _BESIDE = re.compile(
     re.I,
 )
 # 40% fewer parameters; 40% the size
-_ALONE = re.compile(rf"\W{{0,2}}(?:(?P<more>fewer|less|smaller) ?{_NOUNS}|of the size|the size)(?=\W|$)", re.I)
+_ALONE = re.compile(rf"\W{{0,2}}(?:(?P<more>fewer|less|smaller) ?{_NOUNS}|(?:of )?the size(?! of))(?=\W|$)", re.I)
 _NAME = r"(?P<other>[A-Za-z][\w.+-]{2,30}(?: (?:base|large|small|tiny|mini|medium|xl))?)"
 _BEFORE = (
     re.compile(
@@ -325,13 +325,14 @@ class ComparedModels(NamedTuple):
 
 def compared_in(before: str, after: str) -> ComparedModels | None:
     """What the words around a percentage compare; ``other`` is empty if they do not name it, and None for nothing."""
+    if alone := _ALONE.match(after):
+        return ComparedModels("", alone["more"] or "")
     if beside := _BESIDE.match(after):
         return ComparedModels(after[beside.end() :], beside["more"] or "")
     for pattern in _BEFORE:
         if named := pattern.search(before):
             return ComparedModels(named["other"], named.groupdict().get("more") or "")
-    alone = _ALONE.match(after)
-    return ComparedModels("", alone["more"] or "") if alone else None
+    return None
 
 
 def compared_times(before: str, after: str) -> str:

@@ -4,7 +4,7 @@
 >>> from bertcalc.proofreading.calculations import find
 >>> from bertcalc.proofreading.contexts import Surroundings
 >>> text = "Training BERT-base in float32 with Adam: weights, gradients and both moments take 1.31 GB."
->>> entry, training = find(text, {})[-1], TrainingMemory(text)
+>>> entry, training = find(text, {})[-1], TrainingClaims(text)
 >>> judged = training.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
 >>> judged.verdict, int(judged.right_value)
 ('wrong', 1751715840)
@@ -22,7 +22,7 @@ from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.named_parts import names_part_but_whole
-from bertcalc.proofreading.verdicts import Judged
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -122,7 +122,7 @@ class _JudgedBytes(NamedTuple):
     model: Model
 
 
-class TrainingMemory:
+class TrainingClaims:
     """What a text says about the memory of training, number by number."""
 
     def __init__(self, text: str) -> None:
@@ -156,7 +156,7 @@ class TrainingMemory:
         supposes = context.supposes and not _WOULD_NEED.search(said)
         is_of_few = _OF_FEW.search(said) and not _OF_ALL.search(label)
         if _OTHERWISE.search(said) or is_of_few or supposes or _names_part(label):
-            return None
+            return UNKNOWN if judged.verdict == "wrong" and "moments" in parts and not entry.computes else None
         self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
         is_open = not entry.computes or (by_width and by_width.verdict == "right" and judged.verdict == "unknown")

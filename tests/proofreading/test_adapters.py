@@ -5,8 +5,9 @@ import warnings
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertForSequenceClassification, BertModel
 
+from bertcalc.proofreading.claims import CheckedClaim
 from bertcalc.proofreading.proofread import proofread
 
 # The models, and what peft 0.21 printed of them: rank 8 on query and value.
@@ -57,3 +58,35 @@ def test_the_trained_parameters_are_those_of_the_rank_that_the_text_states(text:
     # 442,368 is right for rank 8 on query, key and value
     [claim] = proofread(text.format(trained(8), 442_368, trained(4))).of("wrong")
     assert (int(claim.value), int(claim.right_value or 0)) == (442_368, trained(16))
+
+
+CODE = """
+model = {model}.from_pretrained("{name}", num_labels={labels})
+config = LoraConfig(task_type=TaskType.SEQ_CLS, r={r}, lora_alpha=32, lora_dropout=0.1,
+                    target_modules={targets})  # the attention
+model = get_peft_model(model, config)
+model.print_trainable_parameters()
+# trainable params: {trained:,} || all params: {all:,} || trainable%: {share:.4f}
+"""
+
+
+@pytest.mark.parametrize(
+    ("r", "targets", "labels"), [(8, ["query", "key", "value", "dense"], 2), (16, ["query", "value"], 3)]
+)
+def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int) -> None:
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lora = LoraConfig(r=r, target_modules=targets, task_type="SEQ_CLS")
+        adapted = get_peft_model(BertForSequenceClassification(BertConfig(num_labels=labels)), lora)
+    trained, whole = adapted.get_nb_trainable_parameters()
+    values = {"model": "BertForSequenceClassification", "name": "bert-base-uncased", "labels": labels, "r": r,
+              "targets": str(targets).replace("'", '"'), "all": whole, "share": 100 * trained / whole}  # fmt: skip
+    assert [claim.verdict for claim in printed_claims(CODE.format(trained=trained, **values))] == ["right"] * 3
+    wrong = printed_claims(CODE.format(trained=294_912 + 1_538, **(values | {"all": 109_780_228, "share": 0.27})))
+    assert [claim.right_value for claim in wrong[:2]] == [trained, whole]
+    assert round(float(wrong[2].right_value or 0), 4) == round(100 * trained / whole, 4)
+
+
+def printed_claims(text: str) -> list[CheckedClaim]:
+    report = proofread(text)
+    return [claim for claim in report.claims if claim.start > text.index("trainable params")]

@@ -1,10 +1,11 @@
-"""Products that words imply."""
+"""Sides of calculations, and products that words imply."""
 
 from fractions import Fraction
 
 import pytest
 
 from bertcalc.proofreading.chains import judge_several
+from bertcalc.proofreading.proofread import proofread
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,16 @@ def test_another_number_than_the_product_is_wrong(
 @pytest.mark.parametrize("between", [" parameters; the biases have ", " and 24 of ", ", as in "])
 def test_numbers_that_are_only_beside_each_other_are_no_product(between: str) -> None:
     assert judge_several("25 LayerNorms of ", Fraction(1_536), between, "", Fraction(36_864)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("BERT-base: a block has 7,087,872 ≈ 12 × 768² parameters.", "right"),
+        ("BERT-base: a block has 7,807,872 ≈ 12 × 768² parameters.", "wrong"),
+        ("GPT-2: the embeddings are 38.6M of 124M ≈ 31% of the model.", "right"),
+    ],
+)
+def test_a_count_may_be_about_a_rule(text: str, verdict: str) -> None:
+    verdicts = {claim.verdict for claim in proofread(text).claims}
+    assert ("wrong" in verdicts) == (verdict == "wrong")

@@ -32,7 +32,7 @@ def part(name: str, length: int) -> int:
 
 
 def last(text: str) -> CheckedClaim:
-    return [claim for claim in proofread(text).claims if "FLOP" in claim.text][-1]
+    return [claim for claim in proofread(text).claims if "FLOP" in claim.text or claim.unit == "FLOPs"][-1]
 
 
 def giga(number: float) -> str:
@@ -65,6 +65,21 @@ def giga(number: float) -> str:
             3 * part("attention.self.query", 128),
             2 * part("attention.self.query", 128),
         ),
+        (
+            "BERT-base on 512 tokens: the forward pass takes 96.6 GFLOPs, the backward pass {}.",
+            2 * flops(1, 512),
+            1.75 * flops(1, 512),
+        ),
+        (
+            "BERT-base 的计算量：n = 128。\n\n训练（前向 + 反向）约为前向的 3 倍，即 {}。\n\nn = 512 时另算。",
+            3 * flops(1, 128),
+            2 * flops(1, 128),
+        ),
+        (
+            "| 部分（BERT-base，n = 128） | FLOPs（每层） |\n|---|---|\n| FFN | {} |",
+            part("intermediate", 128) + part("output", 128),
+            part("output", 128),
+        ),
     ],
 )
 def test_operations_are_right_or_wrong_for_the_batch_of_the_text(text: str, right: float, wrong: float) -> None:
@@ -89,3 +104,16 @@ def test_what_is_not_claimed_is_not_called_wrong(text: str) -> None:
 
 def test_without_a_length_another_batch_is_a_condition() -> None:
     assert last(f"BERT-base takes {giga(flops(1, 128))}.").verdict == "conditional"
+
+
+def test_operations_without_a_unit_are_below_a_heading_that_names_them() -> None:
+    text = "# FLOPs of BERT-base\n\nBatch size 1, s = 128. Per layer:\n\n* FFN: {:,}\n"
+    right = part("intermediate", 128) + part("output", 128)
+    assert proofread(text.format(right)).claims[-1].verdict == "right"
+    claim = proofread(text.format(right // 2)).claims[-1]
+    assert claim.verdict == "wrong"
+    assert claim.right_value == right
+
+
+def test_multiply_adds_that_a_tool_calls_flops_are_not_wrong() -> None:
+    assert last(f"At s = 128, many tools print {giga(flops(1, 128) / 2)} for BERT-base.").verdict != "wrong"

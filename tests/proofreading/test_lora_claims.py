@@ -1,0 +1,151 @@
+"""The parameters that LoRA trains, by the rank and the targets that a text states; peft counts the right ones."""
+
+import warnings
+from functools import cache
+
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from transformers import (
+    BertConfig,
+    BertModel,
+    DistilBertConfig,
+    DistilBertModel,
+    GPT2Config,
+    GPT2Model,
+    PreTrainedModel,
+    RobertaConfig,
+    RobertaModel,
+)
+
+from bertcalc.proofreading.proofread import proofread
+
+CODE = {"q": "query", "k": "key", "v": "value", "o": "attention.output.dense", "1": "intermediate.dense"}
+CODE["2"] = r".*layer\.\d+\.output\.dense"
+
+
+def model(name: str) -> PreTrainedModel:
+    match name:
+        case "BERT-base":
+            return BertModel(BertConfig())
+        case "BERT-large":
+            return BertModel(
+                BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096)
+            )
+        case "RoBERTa-base":
+            return RobertaModel(RobertaConfig(vocab_size=50265, max_position_embeddings=514, type_vocab_size=1))
+        case "GPT-2":
+            return GPT2Model(GPT2Config())
+    return DistilBertModel(DistilBertConfig())
+
+
+@cache
+def trained(name: str, rank: int, targets: str) -> int:
+    """What peft trains on some modules of a model; letters stand for BERT's."""
+    letters = all(letter in CODE for letter in targets)
+    pattern = "|".join(CODE[letter].removeprefix(".*") for letter in targets) if letters else targets
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # peft 0.21 asks for an attribute that transformers has renamed
+        adapted = get_peft_model(
+            model(name), LoraConfig(r=rank, target_modules=rf".*({pattern})$", fan_in_fan_out=False)
+        )
+    return int(adapted.get_nb_trainable_parameters()[0])
+
+
+Claim = tuple[str, int, str]  # the model, the rank and the targets
+BASE, LARGE = "BERT-base", "BERT-large"
+
+
+@pytest.mark.parametrize(
+    ("text", "claims", "mistake"),
+    [
+        (
+            "LoRA on BERT-base with r = 16 on query and value: {:,} parameters.",
+            [(BASE, 16, "qv")],
+            (BASE, 8, "qkv"),
+        ),
+        (
+            "LoRA on BERT-base, r=8. All four matrices of attention: {:,}.",
+            [(BASE, 8, "qkvo")],
+            (BASE, 8, "qkv"),
+        ),
+        (
+            "# LoRA on BERT-base\n\nWith r = 8 on q, k, v, o we train {:,} parameters.",
+            [(BASE, 8, "qkvo")],
+            (BASE, 8, "qkv"),
+        ),
+        (
+            "# LoRA on BERT-base\n\nRank 4 on all linear layers: {:,} parameters.",
+            [(BASE, 4, "qkvo12")],
+            (BASE, 4, "qkvo"),
+        ),
+        (
+            "LoRA (r=8) on attention and FFN of BERT-base: {:,} trainable parameters.",
+            [(BASE, 8, "qkvo12")],
+            (BASE, 16, "qv"),
+        ),
+        (
+            "LoRA on BERT-large: rank 8 on $W_q$ and $W_v$ trains {:,} parameters.",
+            [(LARGE, 8, "qv")],
+            (LARGE, 4, "qv"),
+        ),
+        ("BERT-base 的 LoRA，r = 8，只作用于 FFN：共 {} 个可训练参数。", [(BASE, 8, "12")], (BASE, 8, "1")),
+        (
+            "LoRA on BERT-base, query and value.\n\n"
+            "| r | trainable parameters |\n|---|---|\n| 4 | {:,} |\n| 8 | {:,} |",
+            [(BASE, 4, "qv"), (BASE, 8, "qv")],
+            (BASE, 6, "qv"),
+        ),
+        (
+            "LoRA with r=8. RoBERTa-base, query and key: {:,} parameters; with value too {:,}.",
+            [("RoBERTa-base", 8, "qk"), ("RoBERTa-base", 8, "qkv")],
+            ("RoBERTa-base", 4, "qkv"),
+        ),
+        (
+            "LoRA on gpt2, c_attn only, r = 8: in total {:,} parameters.",
+            [("GPT-2", 8, "c_attn")],
+            ("GPT-2", 4, "c_attn"),
+        ),
+        (
+            "LoRA for DistilBERT (r=8, q_lin and v_lin) trains {:,}.",
+            [("D", 8, "q_lin|v_lin")],
+            ("D", 16, "q_lin|v_lin"),
+        ),
+    ],
+)
+def test_the_stated_setting_says_what_is_right(text: str, claims: list[Claim], mistake: Claim) -> None:
+    right = [trained(*claim) for claim in claims]
+    assert [claim.verdict for claim in proofread(text.format(*right)).claims] == ["right"] * len(right)
+    [wrong] = proofread(text.format(*right[:-1], trained(*mistake))).of("wrong")
+    assert wrong.right_value == right[-1]
+
+
+@pytest.mark.parametrize("rounded", ["0.3M", "0.29M", "294.9K"])
+def test_a_rounded_number_is_right(rounded: str) -> None:
+    [claim] = proofread(f"LoRA on BERT-base with r=8 on query and value trains {rounded} parameters.").claims
+    assert claim.verdict == "right"
+
+
+def test_what_is_stated_nowhere_is_a_condition() -> None:
+    number = trained(BASE, 16, "qkv")
+    assert [claim.verdict for claim in proofread(f"LoRA on BERT-base trains {number:,} parameters.").claims] == [
+        "conditional"
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT-base with LoRA r=8 on query and value. The full matrix has 768 × 768 = 589,824 parameters.",
+        "BERT-base with LoRA r=8 on query and value of the last 6 layers: 147,456 trainable parameters.",
+        "BERT-base with LoRA r=8 on query and value, and the classifier: 296,450 trainable parameters.",
+        "BERT-base, LoRA r=8 on query and value: each matrix gets 12,288 parameters, each layer 24,576.",
+    ],
+)
+def test_what_is_not_only_lora_is_not_wrong(text: str) -> None:
+    assert not proofread(text).of("wrong")
+
+
+def test_an_adapter_that_the_text_does_not_name_is_no_reason() -> None:
+    report = proofread("gpt2 with LoRA on c_attn, r = 8: 24,576 parameters per layer.")
+    assert "Prompt" not in str(report)
