@@ -62,6 +62,26 @@ def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Loo
             ready(page, number, lecture)
 
 
+def test_the_tour_begins_at_its_first_screen_with_the_model_of_the_page_and_back_leads_to_it(look: Look) -> None:
+    page = look(f"lecture?lecture={SECOND}&screen={SCREENS[SECOND][2]}")
+    ready(page, 3, SECOND)
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("link", name="Take the tour")).to_be_visible()
+    settled(page)
+    layers = slider(page, "num_hidden_layers")
+    layers.press("ArrowRight")
+    page.wait_for_url("**num_hidden_layers=13**")
+    settled(page)
+    count = total(page).inner_text()
+    page.get_by_role("link", name="Take the tour").click()
+    ready(page, 1)
+    expect(layers).to_have_count(0)
+    assert query(page)["num_hidden_layers"] == "13"
+    page.go_back()
+    expect(layers).to_have_value("13")
+    expect(total(page)).to_have_text(count)
+
+
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")

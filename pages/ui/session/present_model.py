@@ -14,7 +14,7 @@ from pages.ui.session import address, kept, scale
 NOTED = "link"  # the name under which the browser keeps a link with notes
 
 
-def begin(page: str, place: str = "", preset: str = "") -> None:
+def begin(place: str = "", preset: str = "") -> None:
     """Read the model from the link in the first run, and after Back and Forward.
 
     ``place`` names the screen of a lecture, and ``preset`` the preset that the screen is about, if any: the screen
@@ -26,7 +26,7 @@ def begin(page: str, place: str = "", preset: str = "") -> None:
         link = st.query_params.to_dict()
         model, problems = read(link, _meant())
         # When a page opens, its link has no model until the panel adds it.
-        is_linked = address.went_back() or kept.get("page") == page or not link.keys().isdisjoint(NAMES)
+        is_linked = address.went_back() or not address.is_opened() or not link.keys().isdisjoint(NAMES)
         st.session_state["stood in"] = problems or read(noted_link(), _meant())[1]
         # Set last: this run may be interrupted at any use of the session's state; the next one repeats this until then.
         st.session_state["track"] = ModelHistory.restored(model, kept.get("steps"), is_linked=is_linked)
@@ -69,7 +69,7 @@ def linked(link: Mapping[str, str]) -> ChosenModel:
     return read(link)[0]
 
 
-def write_link(page: str) -> None:
+def write_link() -> None:
     """Write the model of the last step into the link.
 
     The run that opens another page does not write it: Streamlit drops parameters that it does not know from the address
@@ -77,7 +77,6 @@ def write_link(page: str) -> None:
     """
     kept.put("steps", track().written())
     present = track().present
-    address.open_page(page)
     if not address.is_opened():
         query = st.query_params.to_dict()
         in_link, wrong = read(query, _meant())
