@@ -83,6 +83,7 @@ def test_the_tour_begins_at_its_first_screen_with_the_model_of_the_page_and_back
 
 
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
+    page = look("?num_hidden_layers=18")
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
     ready(page, 1, SECOND)
@@ -107,8 +108,13 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     ready(page, 5, SECOND)
     expect(model).to_have_value("xlm-roberta-base")
     page.get_by_role("link", name="Leave").click()
-    expect(total(page)).to_have_text("278,043,648")
-    page.wait_for_url("**preset=xlm-roberta-base**")
+    expect(total(page)).to_have_text("152,009,472")  # of the model before the lecture
+    page.wait_for_url("**/?num_hidden_layers=18**")
+    page.go_back()
+    ready(page, 5, SECOND)
+    expect(model).to_have_value("xlm-roberta-base")
+    page.go_forward()
+    expect(total(page)).to_have_text("152,009,472")
 
 
 def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
