@@ -65,7 +65,7 @@ def test_a_phone_shows_every_amount_without_scrolling(look: Look, address: str) 
     expect(tables).to_have_count(3)
     assert overflow(tables) <= 1
     cells = boxes(tables.locator("td p"))
-    assert all(0 <= cell["x"] and cell["x"] + cell["width"] <= 390 for cell in cells)
+    assert all(cell["x"] >= 0 and cell["x"] + cell["width"] <= 390 for cell in cells)
     rows = tables.locator("tbody tr").all()
     assert not [row.inner_text() for row in rows if _cover_each_other(boxes(row.locator("td p")))]
 
