@@ -379,3 +379,12 @@ def test_a_comparison_on_a_screen_follows_the_hand(look: Look) -> None:
     expect(page.get_by_text(f"bert-base-uncased, L {layers}").first).to_be_visible()
     expect(page.get_by_text(f"{layers - large.num_hidden_layers} fewer layers").first).to_be_attached()
     page.mouse.up()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_counted_so_far_stays_in_sight_when_a_size_was_moved(look: Look, language: str) -> None:
+    page = look(f"lecture?screen=embeddings&hidden_size=384&lang={language}")
+    ready(page, NAMES.index("embeddings") + 1)
+    for width, height in PROJECTORS:
+        page.set_viewport_size({"width": width, "height": height})
+        assert crowded(page) == [], width
