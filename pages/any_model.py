@@ -27,6 +27,8 @@ selection = any_model.selected()
 sizes = any_model.size_steps(selection)
 discovery = selection.discovery
 any_model.show_wrong_in_link()
+if not presenting():
+    own_config.show_bring(selection)  # above the answer, so that it is in sight
 
 if discovery is None or selection.answer is None:
     discovering.discover(selection)
@@ -37,8 +39,8 @@ else:
     sides = whole(discovery.parameters, discovery.total, discovery.fields), whole(total, discovery.total, values)
     grown = grown_by(growths(*sides, letters(discovery))[WHOLE])
     against = _("against the given sizes") if selection.fields else _("against the default sizes")
-    with st.container(horizontal=True):
-        show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=32)
+    with st.container(horizontal=True, key="any-figures"):
+        show_total(discovery.cls, total, total - discovery.parameters, against, grown, room=18, lines=2)
         for component, parts in components(discovery).items():
             part = live_count(parts, values)
             show_metric(_(NAMES[component]), percent(part, total), grouped(part), least=112)
@@ -53,6 +55,4 @@ else:
         discovering.show_proof(discovery)
         discovering.show_tree(selection.answer.tree)
         show_compare_link(any_model.ref_of(selection, sizes))
-if not presenting():
-    own_config.show_bring(selection)
 any_model.write_link(selection, sizes)

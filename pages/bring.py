@@ -13,6 +13,7 @@ from pages.ui.session import kept
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import choice
+from pages.ui.widgets.text_answer import answering, show_read_button
 
 view = inputs.VIEW.show()
 
@@ -34,23 +35,27 @@ elif view == "config":
     with file:
         st.caption(_("or a file"))
         choose_files("config_file", inputs.CONFIG, inputs.take_file_of_config)
-    last = inputs.read_config(text)
-    inputs.show_problems(view, text)
-    if last:
-        inputs.show_remarks(text, last)
-        model = Model(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
-        if last.architecture is None:
-            message = _("This config.json names no class: {architecture} is taken from the sidebar.")
-            st.caption(message.format(architecture=model.architecture))
-        item = item_of(model)
-        with st.container(horizontal=True, vertical_alignment="center"):
-            label = _("Parameters in {architecture} (estimate)") if last.guesses else _("Parameters in {architecture}")
-            matching.show_figure(label.format(architecture=model.architecture), model.num_parameters())
-            matching.offer(model, item)
-        if item.changes:
-            matching.show_changes(model.config, item)
-        else:
-            st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
+        show_read_button()
+    with answering(text):
+        last = inputs.read_config(text)
+        inputs.show_problems(view, text)
+        if last:
+            inputs.show_remarks(text, last)
+            model = Model(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
+            if last.architecture is None:
+                message = _("This config.json names no class: {architecture} is taken from the sidebar.")
+                st.caption(message.format(architecture=model.architecture))
+            item = item_of(model)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                label = (
+                    _("Parameters in {architecture} (estimate)") if last.guesses else _("Parameters in {architecture}")
+                )
+                matching.show_figure(label.format(architecture=model.architecture), model.num_parameters())
+                matching.offer(model, item)
+            if item.changes:
+                matching.show_changes(model.config, item)
+            else:
+                st.success(_("This is {preset}.").format(preset=item.base), icon=":material/check_circle:")
 elif view == "hub":
     message = _(
         "Enter the name of a public model on the Hugging Face Hub. Only its config.json and the headers of its "

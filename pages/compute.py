@@ -50,6 +50,7 @@ else:
         # Only the number of labels has a control.
         show_problem(problem if problem.field == "num_labels" else problem._replace(remedies=()))
         st.stop()
+    training_run.say_batch(count)
     training = training_run.choose_plan(count)
     training_run.show_plan(training)
     if not presenting():

@@ -45,7 +45,10 @@ heading = (
     else _("Nearest to {amount}, above or below it")
 )
 amount = question.written(budget.amount)
-st.markdown(f"## {heading.format(exact=amount, amount=amount, size=size(budget.amount))}")
+title = heading.format(exact=amount, amount=amount, size=size(budget.amount))
+if kind == "file":
+    title = _("{within}, stored as {format}").format(within=title, format=nearest.FORMAT.word(nearest.FORMAT.value()))
+st.markdown(f"## {title}")
 
 designs = result.designs[: nearest.FEW if presenting() else nearest.LISTED]
 # Each button stands beside the row of its model: style.css makes both equally high.
@@ -56,6 +59,9 @@ with st.container(horizontal=True, gap="xsmall", key="designs"):
             st.button(_("Use"), key=f"take {rank}", shortcut=f"{rank}", on_click=change, args=(design.fields,))
     rows = nearest.columns(question, designs, choice.config)
     show_table(rows, _("The nearest models, with their distance to the budget"))
+if kind == "file":
+    message = _("Training memory is that of training in {precision}, not of this file.")
+    st.caption(message.format(precision=TRAINING_DTYPE.word(precision)))
 for why in nearest.unknown(question):
     st.caption(_("– for {models}: {why}").format(models=choice.architecture, why=why))
 

@@ -11,6 +11,7 @@ from pages.ui.shell.controls import set_values, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets.text_answer import answering, show_read_button
 
 changed = after_steps(current_choice().model)
 model = changed.model
@@ -22,11 +23,14 @@ if VIEW.show() == "terms":
         show_problem(problem)
     if presenting():
         terms_view.show_in_short(model, text)
-    elif (report := terms_view.report_on(model, text)).verdicts:
-        terms_view.show_verdicts(model, report)
-        terms_view.show_corrections(model, report)
     else:
-        st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
+        show_read_button()
+        with answering(text):
+            if (report := terms_view.report_on(model, text)).verdicts:
+                terms_view.show_verdicts(model, report)
+                terms_view.show_corrections(model, report)
+            else:
+                st.info(_("Write one line for each term, such as attention = L * 4 * H * H."))
 else:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         text = YOURS.show()

@@ -31,9 +31,10 @@ with RUN_QUEUE.enter(st.session_state), rehearse():
         choose_language()
         dialog.offer()
     page = navigation()
+    address.open_page(page.url_path)
     live.begin(moves=PAGES[page.url_path].follows_sliders)
-    present_model.begin(page.url_path, *screens.where(page.url_path))
-    present_model.write_link(page.url_path)
+    present_model.begin(*screens.where(page.url_path))
+    present_model.write_link()
     with frame:
         present.choose(page.url_path)
     with st.sidebar.container(key="model", horizontal=True, vertical_alignment="bottom", gap="xxsmall"):

@@ -9,7 +9,9 @@ from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text.live_numbers import grouped
+from pages.ui.lecture.screen_files import BEGINNING
 from pages.ui.parameters import answer
+from pages.ui.session import present_model
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.present import presenting
@@ -29,7 +31,7 @@ components = live_reading(totals_by_component, model)
 if not presenting():
     with st.container(key="answer"):
         live.markdown(answer.sentence(choice))
-        st.page_link("lecture.py", label=_("Take the tour →"))
+        st.page_link("lecture.py", label=_("Take the tour →"), query_params=present_model.link() | BEGINNING)
         st.page_link("change.py", label=_("Make it smaller →"))
 
 difference = total - preset_of(choice).model.num_parameters()

@@ -21,6 +21,8 @@ from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.model.totals import COMPONENTS, totals_by_component
+from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import Single, record
 from bertcalc.text.problem import InputError
@@ -65,6 +67,22 @@ class KnownCount(NamedTuple):
     def right(self) -> int:
         """The right count of the model with its own sizes."""
         return self.mix.right if self.mix else self.parameters
+
+    def beyond(self, model: Model) -> dict[str, int]:
+        """The difference of this count from a model's parameters: the components that differ, and the buffers.
+
+        Empty if the count leaves out or adds tensors by its convention.
+
+        >>> from bertcalc import BertConfig, build
+        >>> bert, masked = (build(BertConfig(), name) for name in ("BertModel", "BertForMaskedLM"))
+        >>> KnownCount(masked, masked.num_parameters()).beyond(bert)
+        {'pooler': -590592, 'head': 622650}
+        """
+        here, there = totals_by_component(self.model), totals_by_component(model)
+        if sum(here.values()) != self.parameters:
+            return {}
+        parts = {name: here.get(name, 0) - there.get(name, 0) for name in COMPONENTS} | {N_("buffers"): self.buffers}
+        return {name: difference for name, difference in parts.items() if difference}
 
     @property
     def has_decoder(self) -> bool:

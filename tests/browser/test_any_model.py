@@ -158,3 +158,45 @@ def test_a_first_step_moves_nothing(look: Look, kind: str) -> None:
     expect(page.get_by_role("button", name="Undo")).to_be_enabled()
     (after,) = boxes(formula)
     assert after["y"] == before["y"]
+
+
+def test_a_name_that_is_no_type_says_where_it_can_be_entered(look: Look) -> None:
+    page = look("any_model")
+    shown(page)
+    box = page.get_by_role("combobox").first
+    box.click()
+    box.fill("t5-small")
+    hint = page.get_by_text("Enter a model's name, such as t5-small, or its config.json below")
+    expect(hint).to_be_visible()
+    (said,) = boxes(hint)
+    (list_box,) = boxes(page.get_by_role("listbox").or_(page.get_by_role("dialog")).filter(has=hint).first)
+    assert said["width"] <= list_box["width"]
+    page.keyboard.press("Escape")
+    page.goto("about:blank")  # the box keeps what was typed
+
+
+def test_the_answer_to_a_config_is_below_it_in_sight(look: Look) -> None:
+    page = look("any_model")
+    shown(page)
+    page.get_by_text("Your own config.json, or a name on the Hub").click()
+    page.get_by_role("textbox", name="config.json").fill('{"model_type": "gpt2", "n_layer": 13}')
+    page.get_by_role("button", name="Find its formula").click()
+    expect(page.get_by_text("n_layer = 13").first).to_be_visible()
+    expect(total(page)).to_have_text(count(n_layer=13))
+    shown(page)
+    pressed, answer = (
+        boxes(place)[0]["y"] for place in (page.get_by_role("button", name="Find its formula"), total(page))
+    )
+    assert pressed < answer < 640
+
+
+@pytest.mark.parametrize("address", ["any_model", "any_model?model_type=t5", "any_model?model_type=llama&lang=zh"])
+def test_figures_are_in_a_row_also_after_a_step(look: Look, address: str) -> None:
+    page = look(address)
+    shown(page)
+    figures = page.locator(".st-key-any-figures").get_by_test_id("stMetricLabel")
+    before = boxes(figures)
+    assert len({round(figure["y"]) for figure in before}) == 1
+    slider(page, "num_").first.press("ArrowRight")
+    expect(page.locator(".st-key-any-figures")).to_contain_text("×")
+    assert boxes(figures) == before

@@ -216,3 +216,36 @@ def test_what_explains_a_number_fits_on_a_phone(page: Page, visit: Open, text: s
     assert tables.locator("td").evaluate_all(torn) <= 2
     low = "rows => Math.max(...rows.map(row => row.clientHeight))"
     assert tables.locator("tbody tr").evaluate_all(low) < 200
+
+
+@pytest.mark.parametrize(
+    ("address", "name", "first", "second"),
+    [
+        ("bring", "Your text", "109,514,298", "109,482,240"),
+        ("bring?bring=config", "config.json", CHINESE, CHINESE.replace("21128", "30522")),
+        ("explain?explain=terms", "Your count", "attention = L * 4 * H * H", "feed-forward = L * 2 * H * I"),
+    ],
+)
+def test_an_answer_to_an_older_text_is_pale_until_the_button_has_the_new_one_read(
+    look: Look, address: str, name: str, first: str, second: str
+) -> None:
+    page = look(address)
+    field, button = page.get_by_role("textbox", name=name), page.get_by_role("button", name="Read the text")
+    answer, old = page.locator(".st-key-text-answer"), page.get_by_text("for the text before your change")
+    field.fill(first)
+    button.click()
+    expect(answer.get_by_test_id("stTable").first).to_be_visible()
+    settled(page)
+    expect(answer).to_have_css("opacity", "1")
+    expect(old).to_be_hidden()
+    before = answer.inner_text()
+    field.fill(second)
+    expect(answer).to_have_css("opacity", "0.3")
+    expect(old).to_be_visible()
+    assert answer.inner_text() == before
+    button.click()
+    expect(answer).to_have_css("opacity", "1")
+    expect(answer).not_to_have_text(before)
+    settled(page)
+    assert answer.inner_text() != before
+    expect(old).to_be_hidden()

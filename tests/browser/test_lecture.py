@@ -62,7 +62,28 @@ def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Loo
             ready(page, number, lecture)
 
 
+def test_the_tour_begins_at_its_first_screen_with_the_model_of_the_page_and_back_leads_to_it(look: Look) -> None:
+    page = look(f"lecture?lecture={SECOND}&screen={SCREENS[SECOND][2]}")
+    ready(page, 3, SECOND)
+    page.get_by_role("link", name="Leave").click()
+    expect(page.get_by_role("link", name="Take the tour")).to_be_visible()
+    settled(page)
+    layers = slider(page, "num_hidden_layers")
+    layers.press("ArrowRight")
+    page.wait_for_url("**num_hidden_layers=13**")
+    settled(page)
+    count = total(page).inner_text()
+    page.get_by_role("link", name="Take the tour").click()
+    ready(page, 1)
+    expect(layers).to_have_count(0)
+    assert query(page)["num_hidden_layers"] == "13"
+    page.go_back()
+    expect(layers).to_have_value("13")
+    expect(total(page)).to_have_text(count)
+
+
 def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_last(look: Look) -> None:
+    page = look("?num_hidden_layers=18")
     page = look(f"lecture?lecture={SECOND}")
     model = page.get_by_role("combobox", name="Start from")
     ready(page, 1, SECOND)
@@ -87,8 +108,13 @@ def test_each_screen_of_the_second_lecture_brings_its_model_and_back_brings_the_
     ready(page, 5, SECOND)
     expect(model).to_have_value("xlm-roberta-base")
     page.get_by_role("link", name="Leave").click()
-    expect(total(page)).to_have_text("278,043,648")
-    page.wait_for_url("**preset=xlm-roberta-base**")
+    expect(total(page)).to_have_text("152,009,472")  # of the model before the lecture
+    page.wait_for_url("**/?num_hidden_layers=18**")
+    page.go_back()
+    ready(page, 5, SECOND)
+    expect(model).to_have_value("xlm-roberta-base")
+    page.go_forward()
+    expect(total(page)).to_have_text("152,009,472")
 
 
 def test_notes_are_in_a_window_of_their_own_that_follows(visit: Open) -> None:
@@ -353,3 +379,12 @@ def test_a_comparison_on_a_screen_follows_the_hand(look: Look) -> None:
     expect(page.get_by_text(f"bert-base-uncased, L {layers}").first).to_be_visible()
     expect(page.get_by_text(f"{layers - large.num_hidden_layers} fewer layers").first).to_be_attached()
     page.mouse.up()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_counted_so_far_stays_in_sight_when_a_size_was_moved(look: Look, language: str) -> None:
+    page = look(f"lecture?screen=embeddings&hidden_size=384&lang={language}")
+    ready(page, NAMES.index("embeddings") + 1)
+    for width, height in PROJECTORS:
+        page.set_viewport_size({"width": width, "height": height})
+        assert crowded(page) == [], width

@@ -1,12 +1,13 @@
 """The page In and out in a browser: its link is its state, and what cannot be is explained."""
 
+from itertools import combinations
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FloatRect, Page, expect
 
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, overflow, settled
+from tests.browser.look import bottom, boxes, overflow, settled
 
 ADDRESS = (
     "outputs?output_attentions=true&output_hidden_states=true&return_dict=false"
@@ -54,3 +55,24 @@ def test_what_comes_out_is_on_the_first_screen(look: Look, link: str) -> None:
     page = look(f"outputs{link}")
     expect(page.get_by_test_id("stTable")).to_have_count(3)
     assert bottom(page.get_by_test_id("stTable").nth(1)) <= 720
+
+
+@pytest.mark.parametrize("address", ["outputs", ADDRESS])
+def test_a_phone_shows_every_amount_without_scrolling(look: Look, address: str) -> None:
+    page = look(address)
+    page.set_viewport_size({"width": 390, "height": 844})
+    tables = page.get_by_test_id("stTable")
+    expect(tables).to_have_count(3)
+    assert overflow(tables) <= 1
+    cells = boxes(tables.locator("td p"))
+    assert all(cell["x"] >= 0 and cell["x"] + cell["width"] <= 390 for cell in cells)
+    rows = tables.locator("tbody tr").all()
+    assert not [row.inner_text() for row in rows if _cover_each_other(boxes(row.locator("td p")))]
+
+
+def _cover_each_other(cells: list[FloatRect]) -> bool:
+    return any(
+        min(one["x"] + one["width"], other["x"] + other["width"]) - max(one["x"], other["x"]) > 1
+        and min(one["y"] + one["height"], other["y"] + other["height"]) - max(one["y"], other["y"]) > 1
+        for one, other in combinations(cells, 2)
+    )

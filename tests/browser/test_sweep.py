@@ -178,3 +178,23 @@ def test_the_words_and_the_mark_move_in_the_hand(look: Look) -> None:
     page.mouse.up()
     page.wait_for_url(f"**num_hidden_layers={layers}*")
     expect(page.get_by_text("Doubled to")).to_contain_text(f"{one:,} → {two:,} parameters")
+
+
+@pytest.mark.parametrize("link", ["x=sequence_length&measure=forward", "x=hidden_size", "x=hidden_size&preset=gpt2"])
+def test_the_growth_in_words_is_on_one_line(look: Look, link: str) -> None:
+    page = look(f"sweep?{link}")
+    chart(page)
+    words = boxes(page.locator(".st-key-growth p"))
+    assert len(words) == 2
+    assert max(word["height"] for word in words) < 35
+
+
+@pytest.mark.parametrize("link", ["", "&x=max_position_embeddings&y=num_attention_heads", "&y=max_position_embeddings"])
+def test_names_in_the_boxes_of_the_map_are_whole_and_all_of_them_in_one_row(look: Look, link: str) -> None:
+    page = look(f"sweep?sweep=map{link}")
+    assert 0 < bottom(chart(page)) <= 720
+    chosen = page.locator(":is(.st-key-x, .st-key-y) input")
+    expect(chosen).to_have_count(2)
+    assert chosen.evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)") == [0, 0]
+    ends = boxes(page.locator(":is(.st-key-x_from, .st-key-y_to)"))
+    assert ends[0]["y"] == ends[1]["y"]

@@ -8,7 +8,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc import BertConfig, Config
+from bertcalc import BertConfig, Config, build
 from bertcalc.diagnosis.known_counts import (
     PUBLISHED_CONFIGS,
     KnownCount,
@@ -25,6 +25,7 @@ from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.families.published import PUBLISHED, PublishedCount
 from bertcalc.model.model import Model
+from bertcalc.proof.real_model import empty_model
 from bertcalc.text.amounts import typed
 from tests.examples import examples
 from tests.oracle import Case
@@ -191,3 +192,19 @@ def test_the_published_models_are_found_by_their_counts() -> None:
 def test_a_known_count_builds_its_own_model() -> None:
     known = KnownCount(Model(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
     assert known.model.num_parameters() == known.total - 512
+
+
+@pytest.mark.parametrize("architecture", ["BertForMaskedLM", "BertForSequenceClassification", "BertForPreTraining"])
+def test_the_difference_from_a_model_is_that_of_the_real_ones(architecture: str) -> None:
+    base, other = (build(BertConfig(), name) for name in ("BertModel", architecture))
+    real_base, real_other = (dict(empty_model(model).named_parameters()) for model in (base, other))
+    head = sum(parameter.numel() for name, parameter in real_other.items() if not name.startswith("bert."))
+    pooler = sum(parameter.numel() for name, parameter in real_base.items() if name.startswith("pooler."))
+    expected = {"head": head} if "bert.pooler.dense.bias" in real_other else {"pooler": -pooler, "head": head}
+    assert KnownCount(other, other.num_parameters()).beyond(base) == expected
+
+
+def test_the_difference_of_a_count_includes_its_buffers_and_is_unknown_if_it_leaves_out_tensors() -> None:
+    model = build(BertConfig())
+    assert KnownCount(model, model.num_parameters(), 512).beyond(model) == {"buffers": 512}
+    assert KnownCount(model, 85_645_056, convention="no embeddings").beyond(model) == {}

@@ -9,6 +9,7 @@ from bertcalc.change_steps.recipes import RECIPES, ChangeRecipe
 from bertcalc.change_steps.step_texts import KINDS, read_steps, written
 from bertcalc.families import class_of
 from bertcalc.memory.devices import DEVICES, KEPT_FREE, Device
+from bertcalc.memory.optimizers import Precision
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.model import Model
@@ -214,7 +215,7 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     shown = next(metric for metric in app.metric if metric.label == "Largest batch of 256 tokens")
     device, plan = Device("", DEVICES["RTX-4060-8GB"], round(KEPT_FREE * 2**30)), Plan("amp-bf16")
     models, _problem = changed_models(CLASSIFIER, read_steps(changes))
-    before = int(str(shown.delta).removesuffix(" before the steps"))
+    before = int(str(shown.delta).removesuffix(" without the changes"))
     for model, number in ((models[0].model, before), (models[-1].in_training(plan), int(shown.value))):
         peaks = [peak_bytes(model, plan, batch, 256) for batch in (number, number + 1)]
         assert [device.needed(peak) <= device.usable for peak in peaks] == [True, False]
@@ -274,3 +275,20 @@ def test_a_file_that_cannot_be_written_has_a_dash_and_the_reason() -> None:
     assert not app.exception
     assert "File" not in [metric.label for metric in app.metric]
     assert any("scalars" in caption.value for caption in app.caption)
+
+
+@pytest.mark.parametrize(
+    ("changes", "dtype", "explained"),
+    [(QLORA, "amp-fp16", True), (QLORA, "fp32", False), (INT8, "amp-fp16", False), (LORA, "amp-fp16", False)],
+)
+def test_a_4_bit_layer_needs_more_memory_for_a_sequence_where_the_page_says_so(
+    changes: str, dtype: Precision, explained: bool
+) -> None:
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, training_dtype=dtype)
+    captions = " ".join(str(caption.value) for caption in app.caption)
+    assert ("a sequence needs more memory than with the adapter alone" in captions) == explained
+    if changes == QLORA:
+        plan = Plan(dtype)
+        models = [changed_models(CLASSIFIER, read_steps(steps))[0][-1].in_training(plan) for steps in (LORA, QLORA)]
+        adapter, packed = (peak_bytes(model, plan, 65, 128) - peak_bytes(model, plan, 64, 128) for model in models)
+        assert (packed > adapter) == explained

@@ -248,3 +248,11 @@ def test_what_depends_on_the_labels_is_not_shown_as_a_number() -> None:
         app = open_app("compute.py", **{VIEW.name: "time"}, **model)
         assert not figures(app)
         assert "depend on how many tokens have a label" in app.error[0].value
+
+
+def test_training_says_that_it_has_a_batch_of_its_own() -> None:
+    app = open_app("compute.py", compute="time")
+    captions = " ".join(str(caption.value) for caption in app.caption)
+    assert "here 256 × 512. The other views of this page count 1 × 128." in captions
+    app = open_app("compute.py", compute="time", batch_size="32")
+    assert "batch of its own" not in " ".join(str(caption.value) for caption in app.caption)

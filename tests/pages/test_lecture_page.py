@@ -262,6 +262,46 @@ def test_a_screen_begins_with_its_model_which_its_sliders_change() -> None:
     assert preset(app) == "roberta-base"
 
 
+def open_page(app: AppTest, page: str, **link: str) -> None:
+    app.query_params.clear()
+    app.query_params.update(link)
+    app.switch_page(page).run()
+
+
+def test_leaving_a_lecture_brings_back_the_model_from_before_it() -> None:
+    app = open_app(num_hidden_layers="18")
+    before = app.metric[0].value
+    open_page(app, PAGE, lecture=SECOND, screen="roberta")
+    assert preset(app) == "roberta-base"
+    move(app, vocab_size=30522)  # also if the lecturer has changed it there
+    open_page(app, "parameters.py")
+    assert app.metric[0].value == before
+    assert preset(app) == "changed"
+    move(app, num_hidden_layers=6)
+    smaller = app.metric[0].value
+    open_page(app, PAGE, lecture=SECOND, screen="albert-layers")
+    assert preset(app) == "albert-base-v2"
+    app.selectbox(key="choose-lecture").set_value(screen_files.DEFAULT).run()
+    assert preset(app) == "changed"
+    open_page(app, "compute.py")
+    open_page(app, "parameters.py")
+    assert app.metric[0].value == smaller
+
+
+def test_a_model_that_is_changed_in_a_lecture_without_models_of_its_own_stays() -> None:
+    app = open_app()
+    open_page(app, PAGE)
+    move(app, num_hidden_layers=6)
+    open_page(app, "parameters.py")
+    assert app.metric[0].value == f"{build(BertConfig(num_hidden_layers=6)).num_parameters():,}"
+
+
+def test_before_a_link_to_a_screen_there_was_bert() -> None:
+    app = open_app(PAGE, lecture=SECOND, screen="albert-layers", num_hidden_layers="24")
+    open_page(app, "parameters.py")
+    assert app.metric[0].value == real_count("bert-base-uncased")
+
+
 def test_a_link_can_say_another_model_than_the_screens_and_says_it_where_it_is_bert() -> None:
     app = open_app(PAGE, lecture=SECOND, screen="albert-layers", preset="albert-large-v2")
     assert preset(app) == "albert-large-v2"

@@ -178,3 +178,10 @@ def test_a_text_without_claims_says_what_would_help() -> None:
     assert "Name the model in it" in app.info[0].value
     app = app.toggle(key="against_sidebar").set_value(True).run()
     assert figures(app)["✗ wrong"] == "1"
+
+
+def test_a_known_count_is_shown_with_its_difference_from_the_sidebars_model() -> None:
+    [table] = tables(paste("109,514,298"))
+    assert list(table["Difference from BertModel"]) == ["+32,058 = −590,592 (pooler) +622,650 (head)"]
+    [table] = tables(paste("109,514,298", architecture="BertForMaskedLM"))
+    assert "Difference from BertForMaskedLM" not in table

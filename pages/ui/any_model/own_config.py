@@ -24,13 +24,14 @@ def show_bring(selection: TypeSelection) -> None:
     """Show the given fields, and draw the folded controls with any error messages."""
     if selection.fields:
         fields = ", ".join(f"{name} = {_brief(value)}" for name, value in list(selection.fields.items())[:6])
-        st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
-        st.button(
-            _("Back to the default of {kind}").format(kind=selection.model_type),
-            key="any default",
-            on_click=choose,
-            args=(selection.model_type, selection.cls, {}),
-        )
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(
+                _("Back to the default of {kind}").format(kind=selection.model_type),
+                key="any default",
+                on_click=choose,
+                args=(selection.model_type, selection.cls, {}),
+            )
+            st.caption(_("Given: {fields}").format(fields=fields + (" ..." if len(selection.fields) > 6 else "")))
         if too_long(selection):
             st.caption(
                 _("The config.json is too long for the link: anyone who opens the link sees the type's default.")

@@ -28,13 +28,14 @@ from pages.ui.session import address, kept
 from pages.ui.shell.controls import Select, Text, sentence, set_values
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.tables import show_rows
+from pages.ui.widgets.text_answer import answering, show_read_button
 from pages.ui.widgets.total_formula.show import show_total_formula
 
 AUTOMATIC = "recognized"
 _KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, name in KIND_NAMES.items()}
 # Part of the link, but not drawn: the box takes far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
-READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=260)
+READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=200)
 _FILES = Wanted(accept="", several=False, whole="", largest=LARGEST)
 _MOST_PARTS = 200  # rows of a table of differences
 
@@ -52,6 +53,11 @@ def show(model: Model) -> None:
     text, kind = _show_box()
     if not text.strip():
         return
+    with answering(text):
+        _show_answer(text, kind, model)
+
+
+def _show_answer(text: str, kind: str, model: Model) -> None:
     answer = _read(text, kind, model)
     if not (is_of_another_type(answer.problems) and show_config_link(config_in(text))):
         for problem in answer.problems:
@@ -81,7 +87,9 @@ def _show_box() -> tuple[str, str]:
     with file:
         st.caption(_("or a file"))
         choose_files("pasted_file", _FILES, _take_file)
-        kind = READ_AS.show()
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            kind = READ_AS.show()
+            show_read_button()
     for problem in st.session_state.pop("problems of pasted file", ()):
         st.error(sentence(problem))
     is_long = len(text) > LINKED.longest

@@ -5,14 +5,23 @@ import streamlit as st
 from bertcalc.change_steps.effects import ChangedModel, StepEffect
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import most
+from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences
 from bertcalc.memory.plan import Plan
 from bertcalc.model.steps import Batch
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
+from bertcalc.text import N_
 from pages.ui.memory.fit_view import whether_it_fits
 from pages.ui.memory.run import choose_device
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.metrics import show_metric
+
+_IN_4_BITS = N_(
+    "With automatic mixed precision a 4-bit layer returns the dtype of its input, float32 after a LayerNorm, where "
+    "other layers return 16 bits. So a sequence needs more memory than with the adapter alone, and the largest batch "
+    "can be smaller although the weights are."
+)
 
 
 def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -> None:
@@ -24,12 +33,16 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
         return
     device = choose_device(st.container(horizontal=True, vertical_alignment="bottom"))
     needed = device.needed(after.peak)
+    base = after.changed.base
+    is_in_4_bits = base and isinstance(base.format, BitsAndBytesConfig) and base.format.load_in_4bit
     with live.older("fits"):
         (st.success if needed <= device.usable else st.error)(whether_it_fits(batch, needed, device))
         title, below = _("Largest batch of {length:,} tokens").format(length=batch.sequence_length), ""
         if before.peak is not None and after.changed != before.changed:
-            below = _("{number} before the steps").format(number=_largest(before.changed, batch, plan, device))
+            below = _("{number} without the changes").format(number=_largest(before.changed, batch, plan, device))
         show_metric(title, _largest(after.changed, batch, plan, device), below, least=230)
+        if is_in_4_bits and PRECISIONS[plan.precision].autocast:
+            st.caption(_(_IN_4_BITS))
 
 
 def _largest(changed: ChangedModel, batch: Batch, plan: Plan, device: Device) -> str:

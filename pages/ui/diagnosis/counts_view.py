@@ -20,7 +20,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.steps import batch_problems
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
-from bertcalc.text.digits import fixed, size
+from bertcalc.text.digits import fixed, signed_count, size
 from pages.ui.session.present_model import link, take_preset
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
@@ -46,7 +46,20 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
                 st.success(_meaning(reading), icon=":material/check_circle:")
             counts = [f"**{match.total:,}**" if match.total == present else f"{match.total:,}" for match in group]
             names = ["  \n".join(sentence(known_in_words(known)) for known in match.known_counts) for match in group]
-            show_table({_("Parameters"): counts, _("Which count it is"): names}, _("Known counts"))
+            columns = {_("Which count it is"): names}
+            if any(match.total != present for match in group):
+                title = _("Difference from {architecture}").format(architecture=model.architecture)
+                columns[title] = [_beyond(match, model, present) for match in group]
+            show_table(columns | {_("Parameters"): counts}, _("Known counts"))
+
+
+def _beyond(match: Match, model: Model, present: int) -> str:
+    """The difference of known counts from the present model's, and the parts that the first one's is made of."""
+    parts = match.known_counts[0].beyond(model)
+    whole = signed_count(match.total - present)
+    part = _("{difference} ({name})")
+    words = " ".join(part.format(difference=signed_count(parts[name]), name=_(name)) for name in parts)
+    return f"{whole} = {words}" if len(parts) > 1 else words or whole
 
 
 def _meaning(reading: Reading) -> str:

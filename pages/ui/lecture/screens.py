@@ -43,9 +43,11 @@ def where(page: str) -> tuple[str, str]:
 
 
 def _asked(control: Text) -> str:
-    """The value of a control before it is drawn: the link's if the control is new or after Back, else the session's."""
-    linked = st.query_params.get(control.name, control.default)
-    held: str = linked if address.went_back() else st.session_state.get(control.name, linked)
+    """The value of a control before it is drawn: that of a link or of Back, or else the session's."""
+    linked = st.query_params.get(control.name)
+    if address.went_back() or (linked is not None and address.is_opened()):
+        return linked or control.default
+    held: str = st.session_state.get(control.name, linked or control.default)
     return held
 
 

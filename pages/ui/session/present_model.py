@@ -12,21 +12,29 @@ from bertcalc.families.presets import DEFAULT_PRESET
 from pages.ui.session import address, kept, scale
 
 NOTED = "link"  # the name under which the browser keeps a link with notes
+_ASIDE = "model before the lecture"
 
 
-def begin(page: str, place: str = "", preset: str = "") -> None:
+def begin(place: str = "", preset: str = "") -> None:
     """Read the model from the link in the first run, and after Back and Forward.
 
     ``place`` names the screen of a lecture, and ``preset`` the preset that the screen is about, if any: the screen
-    starts with it, and it is the default preset of a link to the screen.
+    starts with it, and it is the default preset of a link to the screen. Leaving the lecture brings back the model from
+    before its first such screen.
     """
+    lecture = place.partition("/")[0]
     before, st.session_state["place"] = st.session_state.get("place"), place
     st.session_state["meant"] = preset or DEFAULT_PRESET
-    if "track" not in st.session_state:
+    is_new = "track" not in st.session_state
+    if not is_new:
+        _bring_back(lecture)
+    if preset and not kept.get(_ASIDE):
+        kept.put(_ASIDE, {"lecture": lecture, "link": (ChosenModel() if is_new else track().present).link()})
+    if is_new:
         link = st.query_params.to_dict()
         model, problems = read(link, _meant())
         # When a page opens, its link has no model until the panel adds it.
-        is_linked = address.went_back() or kept.get("page") == page or not link.keys().isdisjoint(NAMES)
+        is_linked = address.went_back() or not address.is_opened() or not link.keys().isdisjoint(NAMES)
         st.session_state["stood in"] = problems or read(noted_link(), _meant())[1]
         # Set last: this run may be interrupted at any use of the session's state; the next one repeats this until then.
         st.session_state["track"] = ModelHistory.restored(model, kept.get("steps"), is_linked=is_linked)
@@ -37,9 +45,20 @@ def begin(page: str, place: str = "", preset: str = "") -> None:
         take_preset(preset)
 
 
+def _bring_back(lecture: str) -> None:
+    """Take the model from before the last lecture, unless this is still the same lecture; not after Back."""
+    match kept.get(_ASIDE):
+        case {"lecture": name, "link": link} if name != lecture:
+            take(read(_texts(link))[0])
+            kept.put(_ASIDE, None)
+
+
 def noted_link() -> dict[str, str]:
     """The link whose notes are still open, as the browser keeps it; {} if there is none."""
-    link = kept.get(NOTED)
+    return _texts(kept.get(NOTED))
+
+
+def _texts(link: object) -> dict[str, str]:
     return {name: text for name, text in link.items() if isinstance(text, str)} if isinstance(link, dict) else {}
 
 
@@ -69,7 +88,7 @@ def linked(link: Mapping[str, str]) -> ChosenModel:
     return read(link)[0]
 
 
-def write_link(page: str) -> None:
+def write_link() -> None:
     """Write the model of the last step into the link.
 
     The run that opens another page does not write it: Streamlit drops parameters that it does not know from the address
@@ -77,7 +96,6 @@ def write_link(page: str) -> None:
     """
     kept.put("steps", track().written())
     present = track().present
-    address.open_page(page)
     if not address.is_opened():
         query = st.query_params.to_dict()
         in_link, wrong = read(query, _meant())

@@ -77,6 +77,10 @@ class Control(Generic[Value]):
         For Streamlit, the control of each page is new and starts with its default. So the value of the last page's
         control of the same name is put into the link, where this page's control reads it.
         """
+        if address.is_opened() and st.query_params.get(self.name) == _in_link(self.default):
+            # Streamlit would keep the session's value, and remove the default with an entry in the browser's history.
+            address.write({self.name}, {})
+            st.session_state[self.name] = self.default
         value = st.session_state.get(self.name, self.default)
         if value != self.default and self.name not in st.query_params:
             with suppress(StreamlitAPIException):  # it is already this page's control, which writes the link itself

@@ -49,8 +49,8 @@ def _swept_of(link: Mapping[str, str]) -> list[str]:
 
 
 AXES = {
-    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, available=_swept_of, width=178),
-    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, available=_swept_of, width=178),
+    "x": Select("x", N_("x axis"), SWEPT, _SIZES, default=X, available=_swept_of, width=240),
+    "y": Select("y", N_("y axis"), SWEPT, _SIZES, default=Y, available=_swept_of, width=240),
 }
 ENDS = {
     "x": (Number("x_from", N_("x from"), None, width=86), Number("x_to", N_("x to"), None, width=86)),
@@ -110,6 +110,8 @@ def choose(choice: Choice) -> Swept:
     problems: list[Problem] = []
     with lower_row:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if kind == "map" else ("x",))}
+    # Beside two axes there is no room for it.
+    with upper_row if kind == "map" else lower_row:
         logs = LOG.show()
     dimensions = [field for field, _ends in axes.values()]
     if len(set(dimensions)) < len(dimensions):
@@ -167,9 +169,7 @@ def _draw_axis(axis: str, case: Case) -> tuple[str, tuple[int, int]]:
     """Draw the controls of a dimension and its range; an empty end is the default."""
     names = [control.name for control in ENDS[axis]]
     # Another dimension starts with its own default range.
-    # The longest name, max_position_embeddings, needs more than a box has beside another axis.
-    wide = {} if VIEW.value() == "map" else {"width": 250}
-    field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),), **wide)
+    field = AXES[axis].show(sweepable(case.model), on_change=set_values, args=(dict.fromkeys(names),))
     usual = _usual(field, Sweep(case, (field,)).present(field))
     numbers = [control.show(placeholder=f"{end:,}") for control, end in zip(ENDS[axis], usual, strict=True)]
     low, high = (end if number is None else number for number, end in zip(numbers, usual, strict=True))

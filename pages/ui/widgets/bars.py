@@ -122,8 +122,8 @@ def parameter_bars(choice: Choice, path: str = "") -> Bars:
     )
 
 
-def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options: Any) -> None:
-    """Draw a bar for each part, and a legend if the preset differs.
+def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, with_legend: bool = True, **options: Any) -> None:
+    """Draw a bar for each part, and with a legend explain how they differ from the preset's.
 
     The scale ``place`` is kept between runs, until the preset or ``looked_at`` changes.
     """
@@ -139,7 +139,7 @@ def draw_bars(bars: Bars, place: str, *looked_at: Hashable, alt: str, **options:
         alt=alt,
         **options,
     )
-    if bars.changed:
+    if bars.changed and with_legend:
         show_legend(bars.preset)
         if any(bars.factors) and not presenting():
             show_way_to_sweep()

@@ -34,15 +34,19 @@ def _place(label: str, value: str, below: str) -> AbstractContextManager[object]
     return st.container(key=key, width="content")
 
 
-def show_total(architecture: str, total: int, difference: int, against: str, grown: str = "", room: int = 6) -> None:
+def show_total(
+    architecture: str, total: int, difference: int, against: str, grown: str = "", *, room: int = 6, lines: int = 1
+) -> None:
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
     ``grown`` is the factor of growth. Space is reserved for a difference as large as the total and a factor of ``room``
-    characters, so that the layout does not change with the first step.
+    characters, so that the layout does not change with the first step; with two ``lines``, see style.css, ``against``
+    may be on the second.
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))
-    below = max(text_width(change), len(signed_count(total)) + room) + text_width(f" {against}")
+    first, second = max(text_width(change), len(signed_count(total)) + room), text_width(f" {against}")
+    below = first + second if lines == 1 else max(first, second)
     width = metric_width(max(290, 7 * text_width(label), 7 * below + 30), f"{total:,}", "")
     show_metric(label, grouped(total), change, least=0, delta_description=against, width=width)
 

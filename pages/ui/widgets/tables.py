@@ -217,7 +217,8 @@ def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: 
         _("Elements"): [f"{entry.num_elements():,}" if entry.tensors else "" for entry in numbers],
         _("Bytes"): [_size(entry) for entry in numbers],
     }
-    show_table({name: cells for name, cells in columns.items() if cells}, alt)
+    with st.container(key=f"entries-{len(shown_elements())}"):  # on a phone a row is two lines: see window.css
+        show_table({name: cells for name, cells in columns.items() if cells}, alt)
     # Below the table: a column would be so narrow that each line of a sentence has one word.
     st.caption("  \n".join(f"`{entry.name}` {_(entry.meaning)}" for entry in numbers))
 

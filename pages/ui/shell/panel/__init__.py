@@ -46,6 +46,14 @@ _STREAMLIT_TEXTS = (
     *(N_("Sort ascending"), N_("Sort descending"), N_("Pin column"), N_("Unpin column"), N_("Hide column")),
     *(N_("Autosize"), N_("Format"), N_("Copy column name"), N_("Show data"), N_("Show chart")),
 )
+# A page's own words for such a text.
+_PAGE_TEXTS = {
+    "any_model": {
+        "No results": N_(
+            "No results: these are model types. Enter a model's name, such as t5-small, or its config.json below."
+        )
+    }
+}
 _LONGEST = 40  # characters of a typed number
 _MOST = 20  # events in one message
 
@@ -70,7 +78,7 @@ def draw(
 ) -> None:
     """Draw sliders from data like ``_field``'s; ``take`` handles an event of the browser, which cannot be trusted."""
     # With another page, the browser checks the address again.
-    data: dict[str, Any] = {"names": [*NAMES, "lang"], "page": page, "menu": _menu(), "link": _link()}
+    data: dict[str, Any] = {"names": [*NAMES, "lang"], "page": page, "menu": _menu(page), "link": _link()}
     data |= {"fields": fields, "actions": actions, "lecture": lecture, "taken": st.session_state.get("last event", 0)}
     _PANEL(key="panel", data=data, on_events_change=partial(_take_events, take))
 
@@ -92,10 +100,11 @@ def _link() -> dict[str, str]:
     return language | present_model.link()
 
 
-def _menu() -> dict[str, Any]:
+def _menu(page: str) -> dict[str, Any]:
     """The language, the labels of Streamlit's buttons around the list of pages, and translations of its other texts."""
     around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
-    return {"lang": st.session_state["lang"], **around, "texts": {text: _(text) for text in _STREAMLIT_TEXTS}}
+    texts = {text: _(_PAGE_TEXTS.get(page, {}).get(text, text)) for text in _STREAMLIT_TEXTS}
+    return {"lang": st.session_state["lang"], **around, "texts": texts}
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
