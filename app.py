@@ -55,9 +55,11 @@ def warm_up() -> None:
     few seconds. A run makes some 10,000 objects, most of which it drops at its end: Python's own threshold, 700, would
     collect garbage fifteen times in a run.
     """
-    from bertcalc.charts.bar_charts import proportional_bar, ranked_bars
+    from bertcalc.charts.bar_charts import ranked_bars
+    from bertcalc.charts.blocks import with_config
     from bertcalc.charts.colors import COLORS
     from bertcalc.charts.columns import sent
+    from bertcalc.charts.vega import compiled
     from bertcalc.controls.chosen_model import ChosenModel
     from bertcalc.model.formula import symbolic_model
     from pages.ui.widgets.bars import words
@@ -65,8 +67,7 @@ def warm_up() -> None:
     model = ChosenModel().model()
     symbolic_model(model)
     for appearance in COLORS:
-        proportional_bar(appearance, words("parameters", str))
-        ranked_bars(appearance, 8, "parameters", words("parameters", str))
+        compiled(with_config(appearance, ranked_bars(appearance, 8, "parameters", words("parameters", str))))
     sent({"parameters": [model.num_parameters()]})
     scripts.script(scripts.VEGA)
     scripts.preloaded()

@@ -131,13 +131,20 @@ def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
     spec: Spec = {**chart, "data": {"name": "empty"}, "datasets": {"empty": rows}, "padding": 8}
     if spec.get("width") == "container":
         spec["width"] = 900  # pixels, as on a lecture screen beside the sidebar
-    spec["config"] = {**config_of("light"), **spec.get("config", {})}
-    recolored: Spec = for_paper(spec)
+    recolored: Spec = for_paper(with_config("light", spec))
     return recolored
 
 
-def config_of(appearance: str) -> dict[str, Any]:
-    """The defaults of Streamlit's theme for charts, for a light or a dark page."""
+def with_config(appearance: str, spec: Mapping[str, Any]) -> Spec:
+    """The specification with the defaults of a light or a dark page."""
+    config = {**_config_of(appearance), **spec.get("config", {})}
+    if isinstance(spec.get("height"), dict):  # a step for each row: then nothing can be fitted into the height
+        config["autosize"] = {"type": "fit-x", "contains": "padding"}
+    return {**spec, "config": config}
+
+
+def _config_of(appearance: str) -> dict[str, Any]:
+    """The defaults of Streamlit's theme for charts."""
     ink = INK[appearance]
     words = {"labelColor": ink, "titleColor": ink, "labelFontSize": 13, "titleFontSize": 13}
     lines = {"gridColor": f"{ink}22", "domain": False, "ticks": False, "labelPadding": 8, "titleFontWeight": "normal"}

@@ -4,26 +4,18 @@ from collections.abc import Callable
 from hashlib import sha256
 from importlib.metadata import version
 from threading import Lock
-from typing import Any
 
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from bertcalc.charts.vega import vega_script
 from pages.server.upstream.streamlit_internals import address_script, element_scripts
 
 _FOLDER = "_bertcalc"
 _TEXTS: dict[str, str] = {}  # by address
 _MAKING = Lock()
-
-
-def vega_script() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, which vl-convert makes in a second and a half."""
-    import vl_convert  # 65 MB
-
-    bundle: Any = vl_convert.javascript_bundle  # its stub demands an argument that has a default
-    return str(bundle())
 
 
 VEGA = f"{_FOLDER}/vega-{version('vl-convert-python')}.js"

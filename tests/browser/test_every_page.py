@@ -64,7 +64,7 @@ _FAULTS = """() => {
     for (const wide of [document.scrollingElement, main]) {
         if (wide.scrollWidth > wide.clientWidth) faults.push(`sideways by ${wide.scrollWidth - wide.clientWidth}`);
     }
-    const own = ".katex, .formula, svg, .tree, [data-testid=stDataFrame], [data-testid=stTable], .vega-embed,"
+    const own = ".katex, .formula, svg, .tree, [data-testid=stDataFrame], [data-testid=stTable], .stVegaLiteChart,"
         + " .spoken, [popover], [data-testid=stIconMaterial], [data-testid=stHeader] [inert]";
     const words = [];
     for (const place of [main, ...others]) {

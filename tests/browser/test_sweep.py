@@ -160,7 +160,7 @@ def test_formula_and_chart_need_no_scrolling_and_nothing_is_cut(look: Look, link
 def test_names_at_the_ends_of_curves_do_not_lie_on_each_other(look: Look, address: str) -> None:
     page = look(address)
     page.set_viewport_size({"width": 1920, "height": 1080})
-    names = boxes(page.locator(".vega-embed text").filter(has_text=re.compile("^parameters|参数量$")))
+    names = boxes(page.locator("[data-testid=stVegaLiteChart] text").filter(has_text=re.compile("^parameters|参数量$")))
     tops = sorted({box["y"] for box in names})  # each is drawn twice: an edge of paper, and the name
     assert len(tops) == 4
     assert all(below - above > 0.8 * names[0]["height"] for above, below in pairwise(tops))

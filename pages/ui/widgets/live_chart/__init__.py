@@ -6,8 +6,9 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.charts.blocks import config_of
+from bertcalc.charts.blocks import with_config
 from bertcalc.charts.columns import Columns
+from bertcalc.charts.vega import compiled
 from bertcalc.text.live_numbers import is_live
 from pages.server.scripts import VEGA
 from pages.ui.session.component import component
@@ -17,7 +18,7 @@ from pages.ui.shell.theme import appearance
 _CHART = component(
     "bertcalc_chart",
     *("widgets/live_chart/chart.css", "session/dom.js", "shell/live/parts.js"),
-    *("widgets/live_chart/glide.js", "widgets/live_chart/chart.js"),
+    *(f"widgets/live_chart/{name}.js" for name in ("glide", "expressions", "tooltip", "chart")),
     isolate_styles=False,  # the tooltip is outside of the component
 )
 
@@ -26,14 +27,13 @@ def draw_live_chart(
     columns: Columns, spec: Mapping[str, Any], alt: str, key: str, on_select: Callable[[], None] | None = None
 ) -> None:
     """Draw a chart. ``st.session_state[key].chosen`` has the values that a click selected, by selection parameter."""
-    drawn = {**spec, "config": {**config_of(appearance()), **spec.get("config", {})}}
     arguments = {name: [live.argument(cell) for cell in cells] for name, cells in columns.items() if is_live([*cells])}
     parts = [spec, *spec.get("layer", [])] if on_select else []
     data = {
         "key": key,
         "run": live.run_number(),
         "vega": VEGA,
-        "spec": drawn,
+        "spec": compiled(with_config(appearance(), spec)),
         "alt": alt,
         "columns": {name: [_cell(cell) for cell in cells] for name, cells in columns.items()},
         "live": arguments,

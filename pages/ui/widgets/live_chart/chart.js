@@ -1,7 +1,7 @@
 // A Vega-Lite chart whose data the page's program can compute: Streamlit's own chart does not expose its view.
 
 const charts = new WeakMap();
-const ROWS = "empty"; // Altair's name for the data of a chart that it got without data
+const ROWS = "empty"; // the data set of a specification that gets the rows
 
 export default function ({ data, parentElement, setTriggerValue }) {
   if (!charts.has(parentElement)) charts.set(parentElement, new Chart(parentElement));
@@ -15,7 +15,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
 function loaded(address) {
   return (window.bertcalcVega ??= new Promise((resolve, reject) => {
     const script = element("script", { type: "module", src: new URL(address, document.baseURI) });
-    script.onload = () => resolve(window.vegaEmbed);
+    script.onload = () => resolve(window.vega);
     script.onerror = reject;
     document.head.append(script);
   }));
@@ -31,7 +31,10 @@ class Chart {
 
   fit() { // Vega only follows the window: the view for the projector changes the width of the page
     const width = this.root.clientWidth;
-    if (this.data?.spec.width === "container" && width) this.made?.view.signal("width", width).runAsync();
+    const isWide = this.data?.spec.signals.some(({ name }) => name === "width");
+    if (!this.view || !isWide || !width || width === this.width) return;
+    this.width = width;
+    this.view.signal("width", width).runAsync();
   }
 
   update(data, choose) {
@@ -50,26 +53,32 @@ class Chart {
 
   async embed() {
     const spec = this.spec;
-    const embed = await loaded(this.data.vega);
+    const vega = await loaded(this.data.vega);
     if (spec !== this.spec) return; // a newer one is under way
-    const datasets = { ...this.data.spec.datasets, [ROWS]: this.rows };
     const before = looksIn(this.root);
-    const whole = { ...this.data.spec, description: this.data.alt, data: { name: ROWS }, datasets };
-    const made = await embed(this.root, whole, {
-      ast: true,
-      actions: false,
-      defaultStyle: false,
-      logLevel: 1, // errors: Vega warns of charts that have no data yet
+    const drawn = this.rows;
+    const whole = {
+      ...this.data.spec,
+      description: this.data.alt,
+      data: this.data.spec.data.map((set) => (set.name === ROWS ? { ...set, values: drawn } : set)),
+    };
+    const view = new vega.View(vega.parse(whole, {}, { ast: true }), {
+      expr: EXPRESSIONS,
+      logLevel: vega.Error, // Vega warns of charts that have no data yet
       renderer: "svg",
-      tooltip: { disableDefaultStyle: true },
+      tooltip: showTooltip,
     });
-    if (spec !== this.spec) return made.finalize();
-    this.made?.finalize();
-    this.made = made;
+    this.view?.finalize();
+    this.view = view.initialize(this.root);
+    this.width = this.root.clientWidth;
     for (const name of this.data.params) {
-      made.view.addSignalListener(name, (_name, { vlPoint }) => vlPoint && this.choose({ [name]: vlPoint.or }));
+      view.addSignalListener(name, (_name, { vlPoint }) => vlPoint && this.choose({ [name]: vlPoint.or }));
     }
-    this.redraw(before);
+    await view.runAsync();
+    if (view !== this.view) return;
+    if (this.rows === drawn) glideFrom(before, this.root);
+    else this.redraw(before);
+    this.fit();
   }
 
   draw(value) {
@@ -87,7 +96,7 @@ class Chart {
   }
 
   async redraw(before = looksIn(this.root)) {
-    await this.made?.view.data(ROWS, this.rows).resize().runAsync(); // names beside bars can get longer
+    await this.view?.data(ROWS, this.rows).resize().runAsync(); // names beside bars can get longer
     glideFrom(before, this.root);
   }
 
@@ -95,7 +104,7 @@ class Chart {
     this.spec = null;
     this.observer.disconnect();
     leavePart(this.data.key, this);
-    this.made?.finalize();
+    this.view?.finalize();
   }
 }
 
