@@ -35,6 +35,7 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.lora_claims import stated_ranks
+from bertcalc.proofreading.subject import names_model
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
@@ -162,11 +163,15 @@ _PRINTS = N_("what peft prints for {model}")
 _IS_RIGHT = N_("{right} is right for {part}.")
 
 
+_LOADED = re.compile(r"from_pretrained\(\s*[\"'](?:[^\"'/]{1,60}/)?([^\"'/]{1,80})[\"']")
+
+
 @lru_cache(maxsize=8)
 def adapted_by_code(text: str, model: Model) -> Model | None:
     """A model with the adapter of the last LoraConfig in a text; None if there is none, or if it is not clear."""
     call = next(reversed([*_CALL.finditer(text)]), None)
-    if call is None or _OTHERWISE.search(text):
+    loaded = _LOADED.findall(text)
+    if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded[-1])):
         return None
     arguments = _arguments(_COMMENT.sub("", call["arguments"]))
     if arguments is None:

@@ -222,6 +222,13 @@ _GOES_ON = re.compile(
 )
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
+_QUESTION = re.compile(r"^\W*(?:Q|Question|问题?)[0-9]{0,2}\W+", re.I)
+# The sizes of a model behind its name, which are about no number: bert-medium (8 layers, hidden 512) 41.4M
+_SIZES_OF_MODEL = re.compile(
+    r"(?<=[a-z0-9])\s?[(（](?=[^()（）]{0,60}[0-9])[^()（）]{0,60}(?:hidden|heads|[HLA] ?=|隐藏|个头)"
+    r"[^()（）]{0,60}[)）](?=\W*$)",
+    re.I,
+)
 # Two thirds of them, 4,722,432, belong to the feed-forward.
 _APPOSITION = re.compile(r"^[,，]\s(?=(?:belongs?|are|is|go|goes|sit|comes? from|to|in|for)\s)", re.I)
 _OF_NUMBER = re.compile(r"[0-9][0-9,.]* of $")
@@ -320,7 +327,7 @@ class Surroundings:
         return TableRow(entry.cells, headers, header)
 
     def _names(self, entry: WrittenNumber, header: str) -> Iterator[str]:
-        before = _OF_LAST.sub("", _as_one(entry.before[-400:]))
+        before = _OF_LAST.sub("", _as_one(_SIZES_OF_MODEL.sub("", entry.before[-400:])))
         if _NOUN_BEHIND.match(entry.after):
             before = _NOUN_OF_LAST.sub("", before)
         pieces = [piece for piece in reversed(_SENTENCE.split(before)) if _WORD.search(piece)]
@@ -330,6 +337,8 @@ class Surroundings:
             yield _row_label(entry.cells)
             yield "" if _OF_ANYTHING.search(header) else _trimmed(header)
         label = _trimmed(clause[-_MOST_BEFORE:]) if _WORD.search(clause) else ""
+        if _ANSWER.fullmatch(label) and len(pieces) > 1:
+            yield _trimmed(_QUESTION.sub("", pieces[1])[-_MOST_BEFORE:])
         yield _trimmed(sentence[-_MOST_BEFORE:]) if _IS_VERB.fullmatch(label) else label
         behind = _as_one(entry.after[:200]).strip(" *`)）")
         is_part = _OF_NUMBER.search(self._text[max(0, entry.start - 20) : entry.start])

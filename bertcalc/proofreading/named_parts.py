@@ -212,6 +212,12 @@ _AROUND_LABEL = re.compile(
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
 
 
+# Whose part it is: the feed-forward part of one layer of BERT-large
+_OF_ONE_LAYER = re.compile(
+    r" (?:part|block|sub-?layer) (?:of|in) (?:one|each|every|a single|a) (?:\w+ )?layer"
+    rf"(?: of (?:the )?[\w-]{{0,12}}(?:bert|gpt)[\w-]{{0,12}}(?: (?:{SIZE_NAMES}))?)?",
+    re.I,
+)
 _QKV = re.compile(r"(?<![a-z])q[\W_]{0,3}k[\W_]{0,3}v(?![a-z])", re.I)
 # More than these three matrices, or each of them alone.
 _WITH_OUTPUT = re.compile(
@@ -226,7 +232,7 @@ def _alone(name: str) -> tuple[str, ...]:
     """The parts that a name means and no others; none if it is not so particular."""
     if table := table_called(name):
         return (table,)
-    label = " ".join(_AROUND_LABEL.sub("", name.strip()).split())
+    label = " ".join(_AROUND_LABEL.sub("", _OF_ONE_LAYER.sub(" ", name.strip())).split())
     if _ALL_NORMS.search(name) and not re.search(r"layers|blocks|encoder|each|per|每|编码|的层|各层", name, re.I):
         return ("all LayerNorms",)
     if _QKV.search(name) and not _WITH_OUTPUT.search(name):
@@ -375,6 +381,7 @@ _OWNER = re.compile(
     r"|^(?:of|in|for) ",
     re.I,
 )
+_DANGLING = re.compile(r"\s(?:of|in|for)\s*(?=$|\s(?:has|have|is|are)\b)", re.I)
 _EACH = re.compile(
     r"(?<!attention )(?:layers|blocks),? (?:each )?(?:of|with|having)$"
     r"|\beach of (?:its|the|these|those) (?:[\w-]+ ){0,2}(?:layers|blocks)(?: (?:has|have|with|about|roughly))*$",
@@ -398,7 +405,7 @@ def meant_alone(name: str) -> list[str]:
     """The part that a label means, if it is nothing else."""
     if _EACH.search(name):
         return ["layers"]
-    name = _OWNER.sub(" ", name)
+    name = _DANGLING.sub("", _OWNER.sub(" ", name))
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
     if re.fullmatch(_ONE_LAYER, name.strip(" :："), re.I):

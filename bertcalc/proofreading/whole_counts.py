@@ -95,7 +95,8 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
-    if not Fraction(1, 2) * right <= side.value <= 4 * right:
+    is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
+    if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
     is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
@@ -134,6 +135,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 
 _TWO = 2
+_COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant exactly
 

@@ -90,3 +90,11 @@ def test_the_code_says_what_peft_prints(r: int, targets: list[str], labels: int)
 def printed_claims(text: str) -> list[CheckedClaim]:
     report = proofread(text)
     return [claim for claim in report.claims if claim.start > text.index("trainable params")]
+
+
+def test_a_checkpoint_that_is_not_known_is_not_judged_by_another_model() -> None:
+    code = (
+        'AutoModel.from_pretrained("microsoft/graphcodebert-base")\nLoraConfig(r=16, target_modules=["query", "value"])'
+    )
+    printed = "# trainable params: 589,824 || all params: 125,235,456 || trainable%: 0.4710"
+    assert not proofread(f"```python\n{code}\n{printed}\n```").of("wrong")
