@@ -12,8 +12,9 @@ Fraction(38400, 1)
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
@@ -33,7 +34,7 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if len(sides) < 2:
         return None
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
-    if len(sides) == _OF_RUNNING_SUM and _is_running_sum(sides[0].text, sides[1].text, sides[2]):
+    if len(sides) >= _OF_RUNNING_SUM and _is_running_sum(sides):
         return Judged("right")
     for side in sides:
         if not _agree(first, side) and not _is_like(sides, first, side):
@@ -42,18 +43,44 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
 
 
 _OF_RUNNING_SUM = 3  # sides
+_TOP_LEVEL_PLUS = re.compile(r"\+(?![^()]*\))")
 
 
-def _is_running_sum(first: str, second: str, result: ChainSide) -> bool:
+def _is_running_sum(sides: Sequence[ChainSide]) -> bool:
     """Whether only the last term of a sum equals the first one of the next: 1 + 2 * 3 = 6 + 4 = 11."""
-    begun, _plus, term = first.rpartition("+")
-    value, _plus, rest = second.partition("+")
-    if not begun or not rest or re.search("[()A-Za-z]", first + second):
+    *before, result = sides
+    if any(side.letters for side in sides):
         return False
     try:
-        return evaluate(term) == evaluate(value) and evaluate(f"{begun}+{second}") == result.value
+        begun, term = _cut(before[0].text, last=True)
+        for side in before[1:]:
+            value, rest = _cut(side.text, last=False) if side.is_calculation else (side.value, "")
+            if abs(value - term) > value * _ROUNDED:
+                return False
+            if rest:
+                inside, term = _cut(rest, last=True)
+                begun += value + inside
+            else:
+                term = value
+        total = begun + term
     except InputError:
         return False
+    return bool(begun) and abs(total - result.value) <= max(
+        result.reach, result.rough, total * _ROUNDED * bool(result.reach)
+    )
+
+
+def _cut(text: str, *, last: bool) -> tuple[Fraction, Any]:
+    """The value of the terms of a sum before its last one, and that of the last; or of its first, and the others."""
+    pluses = [match.start() for match in _TOP_LEVEL_PLUS.finditer(text)]
+    if last:
+        place = pluses[-1] if pluses else -1
+        return (evaluate(text[:place]) if pluses else Fraction(0)), evaluate(text[place + 1 :])
+    place = pluses[0] if pluses else len(text)
+    return evaluate(text[:place]), text[place + 1 :]
+
+
+_ROUNDED = Fraction(1, 100)
 
 
 def _is_like(sides: tuple[ChainSide, ...], first: ChainSide, side: ChainSide) -> bool:
