@@ -361,7 +361,7 @@ class _Verdicts:
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
 
     def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """The verdict on a percentage in a column that begins with 100%: how much of the first row's count a row has."""
+        """The verdict on a percentage in a column that begins with 100%: a row's count beside the first row's."""
         header = self._around.row(entry).header
         if not entry.cells or not entry.stated.text.endswith("%") or not _RELATIVE.search(header):
             return None
