@@ -36,7 +36,7 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
     for side in sides:
-        if not _agree(first, side) and not _is_like(sides, first, side):
+        if not _agree(first, side):
             return _disagreement(first, side)
     return Judged("right")
 
@@ -75,15 +75,6 @@ def _terms(text: str) -> list[str]:
     return terms
 
 
-def _is_like(sides: tuple[ChainSide, ...], first: ChainSide, side: ChainSide) -> bool:
-    """Whether a count is said to be about what a calculation gives: a block has 7,087,872 ≈ 12 × 768²."""
-    is_before = side is sides[0] and first is sides[1] and first.about
-    return is_before and abs(first.value - side.value) <= first.value * _ABOUT
-
-
-_ABOUT = Fraction(1, 200)
-
-
 def _agree(value: ChainSide, other: ChainSide) -> bool:
     """Whether a result is the value, perhaps rounded or cut off, or its size in bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
@@ -94,8 +85,6 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:
         return any(_is_near_scaled(value, other, scale) for scale in _DECIMAL)
-    if other.text.endswith("%") and value.value >= _MOST_WITH_PREFIX:
-        return True  # a count and its share: 38.6M of 124M ≈ 31%
     if other.text.endswith("%") and _is_near(value, 100 * other.value, 100 * other.reach):
         return True
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))

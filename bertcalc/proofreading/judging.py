@@ -177,7 +177,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return adapters
     if without := _without_biases(line, context, model):
         return without
-    part = _any_part(side, model) or _of_one_head(side, context, model)
+    if of_head := _of_one_head(side, context, model):
+        return Judged("right", counts=part_in_words(of_head, model), counted=of_head)
+    part = _any_part(side, model)
     particular = names_particular_part(context, model)
     if part and (lacking := _lacks_biases(entry, context, model)):
         return lacking

@@ -39,6 +39,7 @@ from bertcalc.proofreading.shares import (
     is_share,
     judge_quotient,
     judge_ratio,
+    judge_relative,
     judge_share,
     judge_share_of,
     judge_share_of_wrong,
@@ -193,6 +194,7 @@ class _Verdicts:
             or divided_count(entry, self._right_value)
             or self._multiplied(entry, judged, model)
             or self._share_of_last(entry, context, judged, model)
+            or self._relative(entry, context)
             or self._among_shares(entry, context, judged, model)
             or self._ratio(entry, context, model)
             or judged
@@ -368,10 +370,36 @@ class _Verdicts:
             return None
         if last.judged.verdict == "wrong" and last.judged.right_value:
             return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model)
+        is_computed = last.judged.verdict == "unknown" and len(last.entry.sides) > 1 and not _is_arithmetic(last)
+        is_of_all = is_computed and not entry.cells and _OF_ALL.search(self._text[last.entry.end : entry.end + _SHORT])
+        if last.judged.verdict not in ("right", "conditional") and is_of_all:
+            return judge_share_of(counted.value, entry.stated, model, self._text)
         if last.judged.verdict not in ("right", "conditional") or (counted.reach and not part):
             return UNKNOWN if judged.verdict or not entry.cells else None  # the share of a number that may be wrong
         value = Fraction(part.right) if part and counted.reach else counted.value
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
+
+    def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
+        """The verdict on a percentage in a column that begins with 100%: a row's count beside the first row's."""
+        header = self._around.row(entry).header
+        if not entry.cells or not entry.stated.text.endswith("%") or not _RELATIVE.search(header):
+            return None
+        if OF_OTHER_THINGS.search(header):
+            return None
+        column = [
+            finding
+            for finding in self._findings[-_MOST_OF_TABLE:]
+            if finding.entry.cells and finding.entry.column == entry.column and finding.entry.stated.text.endswith("%")
+        ]
+        whole = next((finding for finding in reversed(column) if finding.entry.value == 1), None)
+        counts = (row for row in self._row(entry) if row.entry.best.value >= _LEAST_CARRIED)
+        count = next((row for row in counts if row.entry.best.unit in (None, "parameters")), None)
+        if whole is None or count is None or self._around.row(whole.entry).headers != self._around.row(entry).headers:
+            return None
+        beside = (other for other in self._findings if other.entry.line == whole.entry.line)
+        first = next((other for other in beside if other.entry.column == count.entry.column), None)
+        is_right = first and {first.judged.verdict, count.judged.verdict} <= {"right", "conditional"}
+        return judge_relative(count.entry.best, first.entry.best, entry.stated) if first and is_right else None
 
     def _is_among_shares(self, entry: WrittenNumber, model: Model | None) -> bool:
         """Whether a number beside a percentage is a right share of the parameters: in its column, sentence or list."""
@@ -757,7 +785,11 @@ _JOINS_SHARE = re.compile(
     r"|approximately|占(?:[^。，；;.,\n]{0,24}的)?|约|即|为|\.\s(?:that's|that is|this is|or))*",
     re.I,
 )
+_OF_ALL = re.compile(
+    r"of (?:the |all |its |total |whole |entire )*(?:model|param)|占(?:了|约)?(?:全部|总|模型|整个)", re.I
+)
 _IN_BRACKETS_BEHIND = re.compile(r"[^,;.，；。\n|()（）]{0,80}[(（][^\d)）]{0,10}")
+_RELATIVE, _MOST_OF_TABLE = re.compile(r"\bvs\b|relative|teacher|size|param|相对|比|参数", re.I), 60
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 

@@ -155,7 +155,7 @@ _CALLED = {
 def _labels(names: Sequence[str]) -> Iterator[str]:
     """The parts that the words beside a share mean, the nearest first."""
     for name in names:
-        name = _IN_BRACKETS.sub(" ", without_models(name))
+        name = _NUMBER_ALONE.sub(" ", _IN_BRACKETS.sub(" ", without_models(name)))
         label = " ".join(_AROUND_SHARE.sub(" ", name).split())
         if _LOOKUP.fullmatch(label):
             yield "word embeddings"
@@ -164,6 +164,7 @@ def _labels(names: Sequence[str]) -> Iterator[str]:
 
 
 _IN_BRACKETS = re.compile(r"[(（][^)）]{0,60}(?:[)）]|$)|^\W*[a-z]\)")
+_NUMBER_ALONE = re.compile(r"(?<![\w-])[0-9][0-9.,]*(?![\w-])")
 # An answer stands alone, and its question says of what: Which share of the parameters are embeddings?
 _IS_ANSWER = re.compile(r"\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*", re.I)
 # The table of the words by other names.
@@ -386,6 +387,19 @@ def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged
     """The verdict on how many times one of two numbers before it the other one is."""
     larger, smaller = max(first, second), min(first, second)
     return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two numbers before it")))
+
+
+def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judged | None:
+    """The verdict on the share that a count is of another one in a table; None if it is right only roughly."""
+    right = count.value / whole.value
+    counts = Problem.of(N_("the share of the first row"))
+    reach = side.reach + right * (count.reach / count.value + whole.reach / whole.value)
+    if abs(right - side.value) <= reach:
+        return Judged("right", counts=counts)
+    if abs(right - side.value) <= max(reach, _ROUGH_PUBLISHED * right):
+        return None
+    reason = Problem.of(N_("It is {share} % of the first row."), share=fixed(100 * right, 1))
+    return Judged("wrong", right, counts, (reason,))
 
 
 def _ratio_is(ratio: Fraction, side: ChainSide, counts: Problem) -> Judged | None:

@@ -35,6 +35,8 @@ def test_numbers_that_are_only_beside_each_other_are_no_product(between: str) ->
     [
         ("BERT-base: a block has 7,087,872 ≈ 12 × 768² parameters.", "right"),
         ("BERT-base: a block has 7,807,872 ≈ 12 × 768² parameters.", "wrong"),
+        ("GPT-2: 12 · 12 · 768² ≈ 85M (blocks) + (50257+1024)·768 ≈ 39M (embeddings) ≈ 124M.", "right"),
+        ("GPT-2: 12 · 12 · 768² ≈ 85M (blocks) + (50257+1024)·768 ≈ 39M (embeddings) ≈ 142M.", "wrong"),
         ("GPT-2: the embeddings are 38.6M of 124M ≈ 31% of the model.", "right"),
     ],
 )

@@ -33,6 +33,10 @@ from bertcalc.proofreading.proofread import proofread
         ("BERT-base\n\n| part | parameters | share |\n|---|---|---|\n| embeddings | 23,837,184 | 21.8% |\n"
          "| FFN (12 layers) | 56,669,184 | 66.6% |", "wrong"),
         ("BERT-base, one layer: attention 2.36M (33.3%), FFN 4.72M (66.6%)", "right"),
+        ("| model | layers | params | vs. teacher |\n|---|---|---|---|\n| bert-base-uncased | 12 | 109.5M | 100% |\n"
+         "| distilbert-base-uncased | 6 | 66.4M | 51% |", "wrong"),
+        ("| model | layers | params | vs. teacher |\n|---|---|---|---|\n| bert-base-uncased | 12 | 109.5M | 100% |\n"
+         "| distilbert-base-uncased | 6 | 66.4M | 61% |", "right"),
         ("DistilBERT is 53% smaller than BERT-base.", "wrong"),
         ("DistilBERT is 40% smaller than BERT-base.", None),
         ("DistilBERT 有 66,362,880 个参数，相比 BERT-base 减少了大约 25%。", "wrong"),
