@@ -70,7 +70,7 @@ def warm_up() -> None:
         compiled(with_config(appearance, ranked_bars(appearance, 8, "parameters", words("parameters", str))))
     sent({"parameters": [model.num_parameters()]})
     scripts.script(scripts.VEGA)
-    scripts.preloaded()
+    scripts.preloaded("")
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()

@@ -137,10 +137,7 @@ def _on_paper(chart: Mapping[str, Any], data: Columns) -> Spec:
 
 def with_config(appearance: str, spec: Mapping[str, Any]) -> Spec:
     """The specification with the defaults of a light or a dark page."""
-    config = {**_config_of(appearance), **spec.get("config", {})}
-    if isinstance(spec.get("height"), dict):  # a step for each row: then nothing can be fitted into the height
-        config["autosize"] = {"type": "fit-x", "contains": "padding"}
-    return {**spec, "config": config}
+    return {**spec, "config": {**_config_of(appearance), **spec.get("config", {})}}
 
 
 def _config_of(appearance: str) -> dict[str, Any]:

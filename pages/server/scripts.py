@@ -48,12 +48,13 @@ else addEventListener("load", load);
 )
 
 
-def preloaded() -> tuple[str, ...]:
-    """The HTML tags that make a browser load scripts before it needs them."""
+def preloaded(page: str) -> tuple[str, ...]:
+    """The HTML tags that make a browser load the scripts of the page at an address before it needs them."""
+    elements = element_scripts(page)
     small = [address for address in [*_TEXTS] if address not in (*_MAKERS, _EARLY)]
     return (
         # Browsers fetch in this order, and Streamlit's scripts without credentials, as its page does.
-        *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in element_scripts()),
+        *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in elements),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
         f'<script type="module" src="{_EARLY}"></script>',
     )

@@ -2,18 +2,24 @@
 
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import Browser
 
+from pages.ui.shell.navigation import PAGES
 from tests.browser.look import settled
+from tests.examples import sampled
 
 
-def test_it_asks_for_the_server_once_and_has_the_scripts_when_it_draws(browser: Browser, server: str) -> None:
-    """On a page other than the first, below whose address there is no server."""
+@pytest.mark.parametrize("address", sampled([*PAGES], 4))
+def test_it_asks_for_the_server_once_and_has_the_scripts_when_it_draws(
+    browser: Browser, server: str, address: str
+) -> None:
+    """Below the address of a page other than the first, there is no server."""
     with browser.new_context() as context:
         page = context.new_page()
         paths: list[str] = []
         page.on("request", lambda request: paths.append(urlsplit(request.url).path))
-        page.goto(f"{server}/memory")
+        page.goto(f"{server}/{address}")
         settled(page)
         scripts = page.evaluate(
             "() => performance.getEntriesByType('resource').map((entry) => [entry.initiatorType, entry.name])"

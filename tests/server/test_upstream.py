@@ -20,6 +20,7 @@ from websockets.typing import Subprotocol
 from pages.server import headers, preview
 from pages.server.upstream import INTERNALS, internals, streamlit_internals
 from pages.server.upstream.internals import WRITTEN_FOR, Internal, is_usable, look_up
+from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import ROOT, running_server
 from tests.examples import sampled
 from tests.loop import finished
@@ -234,21 +235,22 @@ def test_without_its_scripts_as_they_were_nothing_is_loaded_early(
     monkeypatch: pytest.MonkeyPatch, log: list[str]
 ) -> None:
     monkeypatch.setattr(internals, "package_file", lambda _package, _file: "")
-    assert streamlit_internals.element_scripts() == ()
+    assert streamlit_internals.element_scripts("") == ()
     assert streamlit_internals.address_script("location.href") == ""
     assert len(log) == 2
 
 
-def test_what_is_loaded_early_is_served_and_complete() -> None:
+@pytest.mark.parametrize("address", PAGES)
+def test_what_is_loaded_early_is_served_and_complete(address: str) -> None:
     """Of scripts that these import, none is missing."""
     folder = Path(streamlit.__file__).parent / "static"
     page = streamlit_internals.index_page()
-    early = streamlit_internals.element_scripts()
+    early = streamlit_internals.element_scripts(address)
     assert len(early) > 20
-    for address in early:
-        source = (folder / address).read_text(encoding="utf-8")
+    for file in early:
+        source = (folder / file).read_text(encoding="utf-8")
         for name in re.findall(r"""^import.*?["'`]\./([\w.-]+\.js)["'`]""", source):
-            assert f"./static/js/{name}" in (*early, *re.findall(r"\./static/js/[\w.-]+", page)), (address, name)
+            assert f"./static/js/{name}" in (*early, *re.findall(r"\./static/js/[\w.-]+", page)), (file, name)
 
 
 def serve(log: Path, names: list[str], tmp_path: Path) -> list[str]:

@@ -4,6 +4,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, ItemsView, Iterable, Iterator, Mapping
 from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, NoReturn, TypeAlias
 
 from pages.server.upstream.internals import Internal, Method, is_usable, look_up, package_file, package_files, replace
@@ -224,8 +225,28 @@ _ON_MOST_PAGES = (
     *("Html", "ButtonGroup", "Button", "NumberInput", "Selectbox", "BidiComponent", "Metric"),
     *("rehype-katex", "rehype-raw"),  # formulas and HTML in Markdown
 )
+_ON_PAGES = {  # by the page's address
+    "": ("PageLink",),
+    "structure": ("Checkbox",),
+    "outputs": ("Checkbox",),
+    "configuration": ("PageLink",),
+    "compute": ("Checkbox",),
+    "bring": ("TextArea",),
+    "any_model": ("PageLink",),
+    "change": ("TextInput",),
+    "compare": ("TextInput",),
+    "sweep": ("Checkbox",),
+    "design": ("TextInput", "Checkbox"),
+    "verify": ("Spinner",),
+    "explain": ("TextInput",),
+    "tools": ("Table",),
+    "lecture": ("TextInput", "Checkbox", "PageLink"),
+    "exercises": ("TextInput", "Checkbox", "DownloadButton"),
+}
 ELEMENTS = Internal(
-    names=tuple(f"streamlit:{_JS}{name}.*.js#export" for name in _ON_MOST_PAGES),
+    names=tuple(
+        f"streamlit:{_JS}{name}.*.js#export" for name in sorted({*_ON_MOST_PAGES, *chain(*_ON_PAGES.values())})
+    ),
     reason=(
         "Browsers load the scripts of an element, up to twenty files, when it is drawn first: in the middle of a first "
         "visit, which waits for them."
@@ -625,8 +646,8 @@ def address_script(address: str) -> str:
 
 
 @lru_cache
-def element_scripts() -> tuple[str, ...]:
-    """The scripts of the elements that most pages have, and all that these import, as Streamlit's page names its own.
+def element_scripts(page: str) -> tuple[str, ...]:
+    """The scripts of the elements on a page, and all that these import, as Streamlit's page names its own.
 
     Those that its page names already are left out.
     """
@@ -634,12 +655,13 @@ def element_scripts() -> tuple[str, ...]:
         return ()
     import streamlit
 
-    page, scripts = index_page(), dict[str, None]()
-    waiting = [path for name in _ON_MOST_PAGES for path in package_files(streamlit, f"{_JS}{name}.*.js")]
+    html, scripts = index_page(), dict[str, None]()
+    names = (*_ON_MOST_PAGES, *_ON_PAGES.get(page, ()))
+    waiting = [path for name in names for path in package_files(streamlit, f"{_JS}{name}.*.js")]
     while waiting:
         path = waiting.pop(0)
         address = f"./{_JS.removeprefix('static/')}{path.name}"
-        if address in scripts or address in page:
+        if address in scripts or address in html:
             continue
         scripts[address] = None
         imported = re.findall(r"""(?:from|import)["'`]\./([\w.-]+)["'`]""", path.read_text(encoding="utf-8"))
