@@ -36,9 +36,9 @@ with page:
     items, unreadable = controls.models_of_link(choice, present)
     with st.container(horizontal=True, vertical_alignment="center"):
         view = controls.VIEW.show()
-        with st.popover(_("Models"), icon=":material/list:"):
+        controls.add_preset(items)
+        with st.popover(_("Models"), icon=":material/list:"), st.container(key="choose-models"):
             controls.choose_models(items, choice, present)
-        with st.popover("config.json", icon=":material/data_object:"):
             controls.paste(items)
     controls.show_pairs()
     discovered_models.discover([item for item in items if isinstance(item, DiscoveredRef)])

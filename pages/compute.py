@@ -24,7 +24,7 @@ if problem := cannot_run(choice.model):
 
 with row():
     view = VIEW.show()
-    count = choose_count(choice, trained=view == "time")
+    count = choose_count(choice, trained=view == "time", pytorch=view == "conventions")
 show_convention(count)
 
 if view == "forward":

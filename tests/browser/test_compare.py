@@ -75,6 +75,8 @@ def test_enter_takes_the_model_whose_name_is_typed_and_no_others(look: Look) -> 
     expect(page.get_by_role("option").nth(1)).to_be_visible()  # others match, too
     page.keyboard.press("Enter")
     page.wait_for_url("**models=bert-base-uncased+roberta-base")
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
 
 
 def test_a_phone_has_two_models_beside_each_other_and_shows_that_there_is_a_third(look: Look) -> None:
@@ -258,3 +260,27 @@ def test_the_table_follows_the_hand(look: Look) -> None:
     for figure in (model.num_parameters(), forward_flops(model, 1, 128)):
         expect(page.get_by_role("cell", name=f"{figure:,}").first).to_be_attached()
     page.mouse.up()
+
+
+def test_the_list_of_models_stays_where_it_is_while_models_are_chosen(look: Look) -> None:
+    page = look("compare")
+    shows(page, "+225,659,648")
+    page.get_by_role("button", name="Models", exact=True).click()
+    popover = page.get_by_test_id("stPopoverBody")
+    before = boxes(popover)
+    page.get_by_role("combobox", name="Models (the first").fill("albert-base-v2")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**albert-base-v2")
+    assert [(box["x"], box["width"]) for box in boxes(popover)] == [(box["x"], box["width"]) for box in before]
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+
+
+def test_a_preset_is_added_by_typing_its_name(look: Look) -> None:
+    page = look("compare")
+    shows(page, "+225,659,648")
+    page.get_by_role("combobox", name="Add a model").fill("albert-base-v2")
+    page.keyboard.press("Enter")
+    shows(page, "−97,798,656")
+    expect(page.get_by_role("combobox", name="Add a model")).to_have_value("")
+    expect_query(page, {"models": "present bert-large-uncased albert-base-v2", "explained": "albert-base-v2"})

@@ -6,8 +6,9 @@ How each page looks there is in test_every_page.py.
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look, Open
-from tests.browser.look import bottom, boxes, expect_query, open_page, overflow, ready, total, total_formula
+from tests.browser.look import bottom, boxes, crowded, expect_query, open_page, overflow, ready, total, total_formula
 
 
 def test_this_machine_has_a_chinese_font(page: Page) -> None:
@@ -104,3 +105,22 @@ def test_the_key_switches_and_pages_keep_it(look: Look) -> None:
     page.keyboard.press("p")
     expect(page.get_by_test_id("stSidebar").get_by_role("button", name="Present")).to_be_visible()
     assert top(controls(page)) == 0
+
+
+@pytest.mark.parametrize("address", ["bring", "exercises"])
+def test_a_phone_has_no_empty_strip_where_there_are_no_sliders(look: Look, address: str) -> None:
+    page = look(address)
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.get_by_test_id("stSidebar")).to_be_hidden()
+    page.get_by_role("radio", name="中文").click()
+    expect(page.get_by_role("radio", name="中文")).to_be_checked()
+    page.get_by_role("radio", name="English").click()
+    expect(page.get_by_role("radio", name="English")).to_be_checked()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_projector_shows_both_formulas_of_what_fits(look: Look, language: str) -> None:
+    page = look(f"memory?memory=fit&training_dtype=amp-fp16&present=1&lang={language}")
+    formulas = page.locator(".katex-display")
+    expect(formulas).to_contain_text("B≤154")
+    assert crowded(page) == []

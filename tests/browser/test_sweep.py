@@ -180,12 +180,13 @@ def test_the_words_and_the_mark_move_in_the_hand(look: Look) -> None:
     expect(page.get_by_text("Doubled to")).to_contain_text(f"{one:,} → {two:,} parameters")
 
 
-@pytest.mark.parametrize("link", ["x=sequence_length&measure=forward", "x=hidden_size", "x=hidden_size&preset=gpt2"])
+@pytest.mark.parametrize("link", ["x=sequence_length&measure=forward", "x=hidden_size", "x=hidden_size&lang=zh"])
 def test_the_growth_in_words_is_on_one_line(look: Look, link: str) -> None:
     page = look(f"sweep?{link}")
     chart(page)
     words = boxes(page.locator(".st-key-growth p"))
     assert len(words) == 2
+    assert overflow(page.locator(".st-key-growth p")) <= 0
     assert max(word["height"] for word in words) < 35
 
 

@@ -190,7 +190,7 @@ def test_a_step_without_a_figure_is_drawn_with_the_next_one() -> None:
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=QLORA, figure="peak")
     (chart,) = [element for element in app.session_state["shown"] if element.spec]
     names = list(dict.fromkeys(chart.data["name"]))
-    assert names == ["BertForSequenceClassification", "bitsandbytes (int8, NF4) + LoRA", "Result"]
+    assert names == ["BertForSequenceClassification", "bitsandbytes FP4 + LoRA", "Result"]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -666,3 +666,23 @@ def test_a_wrong_step_is_named_as_in_the_library() -> None:
     """Another page has a control that is called heads, too."""
     app = open_app("compare.py", models="bert-base-uncased~changes-heads,heads=20")
     assert any("heads 20 is not possible" in text.value for text in app.text)
+
+
+def test_a_preset_is_added_with_one_choice_and_its_difference_is_explained() -> None:
+    app = open_app("compare.py")
+    for preset, architecture in (("albert-base-v2", "AlbertModel"), ("roberta-base", "RobertaModel")):
+        adding = app.selectbox(key="add preset")
+        assert preset in adding.options
+        adding.set_value(preset).run()
+        adding = app.selectbox(key="add preset")
+        assert adding.value is None
+        assert preset not in adding.options
+        assert app.selectbox(key="explained").value == preset
+        difference = real(PRESETS[preset].config, architecture) - real(BertConfig())
+        assert number(str(app.metric[0].value)) == difference
+    assert models(app) == "present bert-large-uncased albert-base-v2 roberta-base"
+
+
+def test_the_first_other_type_is_a_well_known_one() -> None:
+    app = open_app("compare.py")
+    assert app.selectbox(key="compared type").value == "llama"

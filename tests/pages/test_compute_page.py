@@ -256,3 +256,15 @@ def test_training_says_that_it_has_a_batch_of_its_own() -> None:
     assert "here 256 × 512. The other views of this page count 1 × 128." in captions
     app = open_app("compute.py", compute="time", batch_size="32")
     assert "batch of its own" not in " ".join(str(caption.value) for caption in app.caption)
+
+
+def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:
+    """It counts as PyTorch does, and a choice that was made in another view is there again afterwards."""
+    app = open_app("compute.py", unit="MACs")
+    before = figures(app)
+    app.session_state["compute"] = "conventions"
+    app.run()
+    assert not {"unit", "operations", "training"} & {control.key for control in app.get("button_group")}
+    assert tables(app)[0].equals(tables(open_app("compute.py", compute="conventions"))[0])
+    app.session_state["compute"] = "forward"
+    assert figures(app.run()) == before

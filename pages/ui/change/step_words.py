@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from bertcalc.change_steps.argument_stops import sliding_arguments
 from bertcalc.change_steps.step_texts import KINDS, ChangeStep, argument_texts, kind_of
+from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.onnx_format import OnnxQuantizeDynamic
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.torch_dynamic_format import TorchQuantizeDynamic
@@ -92,7 +93,7 @@ HELP: Mapping[str, str] = {
 
 def title(step: ChangeStep) -> str:
     """The title of a step in the session's language."""
-    return _(TITLES[kind_of(step)])
+    return step.title if isinstance(step, BitsAndBytesConfig) else _(TITLES[kind_of(step)])
 
 
 def summary(step: ChangeStep, without: Collection[str] = ()) -> str:

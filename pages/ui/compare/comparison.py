@@ -41,7 +41,7 @@ from pages.ui.change.step_controls import steps_of_link
 from pages.ui.compare import discovered_models
 from pages.ui.compare.compare_words import names_of
 from pages.ui.session.present_model import own_name
-from pages.ui.shell.controls import Reason, Select, Text, change, sentence, view
+from pages.ui.shell.controls import Reason, Select, Text, change, sentence, set_values, view
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
@@ -299,6 +299,32 @@ def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, pre
     _add_button(_("Add {model}").format(model=other.cls), items, other, icon=":material/add:")
 
 
+def add_preset(items: Sequence[ModelRef | DiscoveredRef]) -> None:
+    """Draw a list of presets that adds the chosen one to the comparison, whose difference is then explained."""
+    there = set(map(str, items))
+    st.selectbox(
+        _("Add a model"),
+        [preset for preset in PRESETS if preset not in there],
+        index=None,
+        key="add preset",
+        placeholder=_("Add a preset"),
+        on_change=_take_added,
+        args=(write(items),),
+        label_visibility="collapsed",
+        disabled=len(items) >= MOST,
+        width=230,
+    )
+
+
+def _take_added(models: str) -> None:
+    preset = st.session_state["add preset"]
+    st.session_state["add preset"] = None
+    longer = f"{models} {preset}".strip()
+    if preset in PRESETS and len(longer) <= LONGEST:
+        change({"models": longer})
+        set_values({EXPLAINED.name: preset})
+
+
 class _Picker(NamedTuple):
     """The number in the key of the control that chooses the models, and the models that it shows."""
 
@@ -315,7 +341,7 @@ def _take_chosen(number: int, options: Sequence[str]) -> None:
 
 def paste(items: Sequence[ModelRef | DiscoveredRef]) -> None:
     """Draw the field for a config.json, and the problems of its text."""
-    text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=220, max_chars=PASTED)
+    text = st.text_area(_("Paste a Hugging Face config.json"), key="config_json", height=110, max_chars=PASTED)
     if not text.strip():
         return
     try:

@@ -14,7 +14,7 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.link_to import link_of
-from pages.ui.shell.any_model import classes_of, selection_of
+from pages.ui.shell.any_model import MODEL_TYPE, classes_of, selection_of
 from pages.ui.shell.i18n import _, listed
 
 _FAILED = "compared without a formula"
@@ -23,7 +23,14 @@ _FAILED = "compared without a formula"
 def choose() -> DiscoveredRef:
     """Draw the choice of a model type and a class, and return the model."""
     left, right = st.columns(2)
-    kind = left.selectbox(_("Any model of transformers"), list(types()), key="compared type", persist_state="session")
+    kinds = list(types())
+    kind = left.selectbox(
+        _("Any model of transformers"),
+        kinds,
+        kinds.index(MODEL_TYPE.default),
+        key="compared type",
+        persist_state="session",
+    )
     cls = right.selectbox(_("Class"), classes_of(kind), key=f"compared class of {kind}")
     return DiscoveredRef(kind, cls)
 

@@ -149,18 +149,21 @@ def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, i
     return by_part(as_stated(run(model, call), convention, call.sequence_length), convention)
 
 
-def choose_count(choice: Choice, *, trained: bool = False) -> Count:
-    """Draw the controls and return their values, or the nearest possible ones; ``trained`` for a training run."""
+def choose_count(choice: Choice, *, trained: bool = False, pytorch: bool = False) -> Count:
+    """Draw the controls and return their values, or the nearest possible ones.
+
+    ``trained`` is for a training run, ``pytorch`` for a view that counts as PyTorch does, without a choice.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom"):
         call = _choose_call(choice.model, trained=trained)
         steps = run(choice.model, call)
         options: dict[str, Any] = {
             field: control.show(help=_meanings(control))
-            for field, control in CONVENTION.items()
+            for field, control in ({} if pytorch else CONVENTION).items()
             if (field != "logits" or has_masked_head(steps))
             and (field != "training" or "full" in choice.model.family.recomputes)
         }
-    convention = Convention(**options)
+    convention = PYTORCH if pytorch else Convention(**options)
     count = Count(choice, call, convention, as_stated(steps, convention, call.sequence_length))
     live.note_sizes(count.sizes)
     return count

@@ -79,12 +79,11 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     formulas = peak(run.model, how, *run.batch).formulas
     written = {area: plain(formula.expression) for area, formula in formulas.items()}
     show_bar(run.choice, DeviceUse(now.areas, before, written, device))
-    if presenting():
-        st.latex(aligned([_solved("S", fit.length.most, device)]))
-        return
-    if start and before != now.areas:
+    if not presenting() and start and before != now.areas:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     st.latex(aligned([_solved("S", fit.length.most, device), _solved("B", fit.batch.most, device)]))
+    if presenting():
+        return
     room = _(
         "{device} has {mebibytes:,} MiB = {memory}, of which {free} are kept free. The allocator takes {overhead} % on "
         "top of the tensors, which leaves {room} for them."

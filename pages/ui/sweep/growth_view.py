@@ -51,7 +51,7 @@ def present_and_doubled(swept: Swept) -> dict[int, int]:
 def show_in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> None:
     """Show the order of growth and the effect of doubling."""
     (present, figure), *doubled = figures.items()
-    with st.container(horizontal=True, gap="xsmall", key="growth"):  # a sentence is on one line: see window.css
+    with st.container(horizontal=True, gap="xxsmall", key="growth"):  # a sentence is on one line: see window.css
         # The exponent is that of the present model.
         with live.older("order"):
             st.markdown(f"**{_order(swept, trend)}**", width="content")
