@@ -60,6 +60,7 @@ DATA = {
         for name in (
             "subject",
             "judging",
+            "lora_claims",
             "whole_counts",
             "named_parts",
             "contexts",
