@@ -35,7 +35,7 @@ from bertcalc.text.problem import Problem
 
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
-    if _FOUR_BITS.search(" ".join(context.names[:1])) or _FOUR_BITS.match(entry.after.lstrip("( in")):
+    if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
         return UNKNOWN  # each format adds scales of its own
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
     stored = list(_stored(entry.stated, model, of_part=of_part))
@@ -148,8 +148,8 @@ def _named_width(entry: WrittenNumber, context: Context) -> int | None:
     else:
         sentences = _SENTENCE_END.split(context.before)
         question = sentences[-2:-1] if sentences[-2:-1] and _ANSWERS.fullmatch(sentences[-1]) else []
-        opening = _OPENING.match(sentences[-1])
-        places = [*context.names[:1], opening[0] if opening and _names_only_one(context.sentence) else "", *question]
+        opening = [sentences[-1][:_NEAR]] if _names_only_one(context.sentence) else []
+        places = [*context.names[:1], *opening, *question]
     for place in places:
         if (widths := _widths(place)) and not _CHANGES_PRECISION.search(place):
             return widths[0] if len(widths) == 1 else None
@@ -166,10 +166,9 @@ def _names_only_one(sentence: str) -> bool:
     return len(_widths(sentence)) == 1 and not _FOUR_BITS.search(sentence) and not _CHANGES_PRECISION.search(sentence)
 
 
-_FOUR_BITS = re.compile(r"int4|\bnf4\b|(?:4|four)[ -]?bits?|4 ?位", re.I)
+_FOUR_BITS = re.compile(r"(?:int4|\bnf4\b|(?:4|four)[ -]?bits?|4 ?位)", re.I)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；;])")
 _ANSWERS = re.compile(r"\W*(?:A|Answer|Ans|Solution|答案?|解)?\W*", re.I)
-_OPENING = re.compile(r".{0,40}")  # of a sentence that says in which precision its sizes are
 
 
 # The size beside a precision may be the one before or after the change.

@@ -447,7 +447,7 @@ def _rounds(cell: str, right: Fraction) -> bool:
     """Whether a cell beside a calculation rounds the right value, too: | 3 × 768 × 768 | 1.8M/layer |."""
     amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
     try:
-        return bool(amount) and typed(amount[1]).means(int(right)) if amount else False
+        return amount is not None and typed(amount[1]).means(int(right))
     except InputError:
         return False
 

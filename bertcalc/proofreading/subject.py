@@ -383,7 +383,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
     numbers = long_numbers(text)
     candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
-    candidates |= dict.fromkeys(_USUAL)
+    if subject.fit(numbers) + _CLEARLY_MORE <= len(numbers):
+        candidates |= dict.fromkeys(_USUAL)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
     if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
         sizes = sizes_of(best)

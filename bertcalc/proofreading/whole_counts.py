@@ -100,7 +100,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
         return None
     reach = max(side.reach, side.rough)
     is_part = not is_name(context.names[:1]) and _ONLY_TOTAL.search(beside) and _is_of_layers(side, model)
-    is_table = 0 < len(side.operands) <= _TWO and side.is_calculation  # a product of two sizes
+    is_table = 0 < len(side.operands) <= _OF_TABLE and side.is_calculation  # a product of two sizes
     if context.supposes or is_part or is_table:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
@@ -134,7 +134,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
     )
 
 
-_TWO = 2
+_OF_TABLE = 2  # factors
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant exactly
