@@ -381,18 +381,14 @@ def _title(line: str) -> str:
     text = line.strip()
     if not text or len(text) > _LONGEST_PLAIN or _NO_PLAIN.search(text):
         return ""
-    return text if _NUMBERED.match(text) or _is_name_of_part(text) else ""
+    is_title = _NUMBERED.match(text) or _NAME_OF_PART.fullmatch(text) or _ENDS_PART.fullmatch(text)
+    return text if is_title else ""
 
 
 def _names_part_itself(line: str) -> bool:
     """Whether a line begins with the name of a part, so that it belongs to no heading: FeedForward: 4722432"""
     label, colon, _rest = line.strip(" -*•\t").replace("：", ":").partition(":")
     return bool(colon) and len(label) <= _LONGEST_PLAIN and bool(_NAME_OF_PART.fullmatch(label.strip(" *`")))
-
-
-def _is_name_of_part(text: str) -> bool:
-    """Whether a line is only the name of a part, or ends what was said about one: Summary."""
-    return bool(_NAME_OF_PART.fullmatch(text) or _ENDS_PART.fullmatch(text))
 
 
 _BOLD, _PLAIN = 7, 8  # the levels of headings without #
@@ -412,6 +408,7 @@ _NAME_OF_PART = re.compile(
     r"(?: ?[(（][^()（）]{1,30}[)）])?[:：]?|多头 ?attention ?(?:部分|层)?[:：]?",
     re.I,
 )
+# What ends a section about a part.
 _ENDS_PART = re.compile(
     r"(?:summary|total|in total|conclusion|overall|altogether|总结|总共|总计|合计|汇总|总参数量?|总共参数|总体)[:：]?",
     re.I,
