@@ -106,7 +106,7 @@ _DIGITS = (
 _SUFFIX = (
     r"(?:\s?(?:million|billion|thousand|trillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
     r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes)(?![A-Za-z0-9_])"
-    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?%)"
+    r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
 )
 _TOKEN = re.compile(
     rf"""(?P<comment>(?<=[\w)])[ \t]{{0,40}}(?:\#|//)[ \t]?(?:=>?[ \t]?)?(?=[0-9]))
@@ -116,7 +116,7 @@ _TOKEN = re.compile(
     |(?P<shape>(?:torch\.Size\s?\(\s?)?\[\s?[0-9]{{1,7}}(?:\s?,\s?[0-9]{{1,7}}){{0,5}},?\s?\](?:\s?\))?
         |\(\s?[0-9]{{1,7}}(?:\s?,\s[0-9]{{1,7}}){{1,5}}\s?\))
     |(?P<equals>={{1,2}}\s?[≈~]?|[≈≃]|->|→|⇒)
-    |(?P<operator>(?<=[\d)）\]\s])[xX](?=\s?[\d(])|(?<=[0-9)])\s?x\s?(?=[0-9(])|\*\*|[-+*/^×·⋅∙÷−⁰¹²³⁴⁵⁶⁷⁸⁹])
+    |(?P<operator>(?<=[\d)）\]\s])[xX](?=\s?~?[\d(])|(?<=[0-9)])\s?x\s?(?=[0-9(])|\*\*|[-+*/^×·⋅∙÷−⁰¹²³⁴⁵⁶⁷⁸⁹])
     |(?P<name>[A-Za-z_][A-Za-z0-9_]{{0,200}}+(?:[-.][A-Za-z0-9_]{{1,200}})*+)
     |(?P<number>(?:{_DIGITS})(?P<suffix>{_SUFFIX})?)
     |(?P<bracket>[()])
@@ -203,8 +203,8 @@ def _token(match: re.Match[str]) -> _Token:
     token = _Token(kind, match[0], match.start(), match.end())
     if kind != "number":
         return token
-    if match["suffix"] and match["suffix"].strip() == "%":
-        return token._replace(kind="percent")
+    if match["suffix"] and _PERCENT.fullmatch(match["suffix"]):
+        return token._replace(kind="percent", text=_PERCENT.sub("%", match[0]))
     if _BYTES.fullmatch(match[0]):
         return token._replace(amount=_typed(match[0][:-1].strip() + " bytes"))
     try:
@@ -213,6 +213,7 @@ def _token(match: re.Match[str]) -> _Token:
         return token._replace(kind="decimal" if re.fullmatch(r"[0-9,]*\.[0-9]+", match[0]) else "other")
 
 
+_PERCENT = re.compile(r"\s?(?:%|per\s?cent)$")
 _BYTES = re.compile(r"[0-9]{1,3}(?:,[0-9]{3}){1,5}\s?B|[0-9]{6,18}\s?B")  # 440,473,133 B, not billions
 _typed = lru_cache(maxsize=4096)(typed)
 
@@ -437,6 +438,9 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         elif not complete and token.text == "(" and depth < _DEEPEST:
             depth += 1
             pieces.append("(")
+        elif not complete and index > first and token.text == "~":
+            index += 1
+            continue  # a rounded factor: 12 × ~7.1M
         elif not complete and index > first and (after := _heading(tokens, index)):
             index = after
             continue  # a noun before the terms in parentheses: embedding(768*2)
@@ -671,7 +675,7 @@ def _note(tokens: Sequence[_Token], index: int) -> int:
     return 0
 
 
-_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|个?头|个?层)", re.I)
+_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|个?头|个?层)", re.I)
 
 
 def _noun(tokens: Sequence[_Token], index: int) -> int:
@@ -682,9 +686,10 @@ def _noun(tokens: Sequence[_Token], index: int) -> int:
     for after in range(index, min(len(tokens), index + 4)):
         token = tokens[after]
         if token.kind == "equals" and after == index + 1 and _COUNTED.fullmatch(tokens[index].text):
-            return after if index > 1 and tokens[index - 2].kind == "operator" else 0
+            factor = index - 2 - (tokens[index - 2].text == "~")
+            return after if factor >= 0 and tokens[factor].kind == "operator" else 0
         if token.kind == "operator" and token.text.strip() in ("x", "X", "*", "×", "·") and after > index:
-            following = tokens[after + 1] if after + 1 < len(tokens) else None
+            following = next((other for other in tokens[after + 1 : after + 3] if other.text != "~"), None)
             return after if following and (following.kind == "number" or following.text == "(") else 0
         if token.kind not in ("name", "word") or len(token.text) < 2:
             return 0

@@ -432,7 +432,7 @@ def _unless_explained(
         apart,
         near and (is_rough or rounds or _ABOUT.search(entry.before)),
         not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
-        (entry.stated.letters or (entry.best.reach and len(causes) > 1)) and all(map(_OF_RULE_OF_THUMB.search, causes)),
+        (entry.stated.letters or entry.best.reach) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
         model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),

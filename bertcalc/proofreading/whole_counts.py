@@ -19,6 +19,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.described_models import model_of
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.relatives import SIZE_NAMES
 from bertcalc.proofreading.subject import is_model_name, models_named, names_model
@@ -95,7 +96,10 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
-    is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
+    counts_all = _COUNTS.match(context.after) or any(map(_COUNTED_ALL.search, context.names[:2]))
+    is_named = is_name(context.names[:1]) and bool(counts_all)
+    if is_named and not context.supposes and _is_power_of_ten_apart(side, model):
+        return total_is(model)
     if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
         return None
     reach = max(side.reach, side.rough)
@@ -113,6 +117,20 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     message = N_("It is near the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
+
+
+def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:
+    """Whether a number is the model's, with the decimal point or the unit of another: 11 billion for 110 million."""
+    shifted = (count * factor for count in _published(model) for factor in _TENS)
+    if not any(abs(count - side.value) <= max(side.reach, count / _PARTS) for count in shifted):
+        return False
+    relatives = (name for name, preset in PRESETS.items() if type(preset.config) is type(model.config))
+    counts = (model_of(name).num_parameters() for name in relatives)
+    return not any(abs(count - side.value) <= side.value / _CLOSE_SIZE for count in counts)
+
+
+_TENS = tuple(Fraction(10) ** exponent for exponent in (-3, -2, -1, 1, 2, 3))
+_CLOSE_SIZE = 10  # a tenth: 70B, of a family that has a model of 7B, too
 
 
 # Behind the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
@@ -136,6 +154,7 @@ def _is_of_layers(side: ChainSide, model: Model) -> bool:
 
 _OF_TABLE = 2  # factors
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
+_COUNTED_ALL = re.compile(r"param|参数量", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
 _FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant exactly
 
@@ -181,7 +200,7 @@ _NAME = re.compile(
 
 _AROUND_NAME = re.compile(
     r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+"
-    r"|(?:[\W_]|的?参数量?[为是有约共]{0,2}|\s(?:has|have|contains?|with|is))+$",
+    r"|(?:[\W_]|的?参数量?[为是有约共]{0,2}|[仅只达约有为]|模型|\s(?:has|have|contains?|with|is|only|just))+$",
     re.I,
 )
 
