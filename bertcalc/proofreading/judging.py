@@ -60,6 +60,7 @@ from bertcalc.proofreading.verdicts import (
     wrong_by,
 )
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
+from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError, Problem
@@ -73,7 +74,7 @@ def judge(
     A model of None is one that bertcalc does not count. Unless the model is ``sure``, no count is called wrong.
     ``published`` is the configuration of the published model that the text names.
     """
-    context = _of_all_layers(entry, context, model)
+    context = _with_tensors(_of_all_layers(entry, context, model))
     arithmetic = judge_chain(entry)
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
@@ -167,6 +168,9 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return _decayed(side, model)
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = meant_by_words(line, context, model)
+    is_of_tensor = alone and not side.reach and any(map(_TENSOR.fullmatch, context.names[:1]))
+    if is_of_tensor and verdict and verdict.counted and not verdict.is_right:
+        return right_for(verdict.counted, model)
     if verdict and verdict.is_right and verdict.counted:
         if sure and (meant := exchanged(verdict.counted, context, model)):
             return right_for(meant, model)
@@ -515,6 +519,16 @@ def _contains(line: str, value: Fraction | None) -> bool:
 
 def _is_year(side: ChainSide) -> bool:
     return side.unit is None and bool(re.fullmatch("(?:19|20)[0-9]{2}", side.text.strip()))
+
+
+_TENSOR = re.compile(r"\W*(?:\w+\.){2,12}(?:weight|bias)[\W0-9]*(?:(?:has|is|shape|有|为)[\W0-9]*)?")
+_VARIABLE = re.compile(r"\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_embeddings)\b")
+
+
+def _with_tensors(context: Context) -> Context:
+    """The context, with the variables of TensorFlow in its words named as PyTorch names the same tensors."""
+    names = (_VARIABLE.sub(lambda name: pytorch_tensor(name[0], ())[0], name) for name in context.names)
+    return context._replace(names=tuple(names))
 
 
 def _names_tensor(context: Context) -> bool:

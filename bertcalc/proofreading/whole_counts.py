@@ -96,9 +96,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
-    counts_all = _COUNTS.match(context.after) or any(map(_COUNTED_ALL.search, context.names[:2]))
-    is_named = is_name(context.names[:1]) and bool(counts_all)
-    if is_named and not context.supposes and _is_power_of_ten_apart(side, model):
+    is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
+    counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
+    if is_name(context.names[:1]) and counts_all and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
         return None
@@ -207,7 +207,8 @@ _AROUND_NAME = re.compile(
 
 def is_name(names: Collection[str]) -> bool:
     """Whether words are only the name of a model: BERT-base; base."""
-    labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in names]
+    behind_colon = (re.split("[:：]", name.rstrip(" :：*"))[-1] for name in names)
+    labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in (*names, *behind_colon)]
     return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
 
 

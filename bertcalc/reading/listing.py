@@ -20,8 +20,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
-from bertcalc.reading.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
+from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem, wrong
 

@@ -74,7 +74,7 @@ DATA = {
     "bertcalc/change_steps/recipes.py",  # models that they start from
     *("bertcalc/storage/saved_names.toml", "bertcalc/storage/onnx_graphs.toml"),  # names and measured sizes of files
     "bertcalc/storage/gguf_names.toml",  # quoted from llama.cpp
-    "bertcalc/reading/tensorflow_names.py",  # names in checkpoints of TensorFlow
+    "bertcalc/storage/tensorflow_names.py",  # names in checkpoints of TensorFlow
     *("bertcalc/explore/compare.toml", "pages/lectures/same-layers.toml", "pages/lectures/why-110-million.toml"),
 }
 # Names in other files that no behaviour depends on.

@@ -98,6 +98,20 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("all LayerNorms: 36,864", "wrong", "38,400 is right for all LayerNorms"),
         ("12*d^2*L + 2*V*d = 124M", "wrong", "The calculation gives 131,816,448, not 124M."),
         ("one layer, without biases: 7.08M", "right", "one layer without biases"),
+        ("BERT-base has 11 billion parameters", "wrong", "BertModel has 109,482,240 parameters"),
+        ("BERT-base 模型有 11 亿个参数", "wrong", "BertModel has 109,482,240 parameters"),
+        ("参数量对比：ALBERT-large 仅 6000 万", "wrong", "AlbertModel has 17,683,968 parameters"),
+        ("the embeddings make up 21.8 percent of the parameters", "right", "embeddings"),
+        ("the attention accounts for 40 per cent of all parameters", "wrong", "25.9 %"),
+        ("12 transformer blocks × ~7.1M each = ~85.1M", "right", "all 12 layers"),
+        ("12 layers x ~7.1M = 75M", "wrong", "The calculation gives 85,200,000, not 75M."),
+        ("feed forward of all 12 layers: 56.6M", "conditional", "the biases of the feed-forward are left out"),
+        ("encoder.layer.0.attention.self.value.bias: 589,824", "wrong", "768 is right for encoder.layer.0"),
+        (
+            "bert/encoder/layer_0/attention/self/value/bias (768,) 589824",
+            "wrong",
+            "768 is right for bert.encoder.layer",
+        ),
     ],
 )
 def test_units_modules_and_conditions(text: str, verdict: str, reason: str) -> None:
@@ -128,6 +142,10 @@ def test_units_modules_and_conditions(text: str, verdict: str, reason: str) -> N
         "All 12 layers: 85,054,464. Adapters add 3% of the model.",
         "Logits for 12 samples: 12*(30522*768 + 768) = 281,299,968 activations",
         "BERT-base takes 418 million bytes",
+        "encoder.layer.*.output.dense.weight: 28,311,552 in all 12 layers",
+        "encoder.layer.0.attention.self.query.weight and its bias: 590,592",
+        "Llama-7B has 6.7 billion parameters, Llama-2-70B has 69 billion parameters",
+        "BERT-base has been trained on 1.1 billion sentences, 10 times as many as its parameters",
         "ChatGLM-6B has 6.2B parameters; its attention 4 * 4096 * 4096 = 67,108,864",
     ],
 )

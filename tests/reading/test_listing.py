@@ -16,7 +16,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.reading.listing import listed, read_listing
-from bertcalc.reading.tensorflow_names import pytorch_tensor
+from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text.problem import InputError
 from tests.examples import examples, sampled
 from tests.oracle import Case
