@@ -396,8 +396,11 @@ _ALL_LAYERS = (
 )
 
 _ONE_LAYER = (
-    r"(?:(?:in|per|for) )?(?:one|each|every|a single|single)(?: (?:transformer|encoder|bert|full))? (?:layer|block)"
-    r"(?: (?:has|have))?|(?:[每一]|单个?|每个)(?:transformer|encoder|编码)? ?层(?:有|共有)?"
+    r"(?:.{0,40}[:：] ?)?(?:(?:so|thus|hence|and|then),? )?(?:(?:in|per|for) )?(?:one|each|every|a single|single|a)"
+    r"(?: (?:transformer|encoder|decoder|bert|full))? (?:layer|block)"
+    r"(?:,? (?:has|have|contains|holds|takes|with|itself|therefore|about|approximately|roughly|around|a total of)){0,3}"
+    r"|(?:.{0,20}[:：] ?)?(?:[每一]|单个?|每一?个)(?:transformer|encoder|编码器?|解码器?)? ?(?:层|block|块)"
+    r"的?(?:总?参数量?)?[大约共有为是]{0,3}"
 )
 
 
@@ -408,7 +411,7 @@ def meant_alone(name: str) -> list[str]:
     name = _DANGLING.sub("", _OWNER.sub(" ", name))
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
-    if re.fullmatch(_ONE_LAYER, name.strip(" :："), re.I):
+    if re.fullmatch(_ONE_LAYER, " ".join(name.split()).strip(" :：~≈*-"), re.I):
         return ["layers"]
     whole = re.fullmatch(_ALL_LAYERS, " ".join(_AROUND_LABEL.sub("", name).split()), re.I)
     return meant or (["layers"] if whole else [])

@@ -98,6 +98,13 @@ def test_published_claims(line: dict[str, str]) -> None:
         ("all LayerNorms: 36,864", "wrong", "38,400 is right for all LayerNorms"),
         ("12*d^2*L + 2*V*d = 124M", "wrong", "The calculation gives 131,816,448, not 124M."),
         ("one layer, without biases: 7.08M", "right", "one layer without biases"),
+        (
+            "Transformer blocks: Each block of BERT-base has approximately 3.6M parameters",
+            "wrong",
+            "7,087,872 is right",
+        ),
+        ("每个编码器层的参数量约为 3.5M", "wrong", "7,087,872 is right for one layer"),
+        ("Each encoder layer has about 7.1M parameters", "right", "one layer"),
         ("BERT-base has 11 billion parameters", "wrong", "BertModel has 109,482,240 parameters"),
         ("BERT-base 模型有 11 亿个参数", "wrong", "BertModel has 109,482,240 parameters"),
         ("参数量对比：ALBERT-large 仅 6000 万", "wrong", "AlbertModel has 17,683,968 parameters"),
