@@ -29,6 +29,7 @@ from typing import Any, NamedTuple, get_args
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.targets import TASK_TYPES, TaskType
 from bertcalc.diagnosis.changed_counts import ChangedCount, adapter_counts, changed_in_words
+from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
@@ -133,7 +134,26 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
     if printed is None or context.of_other:
         return None
     adapted = adapted_by_code(context.text[:start], model)
-    return None if adapted is None else next(_verdicts(printed, value, adapted), None)
+    if adapted is None:
+        return _without_adapter(printed, value, context, model)
+    return next(_verdicts(printed, value, adapted), None)
+
+
+def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
+    """The verdict on all parameters of a model with LoRA that are only those of the model without it."""
+    is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
+    if value != printed.whole or not is_small or not _LORA.search(context.text) or _FROZEN.search(context.text):
+        return None
+    if all(known.total != printed.whole for known in every_count(model.config, known_counts)):
+        return None
+    right = printed.whole + printed.trained
+    reason = Problem.of(N_("It is the count without the adapter; with it there are {right}."), right=right)
+    return Judged("wrong", Fraction(right), None, (reason,))
+
+
+_LEAST_SHARE = 20  # LoRA trains less than a twentieth of the parameters
+_LORA = re.compile(r"lora", re.I)
+_FROZEN = re.compile(r"bitfit|ln_?tuning|\.requires_grad\s?=", re.I)  # what trains parameters of the model itself
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:

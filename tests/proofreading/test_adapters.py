@@ -32,6 +32,14 @@ def test_a_share_that_does_not_fit_its_counts_is_wrong() -> None:
     assert "294,912 of 109,777,152 parameters are 0.2686 %." in claim.reason
 
 
+def test_all_parameters_without_the_adapter_are_too_few() -> None:
+    printed = PRINTED["bert-base-uncased"]
+    without = printed.replace("109,777,152", "109,482,240").replace("0.2686", "0.2694")
+    [wrong] = proofread(f"LoRA on BERT-base\n\n{without}").of("wrong")
+    assert (wrong.value, wrong.right_value) == (109_482_240, 109_777_152)
+    assert not proofread(without.replace("294,912", "85,054,464").replace("0.2694", "77.6879")).of("wrong")
+
+
 def test_only_texts_about_adapters_count_them() -> None:
     assert [claim.verdict for claim in proofread("BERT-base: there are 294,912 of them").claims] == ["unknown"]
 
