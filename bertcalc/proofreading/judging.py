@@ -522,7 +522,7 @@ def _is_year(side: ChainSide) -> bool:
 
 
 _TENSOR = re.compile(r"\W*(?:\w+\.){2,12}(?:weight|bias)[\W0-9]*(?:(?:has|is|shape|有|为)[\W0-9]*)?")
-_VARIABLE = re.compile(r"\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_embeddings)\b")
+_VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_embeddings)\b")
 
 
 def _with_tensors(context: Context) -> Context:

@@ -36,7 +36,7 @@ def test_all_parameters_without_the_adapter_are_too_few() -> None:
     printed = PRINTED["bert-base-uncased"]
     without = printed.replace("109,777,152", "109,482,240").replace("0.2686", "0.2694")
     [wrong] = proofread(f"LoRA on BERT-base\n\n{without}").of("wrong")
-    assert (wrong.value, wrong.right_value) == (109_482_240, 109_777_152)
+    assert (int(wrong.value), int(wrong.right_value or 0)) == (109_482_240, 109_777_152)
     assert not proofread(without.replace("294,912", "85,054,464").replace("0.2694", "77.6879")).of("wrong")
 
 
