@@ -28,9 +28,10 @@ WORDS: dict[Verdict, str] = {
 class CheckedClaim(NamedTuple):
     """A number or a calculation of a text, and whether it is right.
 
-    ``start`` and ``end`` are positions in the text; ``value`` is in the unit ``unit``, parameters if it is None. For a
-    wrong claim, ``right_value`` is the right one. ``counts`` says what it counts, and ``reasons`` why it is wrong or
-    under which condition it is right; ``carried`` is whether only earlier mistakes make it wrong.
+    ``start`` and ``end`` are positions in the text; ``value`` is in the unit ``unit``, parameters if it is None, and
+    40 for 40 %. For a wrong claim, ``right_value`` is the right one, in the same unit. ``counts`` says what it counts,
+    and ``reasons`` why it is wrong or under which condition it is right; ``carried`` is whether only earlier mistakes
+    make it wrong.
     """
 
     start: int
@@ -41,7 +42,7 @@ class CheckedClaim(NamedTuple):
     right_value: Fraction | None = None
     counts: Problem | None = None
     reasons: tuple[Problem, ...] = ()
-    unit: Unit | None = None
+    unit: Unit | Literal["%"] | None = None
     carried: bool = False
 
     @property
@@ -163,8 +164,10 @@ def _mark(claim: CheckedClaim, piece: str) -> str:
     return f'<mark class="{claim.verdict}" title="{title}">{html.escape(piece)}</mark>'
 
 
-def in_words(value: Fraction, unit: Unit | None = None) -> str:
-    """A value for a reason: whole numbers in full, bytes with their unit."""
+def in_words(value: Fraction, unit: Unit | Literal["%"] | None = None) -> str:
+    """A value for a reason: whole numbers in full, bytes and percentages with their unit."""
     if unit == "bytes":
         return size(int(value))
+    if unit == "%":
+        return f"{brief(value, 3)} %"
     return f"{int(value):,}" if value.denominator == 1 else brief(value)

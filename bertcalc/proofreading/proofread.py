@@ -110,9 +110,11 @@ def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
     right = judged.right_value if judged.verdict in ("wrong", "conditional") else None
     counts = renamed(judged.counts, finding.model) if judged.counts else None
     reasons = tuple(renamed(reason, finding.model) for reason in judged.reasons)
+    percent = 100 if stated.text.endswith("%") else 1
     return CheckedClaim(
-        start, end, text[start:end], stated.value, judged.verdict or "unknown", right, counts, reasons,
-        stated.unit, finding.carried,
+        start, end, text[start:end], stated.value * percent, judged.verdict or "unknown",
+        right if right is None else right * percent, counts, reasons, "%" if percent > 1 else stated.unit,
+        finding.carried,
     )  # fmt: skip
 
 

@@ -199,8 +199,9 @@ _NAME = re.compile(
 
 
 _AROUND_NAME = re.compile(
-    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|以及|和|而)\s)+"
-    r"|(?:[\W_]|的?参数量?[为是有约共]{0,2}|[仅只达约有为]|模型|\s(?:has|have|contains?|with|is|only|just))+$",
+    r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|the|estimated|total|number of|params|parameters|of|以及|和|而)\s)+"
+    r"|(?:[\W_]|的?总?参数(?:总?量|数量?)?[为是有约共]{0,2}|[仅只达约有为]|模型|[具拥含]有|包含|[大总]约?共?"
+    r"|\s(?:has|have|contains?|with|is|only|just|(?:total )?(?:params|parameters)(?: count)?))+$",
     re.I,
 )
 

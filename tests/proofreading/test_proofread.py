@@ -362,7 +362,7 @@ def test_a_share_may_have_grown() -> None:
     text = "In DistilBERT, the share of the embeddings grows to {}."
     assert [claim.verdict for claim in proofread(text.format("35.9%")).claims] == ["right"]
     [wrong] = proofread(text.format("45.9%")).of("wrong")
-    assert float(wrong.right_value or 0) == pytest.approx(23_835_648 / 66_362_880)
+    assert (float(wrong.value), float(wrong.right_value or 0)) == pytest.approx((45.9, 100 * 23_835_648 / 66_362_880))
 
 
 def test_what_a_formula_yields_is_checked() -> None:
