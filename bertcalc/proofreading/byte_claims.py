@@ -72,7 +72,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     near = (
         abs(size - factor * value) <= max(entry.stated.reach * factor, size * _NEAR_BYTES)
         for size in sizes
-        for factor in unit_factors(entry.stated.text)
+        for factor in entry.stated.unit_factors
     )
     if not parts or any(near):
         return None
@@ -121,17 +121,11 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
     Some part has nearly every size in some precision by chance.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
-    for factor in unit_factors(side.text):
+    for factor in side.unit_factors:
         low, high = ceil((side.value - side.reach) * factor), floor((side.value + side.reach) * factor)
         for (parameters, part), width in product(parameters_of, PRECISIONS):
             if low <= width * parameters <= high:
                 yield _Stored(parameters, part, width, factor != 1)
-
-
-def unit_factors(text: str) -> tuple[Fraction, ...]:
-    """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
-    unit = re.search(r"([kmgt])i?b\b", text, re.I)
-    return (Fraction(1), Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)) if unit else (Fraction(1),)
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
@@ -264,7 +258,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     near = [
         abs(size - factor * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
         for size in sizes
-        for factor in unit_factors(entry.stated.text)
+        for factor in entry.stated.unit_factors
     ]
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
