@@ -38,11 +38,13 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
         return Judged("right")
     for number, side in enumerate(sides):
         if not _agree(first, side) and not any(_are_same_size(other, side) for other in sides[:number]):
-            return _disagreement(first, side)
+            is_torn = side.unit == "bytes" and _TORN.search(entry.before)
+            return UNKNOWN if is_torn else _disagreement(first, side)
     return Judged("right")
 
 
 _OF_PLAIN = 2  # sides
+_TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # before the rest of a calculation: 110 × 1 0 6 × 4 bytes
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
@@ -161,7 +163,7 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
     """The verdict on a size that a count times the bytes of each number does not give: 110M × 4 bytes = 44 MB."""
     is_size, width = first.unit == "bytes", min((operand.value for operand in first.operands), default=0)
-    if not is_size and (len(first.operands) < _OF_PRODUCT or first.value < _LEAST_COUNT):
+    if len(first.operands) < _OF_PRODUCT or first.value < (LEAST if is_size else _LEAST_COUNT):
         return None
     if (
         not is_size

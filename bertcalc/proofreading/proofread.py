@@ -16,6 +16,7 @@ from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.adapters import judge_printed
+from bertcalc.proofreading.cached_keys import CacheClaims
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
@@ -129,6 +130,7 @@ class _Verdicts:
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._lora = LoraClaims(text)
         self._training = TrainingClaims(text)
+        self._cache = CacheClaims(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
@@ -183,6 +185,7 @@ class _Verdicts:
         printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
         judged = self._operations(entry, context, judged, model) or judged
         judged = self._of_training(entry, context, judged, model) or judged
+        judged = self._of_cache(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
             self._difference(entry, context, model)
@@ -307,10 +310,26 @@ class _Verdicts:
     ) -> Judged | None:
         """The verdict on the memory of training; none if it is wrong only for the model of some line above."""
         training = self._training.judge(entry, context, judged, model)
-        if training is None or training.verdict != "wrong" or entry.cells or self._about.is_named_on(entry.line):
+        if training is None or training.verdict != "wrong":
+            return training
+        if self._about.assumed:
+            return UNKNOWN
+        if entry.cells or self._about.is_named_on(entry.line):
             return training
         others = (other for other in (self._about.model, *self._about.others()) if other and other is not model)
         return None if any(self._training.fits(entry, other) for other in others) else training
+
+    def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on the memory of keys and values; it may be right for another model, if its line names none."""
+        is_named = entry.cells or any(map(subject.names_model, (context.sentence, *context.names[:1])))
+        others = (
+            [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
+        )
+        headers = self._around.row(entry).headers
+        assumed = self._about.assumed
+        return self._cache.judge(
+            entry, context, judged, model, assumed=assumed, headers=headers, others=list(filter(None, others))
+        )
 
     def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict on a number without a unit below a heading that says that operations are counted."""
@@ -648,7 +667,9 @@ class _Verdicts:
         wrong_ones = [value for value, index in used.items() if self._findings[index].judged.verdict == "wrong"]
         message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
         reason = Problem.of(
-            message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
+            message,
+            wrong=", ".join(f"{int(value):,}" for value in wrong_ones),
+            right=in_words(corrected, finding.entry.stated.unit),
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
         is_whole = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
