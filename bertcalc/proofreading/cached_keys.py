@@ -38,6 +38,7 @@ _CACHED = re.compile(
 _CACHE = re.compile(r"cach|缓存", re.I)
 _ONLY_KEYS = re.compile(r"\bkeys?\b|\bK cache\b|(?<![A-Za-z])K(?: ?缓存)|键", re.I)
 _ONLY_VALUES = re.compile(r"\bvalues?\b|\bV cache\b|(?<![A-Za-z])V(?: ?缓存)|(?<![数激活])值", re.I)
+_EACH = re.compile(r"\beach\b|各", re.I)
 # Other things that take memory.
 _OF_OTHERS = re.compile(
     r"weight|param|activation|gradient|optimi[sz]er|logit|embed|checkpoint|\bmodel (?:size|itself|takes|needs|is)"
@@ -46,7 +47,8 @@ _OF_OTHERS = re.compile(
 )
 # Caches that keep something else, or only a part of it.
 _OTHERWISE = re.compile(
-    r"shard|tensor[ -]parallel|\btp\b|per (?:gpu|device|block|page)|each (?:gpu|device)|[0-9] gpus|\bblocks?\b"
+    r"shard|\bL[123] cache|\bdisk\b|tensor[ -]parallel|\btp\b|per (?:gpu|device|block|page)|each (?:gpu|device)"
+    r"|[0-9] gpus|\bblocks?\b"
     r"|\bpages?\b"
     r"|sliding|window(?! of)|\bmla\b|latent|compress|quanti|int4|4[- ]bit|\bsav(?:e|es|ed|ing)|reduc|shrink"
     r"|evict|offload"
@@ -64,10 +66,10 @@ _EACH_TOKEN = re.compile(
 )
 _TOKENS = re.compile(
     r"(?<![\w.,×*])(?P<number>[0-9][0-9,]*(?:\.[0-9])?)\s?(?P<scale>[kKM](?![A-Za-z]))?[ -]?(?:个\s?)?"
-    r"(?:(?:cached|context|input|prompt) )?(?:tokens?\b|词元|context\b|(?:的)?上下文)"
+    r"(?:(?:cached|context|input|prompt) )?(?:tokens?\b|positions\b|词元|context\b|(?:的)?上下文)"
     r"|(?:seq(?:uence)?[ _]?len(?:gth)?|sequences? of|context(?: length| window| size)?|prompts? of"
     r"|上下文(?:长度|窗口)?"
-    r"|序列长度|(?<![A-Za-z])(?:S|s|T|n|N)(?= ?=))\s?(?:is|of|to|at|=|为|是|:|：|[(（])?\s?"
+    r"|序列长度|tokens?(?= ?[:：])|(?<![A-Za-z])(?:S|s|T|n|N)(?= ?=))\s?(?:is|of|to|at|=|为|是|:|：|[(（])?\s?"
     r"(?P<length>[0-9][0-9,]*)\s?(?P<prefix>[kKM](?![A-Za-z]))?(?![0-9.]*\s?(?:[KMGT]i?B|bytes|字节))",
     re.I,
 )
@@ -85,7 +87,9 @@ _ONE_SEQUENCE = re.compile(
     re.I,
 )
 _ONE_LAYER = re.compile(
-    r"(?:per|each|every|single|one|a|/)[ -]?(?:\w+ )?(?:layer|block)\b|[每单一1]\s?个?\s?(?:\w{2,12})?层", re.I
+    r"(?:per|each|every|single|one|a|/)[ -]?(?:\w+ )?(?:layer|block)\b|\btoken and (?:per )?layer\b"
+    r"|[每单一1]\s?个?\s?(?:\w{2,12})?层",
+    re.I,
 )
 _ANY_LAYER = re.compile(r"\blayers?\b|层", re.I)
 _ALL_LAYERS = re.compile(
@@ -131,6 +135,7 @@ _OF_LAST = re.compile(
     r"^[\s*`)）]*(?:(?:per|for|of|at)\s|/)(?:[^,;，；]|,(?=[0-9])){0,60}?(?:[;，；]|,(?![0-9])|\band\b)", re.I
 )
 _WORD = re.compile(r"[^\W\d_]{2}|[㐀-鿿]")
+_SIZE = re.compile(r"[0-9][0-9,]{0,8}\s?[kKM]?")  # in a cell: 4K
 _IN_OTHER_UNITS = re.compile(r"[\s(（≈=~*`,，、]*(?:or|i\.e\.|about|即|约|或)?[\s≈~*`,，]*", re.I)
 _MOST_BEFORE, _MOST_AFTER = 200, 60
 _SCALES = {"k": (1024, 1000), "m": (10**6, 2**20), "": (1,)}
@@ -149,7 +154,7 @@ class _CacheSizes(NamedTuple):
     head_size: int
 
 
-class _Kept(NamedTuple):
+class _KeysAndValues(NamedTuple):
     """What a number may count: the bytes of the keys and values of some layers, heads and tokens."""
 
     sizes: _CacheSizes
@@ -183,7 +188,7 @@ class CacheClaims:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._has_cache = bool(_CACHED.search(text))
+        self._has_cache = bool(_named(text))
         self._last = 0
         self._words = ""  # before the last size
         self._line = -1  # of the last size, if it is that of keys and values
@@ -207,7 +212,7 @@ class CacheClaims:
         if not self._has_cache or entry.stated.unit != "bytes":
             return None
         last, self._last = self._last, entry.end
-        before, after = self._beside(entry, last, context)
+        before, after = self._beside(entry, last, context, headers)
         is_next = self._line == entry.line or (bool(entry.cells) and any(map(_named, headers)))
         is_cache = self._names_cache(before, after, context, is_next=is_next)
         self._line = entry.line if is_cache else -1
@@ -243,16 +248,21 @@ class CacheClaims:
             return None
         return _wrong(stated.value, stated.unit_factors, sure, [reading for reading, _sure in kept], model)
 
-    def _beside(self, entry: WrittenNumber, last: int, context: Context) -> tuple[str, str]:
-        """The words before a number, up to the size before it, and those behind it."""
+    def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:
+        """The words before a number, up to the size before it, and those behind it; the other sizes in its row."""
         if entry.cells:
-            return " | ".join((context.header, *context.names[:1])), ""
+            row = zip(headers, entry.cells, strict=False) if len(headers) == len(entry.cells) else ()
+            others = [f"{header}: {cell}" for header, cell in row if _SIZE.fullmatch(cell)]
+            return " | ".join((context.header, *context.names[:1], *others)), ""
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
         before = _OF_LAST.sub("", before) if last else before
         before = self._words if last and _IN_OTHER_UNITS.fullmatch(before) else before
         self._words = before
         after = _BYTES.split(self._text[entry.end : entry.end + _MOST_AFTER])[0]
-        after = re.split(r"[;；，]|, (?!batch)|(?<!keys )(?<!key )\band\b|而", _SENTENCE_END.split(after)[0])[0]
+        after = re.split(
+            r"[;；，]|, (?!batch)|(?<!keys )(?<!key )\band\b(?! (?:per )?(?:layer|head|token))|而",
+            _SENTENCE_END.split(after)[0],
+        )[0]
         before = _SENTENCE_END.split(before)[-1]
         is_alone = not _WORD.search(f"{before}{after}")
         return next(iter(context.names), "") if is_alone else before, after
@@ -289,7 +299,7 @@ class CacheClaims:
 
     def _readings(
         self, sizes: _CacheSizes, beside: str, after: str, entry: WrittenNumber, context: Context
-    ) -> Iterator[tuple[_Kept, bool]]:
+    ) -> Iterator[tuple[_KeysAndValues, bool]]:
         """What a number may count by the words, the likeliest first, and whether they say all of it."""
         titles = " ".join((*context.headings, *context.names))
         line_start = self._text.rfind("\n", 0, entry.start) + 1
@@ -306,15 +316,16 @@ class CacheClaims:
         batch = _Options((1,)) if each else self._batch(places[1:], entry)
         widths = self._widths(entry, places)
         without = _CACHED.sub(" ", beside)
-        only = bool(_ONLY_KEYS.search(without)) != bool(_ONLY_VALUES.search(without))
+        of_keys, of_values = bool(_ONLY_KEYS.search(without)), bool(_ONLY_VALUES.search(without))
+        only = of_keys != of_values or (of_keys and bool(_EACH.search(without)))
         sure = all(option.sure for option in (layers, heads, tokens, batch)) and not only
         for layer, head, token, sequences, width in product(
             layers.values, heads.values, tokens.values, batch.values, widths.values
         ):
             is_usual = widths.sure and width == widths.values[0]
-            yield _Kept(sizes, layer, head, token, sequences, width), sure and is_usual
+            yield _KeysAndValues(sizes, layer, head, token, sequences, width), sure and is_usual
             if only:
-                yield _Kept(sizes, layer, head, token, sequences, width, of_both=1), False
+                yield _KeysAndValues(sizes, layer, head, token, sequences, width, of_both=1), False
 
     def _layers(self, sizes: _CacheSizes, heads: _Options, places: Sequence[str], context: Context) -> _Options:
         after, beside, sentence, titles = places
@@ -437,7 +448,11 @@ def _stated_sizes(text: str) -> _CacheSizes | None:
 
 
 def _wrong(
-    value: Fraction, units: Collection[Fraction], sure: Collection[_Kept], kept: Collection[_Kept], model: Model | None
+    value: Fraction,
+    units: Collection[Fraction],
+    sure: Collection[_KeysAndValues],
+    kept: Collection[_KeysAndValues],
+    model: Model | None,
 ) -> Judged | None:
     """The verdict on a number that is far from everything that its words can mean."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
@@ -465,13 +480,13 @@ def _siblings(model: Model) -> Iterator[_CacheSizes]:
             yield _CacheSizes(preset.config.num_hidden_layers, heads, heads, preset.config.hidden_size // heads)
 
 
-def _keeps(sizes: _CacheSizes, kept: _Kept, value: Fraction, units: Collection[Fraction]) -> bool:
+def _keeps(sizes: _CacheSizes, kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -> bool:
     layers = 1 if kept.layers == 1 else sizes.layers
     other = kept._replace(sizes=sizes, layers=layers, heads=1 if kept.heads == 1 else sizes.shared)
     return any(abs(other.bytes - unit * value) <= _NEAR * other.bytes for unit in units)
 
 
-def _cause(kept: _Kept, value: Fraction, units: Collection[Fraction]) -> Problem | None:
+def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -> Problem | None:
     """The mistake that leads from the right bytes to a number."""
     sizes = kept.sizes
     of_all, several = kept.layers > 1, sizes.heads > sizes.shared == kept.heads

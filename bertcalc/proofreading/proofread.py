@@ -8,6 +8,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -85,7 +86,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     names = letters(about.model.config) if about.model else {}
     counted = subject.without_sizes(plain.text)
     entries = find(counted, names, about.bound)[:MOST_CLAIMS]
-    findings = _Verdicts(counted, about, entries)
+    findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
         for finding in findings.all()
@@ -120,8 +121,9 @@ def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
 class _Verdicts:
     """The verdicts on the numbers of a text, in its order; each may depend on those before it."""
 
-    def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber]) -> None:
+    def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
+        self._written = written  # the text with the sizes in models' names: Llama-2-7B
         self._text = text
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
@@ -160,7 +162,7 @@ class _Verdicts:
             of_model = _OF_MODEL.match(entry.after)
             model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
         if entry.cells and not self._about.is_named_on(entry.line):
-            model = self._about.model_in_table(self._around.row(entry), model)
+            model = self._about.model_in_table(self._written_around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None
@@ -225,6 +227,10 @@ class _Verdicts:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    @cached_property
+    def _written_around(self) -> Surroundings:
+        return self._around if self._written == self._text else Surroundings(self._written)
 
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context; with the words of the number before it, if its own say only of how many layers it is."""

@@ -81,6 +81,10 @@ LARGE = kept("Llama-2-70B")
         ("80 层、8 个 KV 头、head_dim=128 的模型，fp16 下每个 token 的 KV 缓存为 160 KB。", LARGE),
         # Lists and tables.
         (
+            "| Sequence length | KV cache (Llama-2-7B, FP16) |\n|---|---|\n| 512 | 256 MB |\n| 4096 | 1 GB |",
+            kept("Llama-2-7B", 4096),
+        ),
+        (
             "# Llama 3 8B\n\n## KV cache\n\nFP16:\n\n- 1K tokens: 128 MB\n- 8K tokens: 4 GB",
             kept("Llama-3-8B", 8192),
         ),
@@ -119,6 +123,12 @@ def test_another_size_is_wrong(text: str, right: int) -> None:
         "| Model | KV cache per token (fp16) | 4K context | 128K context |\n|---|---|---|---|\n"
         "| Llama-3-8B | 128 KB | 512 MB | 16 GB |\n| Llama-2-7B | 512 KB | 2 GB | 64 GB |",
         "A decoder with 40 layers, 40 heads and head_dim 128: the KV cache takes 819 KB per token in fp16.",
+        "| Sequence length | KV cache size (Llama-2-7B, FP16, batch 1) |\n|---|---|\n| 512 | 256 MB |\n| 4096 | 2 GB |",
+        "| 上下文 | Llama-2-7B KV 缓存 | Llama-3-8B KV 缓存 |\n|---|---|---|\n| 4K | 2 GB | 0.5 GB |\n"
+        "| 32K | 16 GB | 4 GB |",
+        "For Llama-2-7B at a context of 4096, the cache costs 2 GB per sequence in FP16; at batch 32 this is 64 GB.",
+        "Llama-2-7B: K cache and V cache each take 1 GB for 4096 tokens in fp16.",
+        "KV 缓存：Llama-2-7B 每层每 token 16 KB，32 层共 512 KB，1024 个 token 共 512 MB（fp16）。",
     ],
 )
 def test_the_right_size_is_right(text: str) -> None:
