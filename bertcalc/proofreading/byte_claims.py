@@ -37,8 +37,12 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
         return UNKNOWN  # each format adds scales of its own
+    if is_capacity(entry):
+        return UNKNOWN
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
     stored = list(_stored(entry.stated, model, of_part=of_part))
+    if not of_part and _is_of_model(context):
+        stored = [size for size in stored if not _is_coincidence(size, entry.stated, model)]
     width = _named_width(entry, context)
     if judged := _bytes_of_meant(entry, context, width, model):
         return judged
@@ -56,23 +60,41 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     return Judged("wrong", Fraction(right), counts, (reason,))
 
 
+_CAPACITY = re.compile(
+    r"\s?(?:GPUs?\b|cards?\b|A100|H100|A10|L4|T4|V100|RTX|HBM|of (?:GPU )?memory (?:available|left)"
+    r"|(?:is |are )?(?:left|free|remaining)\b|的?显卡)",
+    re.I,
+)
+_CAPACITY_OF = re.compile(
+    r"(?:GPUs?|cards?|A100s?|H100s?|A10G?|L4|T4|V100s?|RTX ?[0-9]{4}\w*|显卡)(?: has| with|的显存[有为是]?"
+    r"|有|\W){0,3}$"
+    r"|(?:\b(?:leav(?:e|es|ing)|remaining|only)|剩下?|剩余)(?: only| about| roughly|约|的|\W){0,3}$",
+    re.I,
+)
+
+
+def is_capacity(entry: WrittenNumber) -> bool:
+    """Whether a size is that of a GPU's memory: an 80 GB card; an A100 with 80 GB."""
+    return bool(_CAPACITY.match(entry.after) or _CAPACITY_OF.search(entry.before[-_NEAR:]))
+
+
 def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
     """The verdict on a size whose label means one part alone, if it is far from that in every precision."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
-    about_weights = _WEIGHTS.search(words) or _widths(words)
+    about_weights = _WEIGHTS.search(words) or widths_in(words)
     if len(meant) != 1 or not about_weights or context.supposes or _NOT_WEIGHTS.search(words):
         return None
     scope = context.scope(model.config.num_hidden_layers)
     parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
-    widths = [width] if width else _widths(words) or list(PRECISIONS)
+    widths = [width] if width else widths_in(words) or list(PRECISIONS)
     counts = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
     sizes = [width * count for count in counts for width in widths]
     value = entry.stated.value
     near = (
         abs(size - factor * value) <= max(entry.stated.reach * factor, size * _NEAR_BYTES)
         for size in sizes
-        for factor in unit_factors(entry.stated.text)
+        for factor in entry.stated.unit_factors
     )
     if not parts or any(near):
         return None
@@ -86,7 +108,8 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
 
 _NEAR = 40
 _NOT_WEIGHTS = re.compile(
-    r"activation|score|cache|\bKV\b|gradient|optimi|adam|moment|train|fine.?tun|batch|激活|缓存|梯度|优化|动量|训练|微调",
+    r"activation|score|cache|\bKV\b|gradient|optimi|adam|moment|train|fine.?tun|batch|激活|缓存|梯度|优化|动量"
+    r"|训练|微调",
     re.I,
 )
 
@@ -121,17 +144,20 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
     Some part has nearly every size in some precision by chance.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
-    for factor in unit_factors(side.text):
+    for factor in side.unit_factors:
         low, high = ceil((side.value - side.reach) * factor), floor((side.value + side.reach) * factor)
         for (parameters, part), width in product(parameters_of, PRECISIONS):
             if low <= width * parameters <= high:
                 yield _Stored(parameters, part, width, factor != 1)
 
 
-def unit_factors(text: str) -> tuple[Fraction, ...]:
-    """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
-    unit = re.search(r"([kmgt])i?b\b", text, re.I)
-    return (Fraction(1), Fraction(1024, 1000) ** ("kmgt".index(unit[1].lower()) + 1)) if unit else (Fraction(1),)
+def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
+    """Whether a rounded size is that of a model without its head, and only in MiB: 28 GB for all of Llama 3 8B."""
+    lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
+    return size.is_binary and lacks_head and side.reach * _EXACT > side.value
+
+
+_OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
@@ -151,19 +177,19 @@ def _named_width(entry: WrittenNumber, context: Context) -> int | None:
         opening = [sentences[-1][:_NEAR]] if _names_only_one(context.sentence) else []
         places = [*context.names[:1], *opening, *question]
     for place in places:
-        if (widths := _widths(place)) and not _CHANGES_PRECISION.search(place):
+        if (widths := widths_in(place)) and not _CHANGES_PRECISION.search(place):
             return widths[0] if len(widths) == 1 else None
     return None
 
 
-def _widths(words: str) -> list[int]:
+def widths_in(words: str) -> list[int]:
     """The bytes of a parameter in each precision that words name."""
     return [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
 
 
 def _names_only_one(sentence: str) -> bool:
     """Whether a sentence is about a single precision from beginning to end."""
-    return len(_widths(sentence)) == 1 and not _FOUR_BITS.search(sentence) and not _CHANGES_PRECISION.search(sentence)
+    return len(widths_in(sentence)) == 1 and not _FOUR_BITS.search(sentence) and not _CHANGES_PRECISION.search(sentence)
 
 
 _FOUR_BITS = re.compile(r"(?:int4|\bnf4\b|(?:4|four)[ -]?bits?|4 ?位)", re.I)
@@ -177,34 +203,6 @@ _CHANGES_PRECISION = re.compile(
     r"|减|压缩|量化|转换|从|而不是",
     re.I,
 )
-
-
-_CACHED = re.compile(r"\bKV\b|\bK/V\b|\bkeys? (?:and|&) values?|键值|KV ?缓存", re.I)
-_PER_TOKEN = re.compile(r"\btoken\b|词元|个token", re.I)
-
-
-def _keys_and_values(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of the keys and values that a decoder keeps for a token."""
-    words = " ".join((*context.names, *context.headings[:1]))
-    if not _CACHED.search(words) or not _PER_TOKEN.search(words) or side.reach:
-        return None
-    config = model.config
-    heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
-    numbers = 2 * heads * (config.hidden_size // config.num_attention_heads)
-    for layers in (1, config.num_hidden_layers):
-        for width in (2, 4):
-            right, dtype = layers * width * numbers, PRECISIONS[width]
-            counts = Problem.of(_KEYS_AND_VALUES, layers=layers, dtype=dtype)
-            if side.value == right:
-                return Judged("right", counts=counts)
-            if side.value * heads == right and layers == 1 and context.scope(config.num_hidden_layers) == "one":
-                message = N_("{right} is right for {part}: only one head is counted.")
-                reason = Problem.of(message, right=in_words(Fraction(right), "bytes"), part=counts)
-                return Judged("wrong", Fraction(right), counts, (reason,))
-    return None
-
-
-_KEYS_AND_VALUES = N_("keys and values of a token in {dtype} (layers: {layers})")
 
 
 @lru_cache(maxsize=32)
@@ -225,9 +223,9 @@ _LEAST_OF_BYTES = 10**5
 
 _AFTER = r"[\s)（(]{0,3}(?:in|of|as|at|用|以)?\s?"
 _PRECISIONS = {
-    4: r"(?:fp32|float32|4 bytes|4 ?字节|single precision|32[ -]bits?|单精度)",
-    2: r"(?:fp16|2 bytes|2 ?字节|float16|bf16|bfloat16|half precision|16[ -]bits?|半精度)",
-    1: r"(?:int8|8[ -]bits?)",
+    4: r"(?:fp32|float32|(?<![0-9])4 ?(?:bytes?|字节)|single precision|32[ -]bits?|32 ?位|单精度)",
+    2: r"(?:fp16|(?<![0-9])2 ?(?:bytes?|字节)|float16|bf16|bfloat16|half[ -]precision|16[ -]bits?|16 ?位|半精度)",
+    1: r"(?:int8|fp8|(?<![0-9])8[ -]bits?|(?<![0-9])8 ?位|(?<![0-9.])1 byte\b|(?<![0-9])1 ?字节)",
 }
 _ANY_PRECISION = f"(?:{'|'.join(_PRECISIONS.values())})"
 _ONLY_PRECISION = re.compile(
@@ -238,6 +236,7 @@ _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _SEVERAL = 2
 _DYNAMIC = re.compile(r"dynamic|动态", re.I)  # quantization of the matrices of Linear only
+_IN_FLOAT32 = 2  # times the bytes of all matrices in 8 bits: the tables of embeddings stay in float32
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
 _FARTHEST = 20  # times too large or too small: otherwise it is of something else
 
@@ -247,7 +246,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
     words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     nearest = _named_width(entry, context)
-    widths = [nearest] if nearest else _widths(words)
+    widths = [nearest] if nearest else widths_in(words)
     of_weights = (
         _WEIGHTS.search(f"{words} {context.line}"),
         any(map(_ONLY_PRECISION.fullmatch, (context.header, *context.names[:1]))),
@@ -259,12 +258,15 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     if entry.computes or context.supposes or not _is_of_model(context) or OWN_MODEL.search(context.line):
         return None
     value, right = entry.stated.value, widths[0] * model.num_parameters()
+    if widths[0] == 1 and right < value <= _IN_FLOAT32 * right:
+        return None  # usually only the matrices of layers are quantized
     counts = every_count(model.config, known_counts)
     sizes = [widths[0] * known.total for known in counts if known.model.config == model.config]
     near = [
         abs(size - factor * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
         for size in sizes
-        for factor in unit_factors(entry.stated.text)
+        for factor in entry.stated.unit_factors
+        if factor == 1 or size >= right * _OF_WHOLE
     ]
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
@@ -281,8 +283,7 @@ def _is_of_model(context: Context) -> bool:
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size that no weights have exactly."""
     return (
-        _keys_and_values(entry.stated, context, model)
-        or _bytes_of_file(entry.stated, model)
+        _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)
         or _bytes_of_published(entry, context, model)
         or _other_bytes(entry, context, model)

@@ -50,6 +50,13 @@ class ChainSide(NamedTuple):
     about: bool = False  # whether it follows ≈
     is_decimal: bool = False  # a decimal or a percentage, no count
 
+    @property
+    def unit_factors(self) -> tuple[Fraction, ...]:
+        """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
+        unit = re.search(r"([kmgt])i?b\b", self.text, re.I)
+        power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
+        return (Fraction(1), Fraction(1024, 1000) ** power) if power else (Fraction(1),)
+
 
 class WrittenNumber(NamedTuple):
     """A number or a chain of equal sides, with the words before and after it and the number of its line."""
@@ -105,7 +112,7 @@ _DIGITS = (
 )
 _SUFFIX = (
     r"(?:\s?(?:million|billion|thousand|trillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
-    r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes)(?![A-Za-z0-9_])"
+    r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes?)(?![A-Za-z0-9_])"
     r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
 )
 _TOKEN = re.compile(
@@ -245,6 +252,9 @@ def _chains(
                 break
             if following.is_decimal and following.text.endswith("%") and sides[-1].value > _MOST_OF_WHOLE:
                 break  # the share of a count: 38.6M of 124M ≈ 31%
+            if side.unit == "bytes" and side.is_calculation and re.fullmatch(r"[0-9][0-9,]*\s?B", following.text):
+                value = _typed(f"{following.text[:-1].strip()} bytes").value  # 16 × 128 × 2B = 4096B
+                following = following._replace(value=value, reach=Fraction(0), rough=Fraction(0), unit="bytes")
             sides.append(following._replace(about=bool(re.search("[≈≃~]", tokens[end].text))))
             end = after
         index = end
@@ -419,12 +429,13 @@ def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int
         token = tokens[index]
         spelled = _letters(tokens, index, letters) if token.kind == "name" else ""
         if not complete and token.kind == "number" and token.amount:
-            value = token.amount.value
+            amount = _bytes_of_each(tokens, index, operands) or token.amount
+            value = amount.value
             pieces.append(
                 f"{value.numerator}" if value.denominator == 1 else f"({value.numerator}/{value.denominator})"
             )
             operands.append(Operand(value, token.text, token.start, token.end))
-            amounts.append(token.amount)
+            amounts.append(amount)
             complete = True
         elif not complete and token.kind in ("decimal", "percent") and _is_operand(tokens, index):
             value, reach = _decimal(token)
@@ -530,7 +541,23 @@ def _evaluated(
         return None
     rounded = [(amount.high - amount.value) / amount.value for amount in amounts if amount.value]
     reach = abs(value) * sum(rounded, Fraction(0))
-    return ChainSide(value, start, best.end, text, operands, reach, reach, is_calculation=True, letters=has_letters)
+    in_bytes = [amount.unit == "bytes" for amount in amounts]
+    is_size = "/" not in text and (any(in_bytes) if not re.search("[-+]", text) else in_bytes and all(in_bytes))
+    unit: Unit | None = "bytes" if is_size else None
+    return ChainSide(
+        value, start, best.end, text, operands, reach, reach, unit, is_calculation=True, letters=has_letters
+    )
+
+
+def _bytes_of_each(tokens: Sequence[_Token], index: int, operands: Sequence[Operand]) -> Typed | None:
+    """The bytes of a number as the last factors of a product: 16 × 128 × 2B; 8 × 7B are billions."""
+    if not re.fullmatch(r"[1248]\s?B", tokens[index].text) or tokens[index - 1].text.strip() not in _TIMES_SIGNS:
+        return None
+    is_many = prod(operand.value for operand in operands) >= _LEAST_OF_NUMBERS
+    return _typed(f"{tokens[index].text[0]} bytes") if is_many else None
+
+
+_TIMES_SIGNS, _LEAST_OF_NUMBERS = ("x", "X", "*", "×", "·", "⋅"), 100
 
 
 def _is_spaced(tokens: Sequence[_Token], index: int) -> bool:
@@ -575,6 +602,14 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
     """Whether a calculation goes on, before or after, with something that cannot be read: 768 * n_layers."""
     if end < len(tokens) and tokens[end].kind == "operator" and tokens[end].text not in ("-", "−"):
         following = tokens[end + 1 : end + 2]
+        amount = tokens[end - 1].amount
+        if (
+            amount
+            and amount.unit == "bytes"
+            and tokens[end].text == "/"
+            and _PER.fullmatch(following[0].text if following else "")
+        ):
+            return False
         if following and following[0].kind in ("name", "word", "bracket", "shape"):
             return True
     if first and tokens[first - 1].kind == "operator" and tokens[first - 1].text.strip() in ("x", "X", "×"):
@@ -583,6 +618,9 @@ def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
         return False
     cut = tokens[first - 2]
     return cut.kind in ("name", "word", "number") or cut.text == ")" or bool(_SUPERSCRIPT.fullmatch(cut.text))
+
+
+_PER = re.compile(r"(?:tok(?:en)?|layer|head|sequence|seq|request|user|param(?:eter)?|每|词元)s?", re.I)  # 0.5 MB/token
 
 
 def _named_factor(tokens: Sequence[_Token], index: int) -> int:

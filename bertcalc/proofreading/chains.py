@@ -14,6 +14,7 @@ Fraction(38400, 1)
 import re
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
@@ -35,13 +36,15 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     first = next((side for side in sides if side.is_calculation or side.is_shape), sides[0])
     if len(sides) > _OF_PLAIN and _is_sum_in_steps(sides):
         return Judged("right")
-    for side in sides:
-        if not _agree(first, side):
-            return _disagreement(first, side)
+    for number, side in enumerate(sides):
+        if not _agree(first, side) and not any(_are_same_size(other, side) for other in sides[:number]):
+            is_torn = side.unit == "bytes" and _TORN.search(entry.before)
+            return UNKNOWN if is_torn else _disagreement(first, side)
     return Judged("right")
 
 
 _OF_PLAIN = 2  # sides
+_TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # before the rest of a calculation: 110 × 1 0 6 × 4 bytes
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
@@ -90,6 +93,23 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
     return bool(other.unit is None and value.value < 1 and _is_near(value, other.value, 2 * other.reach))
 
 
+def _are_same_size(size: ChainSide, other: ChainSide) -> bool:
+    """Whether two sizes in bytes are the same, in decimal or in binary units: 437.9 MB ≈ 0.408 GB."""
+    if size.unit != "bytes" or other.unit != "bytes" or (size.is_calculation and _is_flattened(size)):
+        return False
+    reach = max(other.reach, other.rough)
+    return any(
+        abs(first * size.value - second * other.value) <= second * reach + first * size.reach
+        for first in size.unit_factors
+        for second in other.unit_factors
+    )
+
+
+def _is_flattened(side: ChainSide) -> bool:
+    """Whether a calculation may have a power of ten without its exponent: 7×109×4 for 7×10⁹×4."""
+    return any(operand.text in ("106", "109", "1012") for operand in side.operands)
+
+
 def _is_approximate(value: Fraction, other: Fraction) -> bool:
     """Whether a rule of thumb gives nearly a count: 7,087,872 ≈ 12 × 768²."""
     return abs(value - other) * _RULE_OF_THUMB <= max(value, other)
@@ -127,29 +147,43 @@ _MOST_WITH_PREFIX = 10**4  # a larger number is no count of kilobytes, megabytes
 
 
 def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
+    if other.unit == "bytes" and _is_flattened(first):
+        return UNKNOWN
     if other.unit == "bytes" and first.unit is None:
         for power in (2, 3):
             if abs(first.value / 1024**power - other.value / 1000**power) * 1000**power <= max(
                 other.reach, other.rough
             ):
                 return _divided(first.value, other)
+    if other.unit == "bytes":
         return _other_bytes(first, other) or UNKNOWN
     return gives(first.value, shorten(other.text))
 
 
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
     """The verdict on a size that a count times the bytes of each number does not give: 110M × 4 bytes = 44 MB."""
-    values = sorted(operand.value for operand in first.operands)
-    if len(values) != 2 or values[0] not in _WIDTHS or values[1] < _LEAST_COUNT or not _IS_PRODUCT.search(first.text):
+    is_size, width = first.unit == "bytes", min((operand.value for operand in first.operands), default=0)
+    if len(first.operands) < _OF_PRODUCT or first.value < (LEAST if is_size else _LEAST_COUNT):
         return None
-    smaller, larger = sorted((first.value, other.value))
-    if smaller and larger / smaller in _WIDTHS:
+    if (
+        not is_size
+        and len(first.operands) == _OF_PRODUCT
+        and (width not in _WIDTHS or first.value < width * _LEAST_COUNT)
+    ):
         return None
+    if not (is_size or _IS_PRODUCT.fullmatch(first.text)):
+        return None
+    sizes = [first.value * factor for factor in ((1,) if is_size else _WIDTHS)]
+    reach = max(other.reach, other.rough)
+    for size, unit in product(sizes, other.unit_factors):
+        if abs(size - other.value * unit) <= max(reach * unit, size * _NEAR_PRODUCT) + first.reach:
+            return None
     reason = Problem.of(_GIVES, value=in_words(first.value, "bytes"), written=shorten(other.text))
     return Judged("wrong", first.value, reasons=(reason,))
 
 
-_LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"^[^-+/^]*[*×·⋅xX][^-+/^]*$")
+_OF_PRODUCT, _NEAR_PRODUCT = 2, Fraction(1, 50)
+_LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str) -> Judged:

@@ -113,7 +113,8 @@ _LEAST_LAYERS = 3
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
     if entry.stated.unit == "bytes":
-        return judge_bytes(entry, context, model)
+        judged = judge_bytes(entry, context, model)
+        return judged if sure or judged.verdict != "wrong" else UNKNOWN
     if entry.stated.unit in ("FLOPs", "MACs"):
         return judge_flops(entry, context, model)
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):

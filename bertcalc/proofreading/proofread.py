@@ -8,6 +8,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.adapters import judge_printed
+from bertcalc.proofreading.cached_keys import CacheClaims
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
@@ -84,7 +86,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     names = letters(about.model.config) if about.model else {}
     counted = subject.without_sizes(plain.text)
     entries = find(counted, names, about.bound)[:MOST_CLAIMS]
-    findings = _Verdicts(counted, about, entries)
+    findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
         _claim(finding, text, *plain.span(finding.entry.start, finding.entry.end))
         for finding in findings.all()
@@ -121,8 +123,9 @@ def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
 class _Verdicts:
     """The verdicts on the numbers of a text, in its order; each may depend on those before it."""
 
-    def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber]) -> None:
+    def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
+        self._written = written  # the text with the sizes in models' names: Llama-2-7B
         self._text = text
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
@@ -131,6 +134,7 @@ class _Verdicts:
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
         self._lora = LoraClaims(text)
         self._training = TrainingClaims(text)
+        self._cache = CacheClaims(text)
         self._judged: set[tuple[tuple[str, ...], Fraction]] = set()
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
@@ -160,7 +164,7 @@ class _Verdicts:
             of_model = _OF_MODEL.match(entry.after)
             model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
         if entry.cells and not self._about.is_named_on(entry.line):
-            model = self._about.model_in_table(self._around.row(entry), model)
+            model = self._about.model_in_table(self._written_around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published if model is self._about.model else None
@@ -185,6 +189,7 @@ class _Verdicts:
         printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
         judged = self._operations(entry, context, judged, model) or judged
         judged = self._of_training(entry, context, judged, model) or judged
+        judged = self._of_cache(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
         judged = (
             self._difference(entry, context, model)
@@ -224,6 +229,10 @@ class _Verdicts:
             and finding.judged.verdict not in (None, "unknown")
         ):
             self._by_value[entry.best.value] = len(self._findings) - 1
+
+    @cached_property
+    def _written_around(self) -> Surroundings:
+        return self._around if self._written == self._text else Surroundings(self._written)
 
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
         """The context; with the words of the number before it, if its own say only of how many layers it is."""
@@ -309,10 +318,26 @@ class _Verdicts:
     ) -> Judged | None:
         """The verdict on the memory of training; none if it is wrong only for the model of some line above."""
         training = self._training.judge(entry, context, judged, model)
-        if training is None or training.verdict != "wrong" or entry.cells or self._about.is_named_on(entry.line):
+        if training is None or training.verdict != "wrong":
+            return training
+        if self._about.assumed:
+            return UNKNOWN
+        if entry.cells or self._about.is_named_on(entry.line):
             return training
         others = (other for other in (self._about.model, *self._about.others()) if other and other is not model)
         return None if any(self._training.fits(entry, other) for other in others) else training
+
+    def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on the memory of keys and values; it may be right for another model, if its line names none."""
+        is_named = entry.cells or any(map(subject.names_model, (context.sentence, *context.names[:1])))
+        others = (
+            [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
+        )
+        headers = self._around.row(entry).headers
+        assumed = self._about.assumed
+        return self._cache.judge(
+            entry, context, judged, model, assumed=assumed, headers=headers, others=list(filter(None, others))
+        )
 
     def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict on a number without a unit below a heading that says that operations are counted."""
@@ -650,7 +675,9 @@ class _Verdicts:
         wrong_ones = [value for value, index in used.items() if self._findings[index].judged.verdict == "wrong"]
         message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
         reason = Problem.of(
-            message, wrong=", ".join(f"{int(value):,}" for value in wrong_ones), right=in_words(corrected)
+            message,
+            wrong=", ".join(f"{int(value):,}" for value in wrong_ones),
+            right=in_words(corrected, finding.entry.stated.unit),
         )
         reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
         is_whole = judged.counted is None or judged.counted.part in WHOLE_OR_BODY

@@ -77,9 +77,15 @@ SPELLINGS: Mapping[str, str] = {
     "llama 2 13b": "llama-13b",
     "llama 33b": "llama-30b",
     "llama 70b": "llama-2-70b",
+    "llama2 7b": "llama-7b",
+    "llama2 13b": "llama-13b",
+    "llama2 70b": "llama-2-70b",
+    "llama3 8b": "llama-3-8b",
+    "llama3 70b": "llama-3-70b",
     "llama 8b": "llama-3-8b",
     "llama 3.1 8b": "llama-3-8b",
     "llama 3.1 70b": "llama-3-70b",
+    "llama 3.3 70b": "llama-3-70b",
     "llama 3.1 405b": "llama-3-405b",
     "llama 405b": "llama-3-405b",
     "tinyllama": "tinyllama-1.1b",
@@ -90,13 +96,14 @@ SPELLINGS: Mapping[str, str] = {
 
 
 @lru_cache(maxsize=64)
-def _relative(config: Config) -> Relative | None:
+def relative_of(config: Config) -> Relative | None:
+    """The published decoder with this configuration; None if it is none of them."""
     return next((relative for relative in RELATIVES.values() if relative.config == config), None)
 
 
 def renamed(problem: Problem, model: Model | None) -> Problem:
     """A sentence about a relative with the names of its own classes."""
-    relative = _relative(model.config) if model else None
+    relative = relative_of(model.config) if model else None
     return problem if relative is None else _with_classes(problem, relative.classes)
 
 

@@ -70,11 +70,12 @@ _ALIASES = {
     "gpt 2 medium": "gpt2-medium",
     "gpt 2 large": "gpt2-large",
     "gpt 2 xl": "gpt2-xl",
+    "gpt 2 1.5b": "gpt2-xl",
     "modernbert": "ModernBERT-base",
     "nomic embed": "nomic-embed-text-v1.5",
 }
 _FOREIGN = (
-    r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon"
+    r"(?:llama|qwen|chatglm|gemma)[0-9.]{0,3}|mistral|mixtral|glm|baichuan|palm|bloom|falcon"
     r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)

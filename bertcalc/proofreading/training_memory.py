@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.model.model import Model
-from bertcalc.proofreading.byte_claims import unit_factors
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
@@ -329,7 +328,7 @@ def _judged(
     """The verdict on a number by the bytes of a parameter that it counts: right, wrong, or right with other ones."""
     totals = [known.total for known in every_count(model.config, known_counts) if known.model.config == model.config]
     totals = [model.num_parameters(), *totals]
-    sizes = [factor * side.value for factor in unit_factors(side.text)]
+    sizes = [factor * side.value for factor in side.unit_factors]
     reach = max(side.reach, side.rough)
 
     def fitting(width: int, tolerance: Fraction) -> int:

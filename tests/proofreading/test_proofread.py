@@ -170,9 +170,9 @@ def test_the_counts_of_a_model_are_looked_up_once(monkeypatch: pytest.MonkeyPatc
         ("BERT-tiny's encoder is only 396,544 parameters (2 × 198,272)", ["right", "right"]),
         ("encoder.layer.0.output.dense.weight torch.Size([768, 3072]) 2362368", ["right", "wrong"]),
         ("Adam's moments: 8N = 875.9 MB", ["right"]),
-        ("Adam's moments: 8N = 857.9 MB", ["wrong"]),
+        ("BERT-base. Adam's moments: 8N = 857.9 MB", ["wrong"]),
         ("Adam's moments: 8N = 835.3 MB", ["right"]),  # MiB
-        ("Adam's moments: 8N = 815.7 MB", ["wrong"]),  # of 0.8157 GiB
+        ("BERT-base. Adam's moments: 8N = 815.7 MB", ["wrong"]),  # of 0.8157 GiB
         ("The full encoder block of BERT-base has 7,087,872 parameters.", ["right"]),
         ("The full encoder of BERT-base has 7,087,872 parameters.", ["wrong"]),
         ("BERT-base 的整个encoder层有 7,087,872 个参数。", ["right"]),
