@@ -78,13 +78,14 @@ def judge(
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
-        return UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
-    judged = (
-        judge_module(entry, context)
-        or _vocabulary(entry, context, model, published if sure else None)
-        or _by_unit(entry, context, model, sure)
-    )
-    if judged.verdict == "wrong":
+        judged = UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
+    else:
+        judged = (
+            judge_module(entry, context)
+            or _vocabulary(entry, context, model, published if sure else None)
+            or _by_unit(entry, context, model, sure)
+        )
+    if judged.verdict == "wrong" and model:
         judged = other_reading(judged, entry, context, model) or judged
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))

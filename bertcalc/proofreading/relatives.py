@@ -80,6 +80,7 @@ SPELLINGS: Mapping[str, str] = {
     "llama 8b": "llama-3-8b",
     "llama 3.1 8b": "llama-3-8b",
     "llama 3.1 70b": "llama-3-70b",
+    "llama 3.3 70b": "llama-3-70b",
     "llama 3.1 405b": "llama-3-405b",
     "llama 405b": "llama-3-405b",
     "tinyllama": "tinyllama-1.1b",

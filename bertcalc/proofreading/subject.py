@@ -70,12 +70,29 @@ _ALIASES = {
     "gpt 2 medium": "gpt2-medium",
     "gpt 2 large": "gpt2-large",
     "gpt 2 xl": "gpt2-xl",
+    "gpt 2 345m": "gpt2-medium",
+    "gpt 2 355m": "gpt2-medium",
+    "gpt 2 774m": "gpt2-large",
+    "gpt 2 1.5b": "gpt2-xl",
     "modernbert": "ModernBERT-base",
     "nomic embed": "nomic-embed-text-v1.5",
 }
 _FOREIGN = (
-    r"llama|mistral|mixtral|qwen|chatglm|glm|baichuan|gemma|palm|bloom|falcon"
-    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
+    r"(?:code)?llama|mistral|mixtral|qwen|qwq|chatglm|glm|baichuan|gemma|gemini|palm|bloomz?|falcon|vicuna|alpaca"
+    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4o?|gpt[ _-]?j|gpt[ _-]?neox?|neox|(?:flan[ -])?t5|mt5|bart|deepseek|resnet"
+    r"|internlm|mamba|xlnet|chinchilla|pythia|olmo|minicpm|smollm|starcoder|whisper|vit"
+    r"|(?:phi|yi|opt)(?=[ -]?[0-9])"
+)
+# The rest of such a name: Qwen2.5-7B, Llama 3.2 1B, T5-base. A number alone after a space is none: Gemma 27 layers.
+_VERSIONS = (
+    r"(?:-?v?[0-9](?:\.[0-9]{1,2})?(?![0-9])(?!\.[0-9]))?(?:[ _-](?:[0-9](?:\.[0-9])? )?[0-9.]{1,5}[mb](?![a-z]))?"
+)
+# A model that only its size names, which is that of no model counted here: a 7B model; 7B 参数的模型.
+_BILLIONS = re.compile(
+    r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?![A-Za-z])"
+    r"(?:[ -]param\w*)?(?: \w+)? ?(?:models?|LLMs?|大?模型|参数(?:的|量的)?模型|级)"
+    r"|(?:model|模型)[^。.\n]{0,20}?(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?:[ -]param|\s?参数)",
+    re.I,
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
 _MOST_OTHERS = 6
@@ -101,7 +118,7 @@ def _names() -> Mapping[str, str]:
 def _mentioned() -> re.Pattern[str]:
     names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
+        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>(?:{_FOREIGN}){_VERSIONS})|(?P<bert>bert))(?![A-Za-z0-9])",
         re.I,
     )
 
@@ -368,7 +385,7 @@ def read(text: str, model: Model | None = None) -> Subject:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
         return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
     named = Counter(mention.preset for mention in mentions if mention.preset)
-    if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
+    if not named and _is_of_others(text, mentions):
         return Subject(None, "", False, mentions, sizes, sizes)
     subject = _most_named(text, mentions, named)
     described = _described(text, mentions, named, subject.preset)
@@ -383,7 +400,7 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
     numbers = long_numbers(text)
     candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
-    if subject.fit(numbers) + _CLEARLY_MORE <= len(numbers):
+    if subject.preset not in RELATIVES and subject.fit(numbers) + _CLEARLY_MORE <= len(numbers):
         candidates |= dict.fromkeys(_USUAL)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
     if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
@@ -399,6 +416,15 @@ def read(text: str, model: Model | None = None) -> Subject:
         clauses=[match.end() for match in _CLAUSE.finditer(text)],
         topics=_topics_by_numbers(text, mentions, subject),
     )
+
+
+def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
+    """Whether a text is about models that are not counted: it names only such ones, or its title does."""
+    title = text[: len(text) - len(text.lstrip())].count("\n")  # the first line that is not empty
+    of_title = text.split("\n")[title]
+    if any(mention.line == title for mention in mentions) and not re.search("bert", of_title, re.I):
+        return True
+    return bool(mentions or _BILLIONS.search(text)) and not re.search("bert", text, re.I)
 
 
 # What a text may be about that names no model, or only another one.
@@ -661,12 +687,13 @@ def _mentions(text: str) -> Iterator[Mention]:
     mentions = _every_mention(text)
     relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
     for mention in mentions:
-        bare = re.match("[a-z]+", text[mention.start : mention.start + 10], re.I)
+        bare = _WITHOUT_SIZE.match(text, mention.start)
         meant = [name for name in relatives if bare and name.startswith(bare[0].lower())]
         yield mention._replace(preset=meant[0]) if not mention.preset and len(meant) == 1 else mention
     yield from _of_siblings(text, mentions)
 
 
+_WITHOUT_SIZE = re.compile(r"[a-z]++(?![ _-]?(?:[0-9](?:\.[0-9])?[ _-])?[0-9.]{1,5}[mb](?![a-z]))", re.I)
 # Another size of the first model that its line names: XLM-R base ... The large version has 560M.
 _SIBLING = re.compile(
     rf"\b(?:the|its) (?P<size>{SIZE_NAMES})[ -](?:version|variant|one|sibling|model)\b"
@@ -688,7 +715,7 @@ def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
-_VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
+_VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.]|\s?M)|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
 
 def without_sizes(text: str) -> str:
