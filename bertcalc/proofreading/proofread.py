@@ -11,7 +11,7 @@ from fractions import Fraction
 from itertools import takewhile
 from typing import NamedTuple
 
-from bertcalc.config import letters
+from bertcalc.config import Config, letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
@@ -45,6 +45,7 @@ from bertcalc.proofreading.shares import (
     judge_share_of_wrong,
     judge_times,
 )
+from bertcalc.proofreading.size_slips import judge_factor, judge_size
 from bertcalc.proofreading.training_memory import TrainingClaims
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
@@ -161,7 +162,7 @@ class _Verdicts:
             model = self._about.model_in_table(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
-        published = self._about.published if model is self._about.model else None
+        published = self._about.published_of(model)
         if self._is_too_much(entry, context):
             self._findings.append(_Finding(entry, model, _NOT_JUDGED))
             return
@@ -184,6 +185,7 @@ class _Verdicts:
         judged = self._operations(entry, context, judged, model) or judged
         judged = self._of_training(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
+        judged = self._size(entry, context, model, published) or judged
         judged = (
             self._difference(entry, context, model)
             or self._formula_gives(entry, context)
@@ -267,6 +269,17 @@ class _Verdicts:
         if first is None or other is None or first is other:
             return UNKNOWN
         return judge_difference(entry.best, first, other)
+
+    def _size(
+        self, entry: WrittenNumber, context: Context, model: Model | None, published: Config | None
+    ) -> Judged | None:
+        """The verdict on a size that is not that of the published model, or on a product with one."""
+        if model is None or published is None or self._about.assumed:
+            return None
+        if entry.computes:
+            return judge_factor(entry, published)
+        stated = self._about.stated.get(entry.start)
+        return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
         """The verdict on another number than the last calculation gives, where the text says that it gives this one."""

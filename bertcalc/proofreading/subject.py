@@ -10,7 +10,7 @@ True
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -33,7 +33,15 @@ from bertcalc.proofreading.described_models import (
     with_sizes,
 )
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
-from bertcalc.proofreading.written_sizes import PLAUSIBLE, assigned_sizes, literals, size_groups
+from bertcalc.proofreading.size_slips import OF_OTHER_MODEL, is_published, without_slips
+from bertcalc.proofreading.written_sizes import (
+    PLAUSIBLE,
+    StatedSize,
+    assigned_sizes,
+    literals,
+    size_groups,
+    stated_sizes,
+)
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
@@ -206,6 +214,7 @@ class Subject:
     clauses: Sequence[int] = ()  # where each clause but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
+    stated: Mapping[int, StatedSize] = field(default_factory=dict)  # the sizes that the text states, by their places
 
     def differing(self) -> dict[str, tuple[int, int]]:
         """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
@@ -368,7 +377,15 @@ class Subject:
     def published(self) -> Config | None:
         """The configuration of the preset that the text is about, if it names it; BERT alone is BERT-base."""
         named = self.preset in self._named or (self.bert and self.preset == DEFAULT_PRESET)
-        return PRESETS[self.preset].config if named and self.preset in PRESETS else None
+        if not named or is_described(self.preset):
+            return None
+        return RELATIVES[self.preset].config if self.preset in RELATIVES else PRESETS[self.preset].config
+
+    def published_of(self, model: Model | None) -> Config | None:
+        """The configuration of the published model that a part of the text is about; None if it is not published."""
+        if model is None or model is self.model:
+            return self.published
+        return model.config if is_published(model.config) else None
 
     def of(self, preset: str) -> Model | None:
         """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
@@ -383,7 +400,8 @@ def read(text: str, model: Model | None = None) -> Subject:
     sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
-        return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
+        stated = {**stated_sizes(text), **_facts(text, mentions)}
+        return Subject(model, preset or "the given model", False, mentions, sizes, sizes, stated=stated)
     named = Counter(mention.preset for mention in mentions if mention.preset)
     if not named and _is_of_others(text, mentions):
         return Subject(None, "", False, mentions, sizes, sizes)
@@ -415,6 +433,7 @@ def read(text: str, model: Model | None = None) -> Subject:
         continued=continued,
         clauses=[match.end() for match in _CLAUSE.finditer(text)],
         topics=_topics_by_numbers(text, mentions, subject),
+        stated={**stated_sizes(text), **_facts(text, mentions)},
     )
 
 
@@ -444,9 +463,12 @@ def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -
     preset = named.most_common(1)[0][0] if named else ""
     sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
+        sizes = without_slips(sizes, RELATIVES[preset].config)
         return Subject(model_of(preset), preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
+    if preset or _BERT.search(text):
+        sizes = without_slips(sizes, PRESETS[base].config)
     if preset and _is_rounded(sizes, PRESETS[preset].config):
         sizes.pop("vocab_size")
     written = dict(sizes)
@@ -482,6 +504,9 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
                 del group.sizes["vocab_size"]
+            is_listed = not spelling or _mentioned().fullmatch(spelling)
+            if is_listed and (preset in named or _BERT.search(text)):
+                group = group._replace(sizes=without_slips(group.sizes, PRESETS[preset].config))
             if name := described_by(group, line, preset, alone=alone):
                 place = start + group.end
                 described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
@@ -562,7 +587,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
 
 # What may stand between the name of a model and the number of its layers.
 _HAS = (
-    r"['\"`*_]{0,4}\s?(?:[(（,，:：]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
+    r"['\"`*_]{0,4}\s?(?:[(（,，:：|]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
     r"\s?(?:[0-9]{1,4} ?(?:attention )?(?:heads|个头),? ?(?:and |with )?)?"
 )
 _COUNTED = {
@@ -581,16 +606,70 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
     If the text names no model, read the numbers of layers and heads anywhere, if they are the same everywhere.
     """
     if preset:
-        names = (_mentioned().match(text, mention.start) for mention in mentions if mention.preset == preset)
-        matches = {"num_hidden_layers": [_LAYERS_BEHIND_NAME.match(text, name.end()) for name in names if name]}
+        facts = _facts(text, mentions)
+        behind = _behind_names(text, (mention for mention in mentions if mention.preset == preset))
+        matches = {
+            "num_hidden_layers": [match for _m, match in behind if match.start("num_hidden_layers") not in facts]
+        }
     else:
         matches = {size: list(pattern.finditer(text)) for size, pattern in _ANYWHERE.items()}
-    numbers = {size: {int(match[size]) for match in all_matches if match} for size, all_matches in matches.items()}
+    numbers = {size: {int(match[size]) for match in all_matches} for size, all_matches in matches.items()}
     return {
         size: min(values)
         for size, values in numbers.items()
         if len(values) == 1 and PLAUSIBLE[size][0] < min(values) <= PLAUSIBLE[size][1]
     }
+
+
+def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
+    """The numbers of layers directly behind the names of models."""
+    for mention in mentions:
+        name = _mentioned().match(text, mention.start)
+        if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
+            yield mention, match
+
+
+def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
+    """The wrong numbers of layers that a text gives as those of a published model: GPT-2 Large (16 layers).
+
+    Half the layers are those of a smaller model that is called by the name of the larger one, and one layer more
+    counts the embeddings.
+    """
+    facts = {}
+    on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
+    for mention, match in _behind_names(text, mentions):
+        size, place = int(match["num_hidden_layers"]), match.start("num_hidden_layers")
+        name = text[mention.start : match.start()]
+        if (
+            mention.preset in (*PRESETS, *RELATIVES)
+            and _SIZE_WORD.search(name.lower())
+            and (_IS_FACT.match(match[0]) or (on_line[mention.line] == 1 and _IS_LABEL.match(match[0])))
+        ):
+            right = model_of(mention.preset).config.num_hidden_layers
+            line = text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0]
+            if (
+                right % size
+                and size != right + 1
+                and not OF_OTHER_MODEL.search(line)
+                and not _gives_total_of(text, mention.preset, size)
+            ):
+                facts[place] = StatedSize(place, "num_hidden_layers", size, is_fact=True)
+    return facts
+
+
+_IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|contains|consists of|comprises|有|是|为|包含)")
+
+
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if no other model is on the line: BERT-large vs BERT-base: 24 layers
+
+
+def _gives_total_of(text: str, preset: str, layers: int) -> bool:
+    """Whether a text counts a model with another number of layers than a published one, and not that one itself."""
+    resized = _resized(model_of(preset), (("num_hidden_layers", layers),))
+    total, numbers = resized.num_parameters(), long_numbers(text)
+    is_total = literals(text)[total] or any(typed(amount[0]).means(total) for amount in _AMOUNT.finditer(text))
+    is_shared = total == model_of(preset).num_parameters()
+    return fit(resized, numbers) > fit(model_of(preset), numbers) or (bool(is_total) and not is_shared)
 
 
 _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|billion|百万|万|亿)(?![A-Za-z])")

@@ -182,8 +182,9 @@ def test_sizes_that_contradict_the_named_model_are_told() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("BERT-base (24 layers)", "num_hidden_layers = 24, but bert-base-uncased has 12: 24 is counted."),
-        ("BERT-base 有 24 层", "num_hidden_layers = 24, but bert-base-uncased has 12: 24 is counted."),
+        ("BERT-base (6 layers)", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is counted."),
+        ("BERT-base 有 6 层", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is counted."),
+        ("BERT-base (10 layers): 95M", "num_hidden_layers = 10, but bert-base-uncased has 12: 10 is counted."),
         ("BERT-base with 24 layers: 110M", "num_hidden_layers = 24, but bert-base-uncased has 12: 12 is counted."),
         ("BERT-base, hidden size 1024: 109,482,240", "hidden_size = 1,024, but bert-base-uncased has 768: 768 is"),
     ],
