@@ -60,6 +60,7 @@ from bertcalc.proofreading.verdicts import (
     wrong_by,
 )
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
+from bertcalc.proofreading.written_sizes import stated_positions
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError, Problem
@@ -416,7 +417,10 @@ def _unless_explained(
 ) -> Judged:
     """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
-    size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
+    size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
+    chosen = size is not None and (
+        int(size[2] or 0) in stated_positions(context.text) or bool(size[1] and _PRINTED.search(context.line))
+    )
     vocabulary = [value for value in operands if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
     if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
         vocabulary.append(Fraction(size[1]))
@@ -437,7 +441,7 @@ def _unless_explained(
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
         model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
-        len(explanation) == 1 and size and vocabulary,
+        len(explanation) == 1 and (chosen or (size and vocabulary)),
         bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         _says_why(explanation, context),
     )
@@ -459,6 +463,9 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
     return whole and [cause.miscount for cause in explanation] == ["positions"]
 
 
+_PRINTED = re.compile(
+    r"\(None(?:, (?:None|[0-9]+))+\)"
+)  # a line of a Keras summary, whose model has its own vocabulary
 _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")

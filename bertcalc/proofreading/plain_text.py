@@ -187,6 +187,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
     (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
+    (re.compile(r"prime|\^\{?'"), re.compile(r"\^\{?(?:\\prime(?![a-z])|')\}?"), lambda _match: "'"),
     (_LATEX, re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])"), lambda _match: "≈"),
     (_LATEX, re.compile(r"\\(?:sub)*section\*?|\\(?:chapter|paragraph)\*?"), lambda _match: "\n# "),
     (_TABULAR, _COLUMNS, lambda _match: "\n"),

@@ -56,6 +56,7 @@ from bertcalc.proofreading.whole_counts import (
     searched,
     total_is,
 )
+from bertcalc.proofreading.written_sizes import primed_letters
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -82,7 +83,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         raise wrong(N_("The text is too long: at most {most} characters."), most=LONGEST)
     plain = plain_text.read(text)
     about = subject.read(plain.text, model)
-    names = letters(about.model.config) if about.model else {}
+    names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
     counted = subject.without_sizes(plain.text)
     entries = find(counted, names, about.bound)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries)

@@ -115,6 +115,38 @@ def stated_sizes(text: str) -> dict[int, StatedSize]:
     return dict(sorted(stated.items()))
 
 
+def primed_letters(text: str) -> dict[str, int]:
+    """The sizes that a text gives to letters with a prime.
+
+    >>> primed_letters("H = 4096, H' = 11008")
+    {"H'": 11008}
+    """
+    return {f"{match['letter']}'": int(match["number"].replace(",", "")) for match in _PRIMED.finditer(text)}
+
+
+_PRIMED = re.compile(rf"(?<![A-Za-z0-9'])(?P<letter>[A-Za-z])['′’]\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·(])")
+
+
+@lru_cache(maxsize=2)
+def stated_positions(text: str) -> frozenset[int]:
+    """The numbers of positions that a text gives, also as the context that a model reads.
+
+    >>> sorted(stated_positions("GPT-2 with 256 positions; block_size = 128"))
+    [128, 256]
+    """
+    return frozenset(int(match["before"] or match["number"].replace(",", "")) for match in _POSITIONS.finditer(text))
+
+
+_POSITIONS = re.compile(
+    r"(?<![0-9.,×*])(?P<before>[0-9]{2,5})(?:[ -](?:learned|absolute|position(?:al)?))?(?:[ -]positions?\b|\s?个位置)"
+    r"|(?:block[_ ]size|n_ctx|context[_ ](?:length|len|size|window)|n_positions|max_position_embeddings"
+    r"|max_(?:seq_)?len(?:gth)?|上下文(?:长度|窗口)|最大(?:序列)?(?:长度|位置)"
+    r"|(?:seq(?:uence)?[_ ]len(?:gth)?|序列(?:最大)?长度)(?=[^\n.。]{0,40}(?:position|位置)))"
+    rf"(?: to)?[\"'`*]{{0,3}}\s?(?:[:：=]{{1,2}}|is|of|为|是)?\s?{_NUMBER}",
+    re.I,
+)
+
+
 @lru_cache(maxsize=2)
 def literals(text: str) -> Counter[int]:
     """How often whole numbers stand in a text."""
