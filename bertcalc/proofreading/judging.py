@@ -113,10 +113,9 @@ _LEAST_LAYERS = 3
 
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
-    if entry.stated.unit == "bytes":
-        return judge_bytes(entry, context, model)
-    if entry.stated.unit in ("FLOPs", "MACs"):
-        return judge_flops(entry, context, model)
+    if entry.stated.unit in ("bytes", "FLOPs", "MACs"):
+        judged = (judge_bytes if entry.stated.unit == "bytes" else judge_flops)(entry, context, model)
+        return judged if sure or judged.verdict != "wrong" else UNKNOWN
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)

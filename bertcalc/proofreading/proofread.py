@@ -159,8 +159,10 @@ class _Verdicts:
         if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
             of_model = _OF_MODEL.match(entry.after)
             model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
-        if entry.cells and not self._about.is_named_on(entry.line):
-            model = self._about.model_in_table(self._around.row(entry), model)
+        if entry.cells:
+            is_named = self._about.is_named_on(entry.line)
+            read_row = self._about.model_in_named_row if is_named else self._about.model_in_table
+            model = read_row(self._around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published_of(model)
@@ -279,7 +281,8 @@ class _Verdicts:
             return None
         if entry.computes:
             return judge_factor(entry, published)
-        stated = self._about.stated.get(entry.start)
+        size = int(entry.best.value) if entry.best.value.denominator == 1 else 0
+        stated = self._about.stated_at(entry.start, size, self._around.row(entry))
         return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:

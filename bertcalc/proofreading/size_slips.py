@@ -82,7 +82,7 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
         return None
     if context.supposes or SUPPOSED.search(context.sentence):
         return None
-    if is_slip_of_size(field, size, published):
+    if is_slip_of_size(field, size, published) and not _OF_OTHER_PART.search(context.sentence):
         message = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
     elif stated.is_fact and not OF_OTHER_MODEL.search(context.line):
         message = N_("The {field} of the model is {right}, not {written}.")
@@ -92,12 +92,16 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
     return Judged("wrong", Fraction(right), None, (Problem.of(message, **values),))
 
 
+# What has sizes of its own in a sentence about a model.
+_OF_OTHER_PART = re.compile(
+    r"\bclassif|\b(?:LSTM|GRU|CNN|RNN)\b|\bprobe|\bproject|\bon top\b|\badapter|\b(?:our|my|own)\b|分类器|自己", re.I
+)
 # Words of a model that is made from the published one, or of a part of it.
 OF_OTHER_MODEL = re.compile(
     r"\b(?:first|last|top|bottom|lower|upper|frozen?|freez\w+|per|remov\w+|prun\w+|drop\w*|distil\w*|student|keep\w*"
-    r"|only|our|my|own|custom\w*|smaller|larger|instead|modif\w+|reduc\w+|version|variant|additional|extra|more|less"
+    r"|only|our|my|own|custom\w*|smaller|larger|instead|modif\w+|reduc\w+|version|variant|additional|extra|remain\w*|left|more|less"
     r"|fewer|every|each|out of|of the|vs|versus|compared|than|both|respectively|and)\b"
-    r"|分别|比|和|与|前|后|最后|冻结|每|去掉|剪枝|裁剪|蒸馏|只|仅|自己|自定义|改|减|多|少",
+    r"|分别|比|和|与|前|后|最后|冻结|每|去掉|剪枝|裁剪|蒸馏|只|仅|自己|自定义|改|减|多|少|剩",
     re.I,
 )
 

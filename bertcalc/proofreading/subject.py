@@ -99,7 +99,8 @@ _VERSIONS = (
 _BILLIONS = re.compile(
     r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?![A-Za-z])"
     r"(?:[ -]param\w*)?(?: \w+)? ?(?:models?|LLMs?|大?模型|参数(?:的|量的)?模型|级)"
-    r"|(?:model|模型)[^。.\n]{0,20}?(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?:[ -]param|\s?参数)",
+    r"|(?:model|模型)[^。.\n]{0,20}?(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?:[ -]param|\s?参数)"
+    r"|\b(?:an?|for|of) [0-9]{1,3}(?:\.[0-9])?B (?:with|in|at|on|needs|takes|has|uses|and [0-9.]{1,4}B)\b",
     re.I,
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
@@ -238,6 +239,11 @@ class Subject:
             return model
         return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
 
+    def model_in_named_row(self, row: TableRow, model: Model | None) -> Model | None:
+        """The model that a row names, with the row's layers if the row counts them: | BERT-base | 6 | 67M |."""
+        layers = _sizes_in_row(row.headers, row.cells).get("num_hidden_layers", 0)
+        return _with_counted_layers("\n".join(row.cells), model, layers) if model and layers else model
+
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
 
@@ -262,6 +268,19 @@ class Subject:
         if mention:
             return self.of(mention.preset)
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
+        """The size that a number is: by the words around it, or by its column in a row that a model's name begins."""
+        field = _field_of_column(row.header) if size else ""
+        label = next(filter(None, row.cells), "").strip(" *`")
+        if start in self.stated or not field or not (name := _mentioned().fullmatch(label)):
+            return self.stated.get(start)
+        preset = _preset_of(name)
+        if preset not in (*PRESETS, *RELATIVES):
+            return None
+        is_fact = field == "num_hidden_layers" and bool(_SIZE_WORD.search(label.lower()))
+        is_fact = is_fact and not _is_chosen("\n".join(row.cells), preset, size)
+        return StatedSize(start, field, size, is_fact=is_fact)
 
     def named_first(self, text: str) -> Model | None:
         """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
@@ -630,11 +649,7 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
 
 
 def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
-    """The wrong numbers of layers that a text gives as those of a published model: GPT-2 Large (16 layers).
-
-    Half the layers are those of a smaller model that is called by the name of the larger one, and one layer more
-    counts the embeddings.
-    """
+    """The wrong numbers of layers that a text gives as those of a published model: GPT-2 Large (16 layers)."""
     facts = {}
     on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
     for mention, match in _behind_names(text, mentions):
@@ -645,14 +660,8 @@ def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
             and _SIZE_WORD.search(name.lower())
             and (_IS_FACT.match(match[0]) or (on_line[mention.line] == 1 and _IS_LABEL.match(match[0])))
         ):
-            right = model_of(mention.preset).config.num_hidden_layers
             line = text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0]
-            if (
-                right % size
-                and size != right + 1
-                and not OF_OTHER_MODEL.search(line)
-                and not _gives_total_of(text, mention.preset, size)
-            ):
+            if not OF_OTHER_MODEL.search(line) and not _is_chosen(text, mention.preset, size):
                 facts[place] = StatedSize(place, "num_hidden_layers", size, is_fact=True)
     return facts
 
@@ -663,13 +672,25 @@ _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|contains|consists of|comp
 _IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if no other model is on the line: BERT-large vs BERT-base: 24 layers
 
 
-def _gives_total_of(text: str, preset: str, layers: int) -> bool:
-    """Whether a text counts a model with another number of layers than a published one, and not that one itself."""
-    resized = _resized(model_of(preset), (("num_hidden_layers", layers),))
+def _is_chosen(text: str, preset: str, layers: int) -> bool:
+    """Whether a number of layers may be meant: half of them are a smaller model, and one more counts the embeddings.
+
+    So is any number if the text counts the model that has it, and not the published one.
+    """
+    published = model_of(preset)
+    right = published.config.num_hidden_layers
+    if right % layers == 0 or layers == right + 1:
+        return True
+    return _with_counted_layers(text, published, layers) is not published
+
+
+def _with_counted_layers(text: str, model: Model, layers: int) -> Model:
+    """A model with another number of layers if a text counts that model, and not this one; otherwise this one."""
+    resized = _resized(model, (("num_hidden_layers", layers),))
     total, numbers = resized.num_parameters(), long_numbers(text)
     is_total = literals(text)[total] or any(typed(amount[0]).means(total) for amount in _AMOUNT.finditer(text))
-    is_shared = total == model_of(preset).num_parameters()
-    return fit(resized, numbers) > fit(model_of(preset), numbers) or (bool(is_total) and not is_shared)
+    is_counted = is_total and total != model.num_parameters()
+    return resized if is_counted or fit(resized, numbers) > fit(model, numbers) else model
 
 
 _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|billion|百万|万|亿)(?![A-Za-z])")
@@ -905,13 +926,16 @@ def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, i
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
     sizes = {}
     for name, cell in zip(header, cells, strict=False):
-        label = name.strip(" #`")
-        field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
-        if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
+        if (field := _field_of_column(name)) and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
             size = int(cell.replace(",", ""))
             if PLAUSIBLE[field][0] <= size <= PLAUSIBLE[field][1]:
                 sizes[field] = size
     return sizes
+
+
+def _field_of_column(header: str) -> str:
+    """The size that the header of a column names; empty if it names none."""
+    return next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, header.strip(" #`"), re.I)), "")
 
 
 @lru_cache(maxsize=16)

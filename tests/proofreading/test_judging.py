@@ -174,3 +174,9 @@ def test_a_count_is_right_under_the_condition_that_the_text_chooses_another_size
 )
 def test_another_size_that_the_text_does_not_choose_is_wrong(text: str) -> None:
     assert proofread(text).claims[-1].verdict == "wrong"
+
+
+@pytest.mark.parametrize("number", ["Its weights need 700 MB in float32.", "It takes 9 GFLOPs for 128 tokens."])
+def test_nothing_is_wrong_by_a_model_that_is_only_assumed(number: str) -> None:
+    assert [claim.verdict for claim in proofread(f"The network. {number}").claims] == ["unknown"]
+    assert [claim.verdict for claim in proofread(f"BERT-base. {number}").claims] == ["wrong"]

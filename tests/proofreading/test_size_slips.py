@@ -43,6 +43,9 @@ def test_a_size_that_is_not_the_models_is_wrong(text: str, written: str, right: 
         "BERT-base (6 layers)",
         "BERT-base has 13 layers with the embeddings",
         "BERT-base has 5 layers frozen",
+        "BERT-base: 11 layers remain",
+        "A classifier of hidden size 756 on top of BERT-base",
+        "SciBERT is BERT-base with a vocabulary of 31,090 tokens, and FinBERT has 30,873.",
         "BERT-large vs BERT-base: 24 layers",
         "BERT-base (10 layers): 95M",
         "The feed-forward network of BERT-base has 3072 hidden units.",
@@ -59,3 +62,16 @@ def test_everything_else_is_judged_by_the_right_size() -> None:
     text = "BERT-base: d_model = 786, L = 12. One layer has 7,087,872 parameters."
     assert [claim.verdict for claim in proofread(text).claims] == ["wrong", "right"]
     assert read("# BERT\n\nBERT has 12 layers, hidden size 786 and 12 heads.").sizes.get("hidden_size") is None
+
+
+def test_the_columns_of_a_table_state_sizes() -> None:
+    rows = ("ALBERT-xxlarge | 223M | 24 | 4096", "BERT-base | 110M | 12 | 786", "BERT-base | 67M | 6 | 768")
+    text = "| Model | Params | Layers | H |\n|---|---|---|---|\n" + "\n".join(f"| {row} |" for row in rows)
+    claims = [(claim.text, claim.verdict, claim.right_value) for claim in proofread(text).claims]
+    assert claims == [
+        ("223M", "right", None),
+        ("24", "wrong", 12),
+        ("110M", "right", None),
+        ("786", "wrong", 768),
+        ("67M", "right", None),
+    ]

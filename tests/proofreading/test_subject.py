@@ -60,6 +60,8 @@ def test_a_text_without_a_model_is_assumed_to_be_about_bert_base() -> None:
         "A 70B-parameter LLM with 80 layers and 8 KV heads",
         "一个 13B 参数的模型需要 26 GB",
         "7B模型的权重：14 GB",
+        "A 70B with 80 layers and 8 KV heads",
+        "Adam needs 16 bytes a parameter, for 7B and 70B.",
         "# Memory of Qwen2.5-7B\n\nUnlike BERT, it has a gate.",
     ],
 )
