@@ -242,7 +242,9 @@ class Subject:
     def model_in_named_row(self, row: TableRow, model: Model | None) -> Model | None:
         """The model that a row names, with the row's layers if the row counts them: | BERT-base | 6 | 67M |."""
         layers = _sizes_in_row(row.headers, row.cells).get("num_hidden_layers", 0)
-        return _with_counted_layers("\n".join(row.cells), model, layers) if model and layers else model
+        if model is None or layers in (0, model.config.num_hidden_layers):
+            return model
+        return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
