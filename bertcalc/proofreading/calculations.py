@@ -20,6 +20,8 @@ from bertcalc.text.amounts import Typed, Unit, typed
 from bertcalc.text.arithmetic import LONGEST, evaluate
 from bertcalc.text.problem import InputError
 
+PRIMES = ("'", "′", "’")
+
 
 class Operand(NamedTuple):
     """A number in a calculation, and where it stands."""
@@ -124,7 +126,7 @@ _TOKEN = re.compile(
         |\(\s?[0-9]{{1,7}}(?:\s?,\s[0-9]{{1,7}}){{1,5}}\s?\))
     |(?P<equals>={{1,2}}\s?[≈~]?|[≈≃]|->|→|⇒)
     |(?P<operator>(?<=[\d)）\]\s])[xX](?=\s?~?[\d(])|(?<=[0-9)])\s?x\s?(?=[0-9(])|\*\*|[-+*/^×·⋅∙÷−⁰¹²³⁴⁵⁶⁷⁸⁹])
-    |(?P<name>[A-Za-z_][A-Za-z0-9_]{{0,200}}+(?:[-.][A-Za-z0-9_]{{1,200}})*+)
+    |(?P<name>size(?=[0-9]{{2}})|(?<!['"‘’`])[A-Za-z]{{1,2}}['′’](?![\w'])|[A-Za-z_][A-Za-z0-9_]{{0,200}}+(?:[-.][A-Za-z0-9_]{{1,200}})*+)
     |(?P<number>(?:{_DIGITS})(?P<suffix>{_SUFFIX})?)
     |(?P<bracket>[()])
     |(?P<word>[㐀-鿿]+)
@@ -139,7 +141,7 @@ _LONGEST_LINE = 4000
 
 
 def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> list[WrittenNumber]:
-    """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations.
+    """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations, also primed ones: H'.
 
     Those that the text itself gives are ``bound``.
     """
@@ -580,6 +582,9 @@ def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
 def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
     """A name as a product of letters: 4HI; empty if it is none. A and I are words unless they are multiplied."""
     token = tokens[index]
+    if token.text.endswith(PRIMES):  # a name of its own: H' is the intermediate size beside H
+        before, primed = token.text[:-2].upper(), letters.get(f"{token.text[-2]}'")
+        return f"{before}{'*' * len(before)}{primed}" if primed and (not before or before in letters) else ""
     is_word = token.text in ("a", "A", "I", "p", "P") and not _beside_operator(tokens, index)
     if len(token.text) > 2 or is_word:
         return letters_of(token.text)

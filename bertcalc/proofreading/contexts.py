@@ -10,10 +10,13 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.proofreading.calculations import WrittenNumber, cells_of
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, cells_of
+from bertcalc.text.amounts import typed
+from bertcalc.text.problem import InputError
 
 _MOST_BEFORE, _MOST_AFTER, _MOST_HEADING = 100, 60, 80
 _SENTENCE = re.compile(r"[。；;!?！？]|\.\s|\)\s*[,，]|\|")
@@ -533,3 +536,46 @@ def _trimmed(text: str) -> str:
     text = _EVERYTHING.sub("total", _SIZE.sub(" ", _FORMULA.sub(" ", _UP.sub(" ", text))))
     text = _WITH_ITS.sub(r"\1", text).strip(_TRIMMED)
     return " ".join(text.split())
+
+
+_UNIT_OF_HEADER = re.compile(
+    r"[(（\[/,，]\s?(?:in |单位[:：]?\s?)?(?P<unit>k|M|B|[kMG]i?B|million|billion|万|百万|亿|[MGT]FLOPs?|[MGT]MACs?)\s?"
+    r"(?:params?|parameters|bytes)?[)）\]]?\W*$|^\W*(?P<whole>[MG]i?B|[MGT]FLOPs?)\W*$",
+)
+# Operations without a scale: 604M under "FLOPs per layer".
+_OPERATIONS, _LEAST_OPERATIONS = re.compile(r"\b(?<!/)(?:FLOPs|MACs)\b(?!\s?(?:/|per (?:s|token)))", re.I), 10**4
+# A column of shares in percent: % of total.
+_IN_PERCENT = re.compile(r"^\W*%\W*$|%\s?(?:of|total|param)|(?:share|fraction|proportion|占比|比例)\W{1,3}%", re.I)
+_PERCENTS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,3})?")
+_BARE = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]{1,4})?|[0-9]{1,6}(?:\.[0-9]{1,4})?")
+
+
+def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
+    """The number in the unit that the header of its column gives; the same number if it has one, or is computed.
+
+    >>> from bertcalc.proofreading.calculations import find
+    >>> [entry] = find("| BERT-base | 109.5 |", {})
+    >>> int(in_unit_of_header(entry, "Params (M)").value)
+    109500000
+    """
+    unit = _UNIT_OF_HEADER.search(header.replace("*", "").replace("`", ""))
+    side = entry.stated
+    if unit is None and (operations := _OPERATIONS.search(header)) and side.unit in (None, "parameters"):
+        is_scaled = side.value >= _LEAST_OPERATIONS and not side.is_decimal
+        counted = side._replace(unit="MACs" if operations[0].lower() == "macs" else "FLOPs")
+        return entry._replace(sides=(*entry.sides[:-1], counted)) if is_scaled else entry
+    if unit is None and _IN_PERCENT.search(header) and len(entry.sides) == 1 and _PERCENTS.fullmatch(side.text.strip()):
+        reach = Fraction(1, 2 * 10 ** (2 + len(side.text.strip().partition(".")[2])))
+        share = side._replace(value=side.value / 100, text=f"{side.text}%", reach=reach, rough=reach, is_decimal=True)
+        return entry._replace(sides=(share,))
+    if unit is None or len(entry.sides) > 1 or side.unit or not _BARE.fullmatch(side.text.strip()):
+        return entry
+    try:
+        amount = typed(f"{side.text.strip()} {unit['unit'] or unit['whole']}")
+    except InputError:
+        return entry
+    reach = (amount.high - amount.low) / 2
+    written = ChainSide(
+        amount.value, side.start, side.end, side.text, reach=reach, rough=reach, unit=amount.unit, about=side.about
+    )
+    return entry._replace(sides=(written,))

@@ -60,6 +60,7 @@ from bertcalc.proofreading.verdicts import (
     wrong_by,
 )
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
+from bertcalc.proofreading.written_sizes import stated_positions
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed
@@ -79,13 +80,14 @@ def judge(
     if arithmetic is not None and arithmetic.verdict == "wrong":
         return _with_meaning(arithmetic, entry, context, model)
     if model is None:
-        return UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
-    judged = (
-        judge_module(entry, context)
-        or _vocabulary(entry, context, model, published if sure else None)
-        or _by_unit(entry, context, model, sure)
-    )
-    if judged.verdict == "wrong":
+        judged = UNKNOWN if entry.computes or entry.best.value >= LEAST_WITHOUT_WORDS else NO_CLAIM
+    else:
+        judged = (
+            judge_module(entry, context)
+            or _vocabulary(entry, context, model, published if sure else None)
+            or _by_unit(entry, context, model, sure)
+        )
+    if judged.verdict == "wrong" and model:
         judged = other_reading(judged, entry, context, model) or judged
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
@@ -112,11 +114,9 @@ _LEAST_LAYERS = 3
 
 def _by_unit(entry: WrittenNumber, context: Context, model: Model, sure: bool) -> Judged:
     side = entry.best
-    if entry.stated.unit == "bytes":
-        judged = judge_bytes(entry, context, model)
+    if entry.stated.unit in ("bytes", "FLOPs", "MACs"):
+        judged = (judge_bytes if entry.stated.unit == "bytes" else judge_flops)(entry, context, model)
         return judged if sure or judged.verdict != "wrong" else UNKNOWN
-    if entry.stated.unit in ("FLOPs", "MACs"):
-        return judge_flops(entry, context, model)
     if side.value < 1 or (side.is_decimal and _SHARE.search(" ".join(context.names))):
         return judge_trainable_share(side, context) or judge_share(side, context, model)
     return _count(entry, side, context, model, sure)
@@ -420,7 +420,10 @@ def _unless_explained(
 ) -> Judged:
     """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
-    size = re.fullmatch("V=([0-9]+)|[A-Z]=([0-9]+)|padded to .*|rounded to .*", explanation[0].miscount)
+    size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
+    chosen = size is not None and (
+        int(size[2] or 0) in stated_positions(context.text) or bool(size[1] and _PRINTED.search(context.line))
+    )
     vocabulary = [value for value in operands if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
     if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
         vocabulary.append(Fraction(size[1]))
@@ -441,7 +444,7 @@ def _unless_explained(
         context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
         model.family.name == "gpt2" and _is_without_positions(judged, explanation),
         any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
-        len(explanation) == 1 and size and vocabulary,
+        len(explanation) == 1 and (chosen or (size and vocabulary)),
         bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(_OF_RULE_OF_THUMB.search, causes)),
         _says_why(explanation, context),
     )
@@ -463,6 +466,9 @@ def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
     return whole and [cause.miscount for cause in explanation] == ["positions"]
 
 
+_PRINTED = re.compile(
+    r"\(None(?:, (?:None|[0-9]+))+\)"
+)  # a line of a Keras summary, whose model has its own vocabulary
 _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")

@@ -161,6 +161,7 @@ _COLUMNS = re.compile(
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
 # Groups of digits with a space of their own between them, or with an ordinary one in a result: = 131 072
 _INVISIBLE = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]")
+_HYPHEN = re.compile("[\u2010\u2011]")  # word processors have other signs for it
 _TIMES = re.compile(f"[{TIMES}]")
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
@@ -179,6 +180,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("<"), _TAG, _tag),
     (re.compile("&"), _ENTITY, lambda match: html.unescape(match[0])),
     (_INVISIBLE, _INVISIBLE, lambda _match: ""),
+    (_HYPHEN, _HYPHEN, lambda _match: "-"),
     (_TIMES, _TIMES, lambda _match: "×"),
     (_FULL_WIDTH, _FULL_WIDTH, lambda match: unicodedata.normalize("NFKC", match[0])),
     (_NARROW, _NARROW, lambda _match: ","),
@@ -187,6 +189,7 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("://"), re.compile(r"https?://[^\s()<>\[\]\"'，。]{1,2000}"), lambda _match: ""),
     (_LATEX, re.compile(r"\{,\}|(?<=[0-9])\\[,;](?=[0-9]{3})"), lambda _match: ","),
     (_LATEX, re.compile(r"\\(?:times|cdot|ast)(?![a-zA-Z])"), lambda _match: "×"),
+    (re.compile(r"prime|\^\{?'"), re.compile(r"\^\{?(?:\\prime(?![a-z])|')\}?"), lambda _match: "'"),
     (_LATEX, re.compile(r"\\(?:approx|simeq)(?![a-zA-Z])"), lambda _match: "≈"),
     (_LATEX, re.compile(r"\\(?:sub)*section\*?|\\(?:chapter|paragraph)\*?"), lambda _match: "\n# "),
     (_TABULAR, _COLUMNS, lambda _match: "\n"),

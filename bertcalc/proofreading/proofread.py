@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import takewhile
 from typing import NamedTuple
 
-from bertcalc.config import letters
+from bertcalc.config import Config, letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
@@ -21,10 +21,9 @@ from bertcalc.proofreading.cached_keys import CacheClaims
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
-from bertcalc.proofreading.contexts import Context, Surroundings
+from bertcalc.proofreading.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.header_units import in_unit_of_header
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
@@ -47,6 +46,7 @@ from bertcalc.proofreading.shares import (
     judge_share_of_wrong,
     judge_times,
 )
+from bertcalc.proofreading.size_slips import judge_factor, judge_size
 from bertcalc.proofreading.training_memory import TrainingClaims
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
 from bertcalc.proofreading.whole_counts import (
@@ -57,6 +57,7 @@ from bertcalc.proofreading.whole_counts import (
     searched,
     total_is,
 )
+from bertcalc.proofreading.written_sizes import primed_letters
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -83,7 +84,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
         raise wrong(N_("The text is too long: at most {most} characters."), most=LONGEST)
     plain = plain_text.read(text)
     about = subject.read(plain.text, model)
-    names = letters(about.model.config) if about.model else {}
+    names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
     counted = subject.without_sizes(plain.text)
     entries = find(counted, names, about.bound)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
@@ -163,11 +164,13 @@ class _Verdicts:
         if entry.stated.text.endswith("%") and any(map(names_part_but_whole, context.names[:1])):
             of_model = _OF_MODEL.match(entry.after)
             model = self._about.named_first(entry.after[of_model.end() :]) or model if of_model else model
-        if entry.cells and not self._about.is_named_on(entry.line):
-            model = self._about.model_in_table(self._written_around.row(entry), model)
+        if entry.cells:
+            is_named = self._about.is_named_on(entry.line)
+            read_row = self._about.model_in_named_row if is_named else self._about.model_in_table
+            model = read_row(self._written_around.row(entry), model)
         operands = [int(operand.value) for side in entry.sides for operand in side.operands]
         model = self._about.for_operands(operands, model) if entry.computes else model
-        published = self._about.published if model is self._about.model else None
+        published = self._about.published_of(model)
         if self._is_too_much(entry, context):
             self._findings.append(_Finding(entry, model, _NOT_JUDGED))
             return
@@ -191,6 +194,7 @@ class _Verdicts:
         judged = self._of_training(entry, context, judged, model) or judged
         judged = self._of_cache(entry, context, judged, model) or judged
         judged = printed or self._lora.judge(entry, context, judged, model, row.headers) or judged
+        judged = self._size(entry, context, model, published) or judged
         judged = (
             self._difference(entry, context, model)
             or self._formula_gives(entry, context)
@@ -278,6 +282,18 @@ class _Verdicts:
         if first is None or other is None or first is other:
             return UNKNOWN
         return judge_difference(entry.best, first, other)
+
+    def _size(
+        self, entry: WrittenNumber, context: Context, model: Model | None, published: Config | None
+    ) -> Judged | None:
+        """The verdict on a size that is not that of the published model, or on a product with one."""
+        if model is None or published is None or self._about.assumed:
+            return None
+        if entry.computes:
+            return judge_factor(entry, published)
+        size = int(entry.best.value) if entry.best.value.denominator == 1 else 0
+        stated = self._about.stated_at(entry.start, size, self._around.row(entry))
+        return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
         """The verdict on another number than the last calculation gives, where the text says that it gives this one."""

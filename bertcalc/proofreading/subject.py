@@ -10,7 +10,7 @@ True
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -33,7 +33,15 @@ from bertcalc.proofreading.described_models import (
     with_sizes,
 )
 from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
-from bertcalc.proofreading.written_sizes import PLAUSIBLE, assigned_sizes, literals, size_groups
+from bertcalc.proofreading.size_slips import OF_OTHER_MODEL, is_published, without_slips
+from bertcalc.proofreading.written_sizes import (
+    PLAUSIBLE,
+    StatedSize,
+    assigned_sizes,
+    literals,
+    size_groups,
+    stated_sizes,
+)
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
@@ -70,13 +78,30 @@ _ALIASES = {
     "gpt 2 medium": "gpt2-medium",
     "gpt 2 large": "gpt2-large",
     "gpt 2 xl": "gpt2-xl",
+    "gpt 2 345m": "gpt2-medium",
+    "gpt 2 355m": "gpt2-medium",
+    "gpt 2 774m": "gpt2-large",
     "gpt 2 1.5b": "gpt2-xl",
     "modernbert": "ModernBERT-base",
     "nomic embed": "nomic-embed-text-v1.5",
 }
 _FOREIGN = (
-    r"(?:llama|qwen|chatglm|gemma)[0-9.]{0,3}|mistral|mixtral|glm|baichuan|palm|bloom|falcon"
-    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4|gpt[ _-]?j|neox|t5|mt5|bart|deepseek|resnet|internlm|mamba|xlnet|chinchilla"
+    r"(?:code)?llama|mistral|mixtral|qwen|qwq|chatglm|glm|baichuan|gemma|gemini|palm|bloomz?|falcon|vicuna|alpaca"
+    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4o?|gpt[ _-]?j|gpt[ _-]?neox?|neox|(?:flan[ -])?t5|mt5|bart|deepseek|resnet"
+    r"|internlm|mamba|xlnet|chinchilla|pythia|olmo|minicpm|smollm|starcoder|whisper|vit"
+    r"|(?:phi|yi|opt)(?=[ -]?[0-9])"
+)
+# The rest of such a name: Qwen2.5-7B, Llama 3.2 1B, T5-base. A number alone after a space is none: Gemma 27 layers.
+_VERSIONS = (
+    r"(?:-?v?[0-9](?:\.[0-9]{1,2})?(?![0-9])(?!\.[0-9]))?(?:[ _-](?:[0-9](?:\.[0-9])? )?[0-9.]{1,5}[mb](?![a-z]))?"
+)
+# A model that only its size names, which is that of no model counted here: a 7B model; 7B 参数的模型.
+_BILLIONS = re.compile(
+    r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?![A-Za-z])"
+    r"(?:[ -]param\w*)?(?: \w+)? ?(?:models?|LLMs?|大?模型|参数(?:的|量的)?模型|级)"
+    r"|(?:model|模型)[^。.\n]{0,20}?(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?:[ -]param|\s?参数)"
+    r"|\b(?:an?|for|of) [0-9]{1,3}(?:\.[0-9])?B (?:with|in|at|on|needs|takes|has|uses|and [0-9.]{1,4}B)\b",
+    re.I,
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
 _MOST_OTHERS = 6
@@ -102,7 +127,7 @@ def _names() -> Mapping[str, str]:
 def _mentioned() -> re.Pattern[str]:
     names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
     return re.compile(
-        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>{_FOREIGN})|(?P<bert>bert))(?![A-Za-z0-9])",
+        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>(?:{_FOREIGN}){_VERSIONS})|(?P<bert>bert))(?![A-Za-z0-9])",
         re.I,
     )
 
@@ -190,6 +215,7 @@ class Subject:
     clauses: Sequence[int] = ()  # where each clause but the first begins
     continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
+    stated: Mapping[int, StatedSize] = field(default_factory=dict)  # the sizes that the text states, by their places
 
     def differing(self) -> dict[str, tuple[int, int]]:
         """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
@@ -212,6 +238,13 @@ class Subject:
         if model is None or _names_size(row.cells):
             return model
         return _resized(model, tuple(sizes.items())) if "num_hidden_layers" in sizes else model
+
+    def model_in_named_row(self, row: TableRow, model: Model | None) -> Model | None:
+        """The model that a row names, with the row's layers if the row counts them: | BERT-base | 6 | 67M |."""
+        layers = _sizes_in_row(row.headers, row.cells).get("num_hidden_layers", 0)
+        if model is None or layers in (0, model.config.num_hidden_layers):
+            return model
+        return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
         """The model that a place in the text is about: the last one named on its line, or else the text's.
@@ -237,6 +270,19 @@ class Subject:
         if mention:
             return self.of(mention.preset)
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
+
+    def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
+        """The size that a number is: by the words around it, or by its column in a row that a model's name begins."""
+        field = _field_of_column(row.header) if size else ""
+        label = next(filter(None, row.cells), "").strip(" *`")
+        if start in self.stated or not field or not (name := _mentioned().fullmatch(label)):
+            return self.stated.get(start)
+        preset = _preset_of(name)
+        if preset not in (*PRESETS, *RELATIVES):
+            return None
+        is_fact = field == "num_hidden_layers" and bool(_SIZE_WORD.search(label.lower()))
+        is_fact = is_fact and not _is_chosen("\n".join(row.cells), preset, size)
+        return StatedSize(start, field, size, is_fact=is_fact)
 
     def named_first(self, text: str) -> Model | None:
         """The model whose name or size a text begins with: "base" in "than base"; None if it names none."""
@@ -352,7 +398,15 @@ class Subject:
     def published(self) -> Config | None:
         """The configuration of the preset that the text is about, if it names it; BERT alone is BERT-base."""
         named = self.preset in self._named or (self.bert and self.preset == DEFAULT_PRESET)
-        return PRESETS[self.preset].config if named and self.preset in PRESETS else None
+        if not named or is_described(self.preset):
+            return None
+        return RELATIVES[self.preset].config if self.preset in RELATIVES else PRESETS[self.preset].config
+
+    def published_of(self, model: Model | None) -> Config | None:
+        """The configuration of the published model that a part of the text is about; None if it is not published."""
+        if model is None or model is self.model:
+            return self.published
+        return model.config if is_published(model.config) else None
 
     def of(self, preset: str) -> Model | None:
         """The model of a preset, with the text's sizes if they belong to it; None for an empty name."""
@@ -367,9 +421,10 @@ def read(text: str, model: Model | None = None) -> Subject:
     sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
-        return Subject(model, preset or "the given model", False, mentions, sizes, sizes)
+        stated = {**stated_sizes(text), **_facts(text, mentions)}
+        return Subject(model, preset or "the given model", False, mentions, sizes, sizes, stated=stated)
     named = Counter(mention.preset for mention in mentions if mention.preset)
-    if not named and any(not mention.preset for mention in mentions) and not re.search(r"bert", text, re.I):
+    if not named and _is_of_others(text, mentions):
         return Subject(None, "", False, mentions, sizes, sizes)
     subject = _most_named(text, mentions, named)
     described = _described(text, mentions, named, subject.preset)
@@ -384,7 +439,7 @@ def read(text: str, model: Model | None = None) -> Subject:
     )
     numbers = long_numbers(text)
     candidates = dict.fromkeys(mention.preset for mention in mentions if mention.preset and not mention.is_supposed)
-    if subject.fit(numbers) + _CLEARLY_MORE <= len(numbers):
+    if subject.preset not in RELATIVES and subject.fit(numbers) + _CLEARLY_MORE <= len(numbers):
         candidates |= dict.fromkeys(_USUAL)
     best = max(candidates, key=lambda name: fit(model_of(name), numbers), default="")
     if best and fit(model_of(best), numbers) >= subject.fit(numbers) + _CLEARLY_MORE:
@@ -399,7 +454,17 @@ def read(text: str, model: Model | None = None) -> Subject:
         continued=continued,
         clauses=[match.end() for match in _CLAUSE.finditer(text)],
         topics=_topics_by_numbers(text, mentions, subject),
+        stated={**stated_sizes(text), **_facts(text, mentions)},
     )
+
+
+def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
+    """Whether a text is about models that are not counted: it names only such ones, or its title does."""
+    title = text[: len(text) - len(text.lstrip())].count("\n")  # the first line that is not empty
+    of_title = text.split("\n")[title]
+    if any(mention.line == title for mention in mentions) and not re.search("bert", of_title, re.I):
+        return True
+    return bool(mentions or _BILLIONS.search(text)) and not re.search("bert", text, re.I)
 
 
 # What a text may be about that names no model, or only another one.
@@ -419,9 +484,12 @@ def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -
     preset = named.most_common(1)[0][0] if named else ""
     sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
+        sizes = without_slips(sizes, RELATIVES[preset].config)
         return Subject(model_of(preset), preset, False, (), sizes, sizes)
     sizes = {**_numbers_of(text, mentions, preset), **sizes}
     base = preset or _fitting(sizes, text)
+    if preset or _BERT.search(text):
+        sizes = without_slips(sizes, PRESETS[base].config)
     if preset and _is_rounded(sizes, PRESETS[preset].config):
         sizes.pop("vocab_size")
     written = dict(sizes)
@@ -457,6 +525,9 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
                 del group.sizes["vocab_size"]
+            is_listed = not spelling or _mentioned().fullmatch(spelling)
+            if is_listed and (preset in named or _BERT.search(text)):
+                group = group._replace(sizes=without_slips(group.sizes, PRESETS[preset].config))
             if name := described_by(group, line, preset, alone=alone):
                 place = start + group.end
                 described.append(Mention(place, name, number, is_supposed=group.is_supposed, spelling=spelling))
@@ -537,7 +608,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
 
 # What may stand between the name of a model and the number of its layers.
 _HAS = (
-    r"['\"`*_]{0,4}\s?(?:[(（,，:：]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
+    r"['\"`*_]{0,4}\s?(?:[(（,，:：|]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
     r"\s?(?:[0-9]{1,4} ?(?:attention )?(?:heads|个头),? ?(?:and |with )?)?"
 )
 _COUNTED = {
@@ -556,16 +627,72 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
     If the text names no model, read the numbers of layers and heads anywhere, if they are the same everywhere.
     """
     if preset:
-        names = (_mentioned().match(text, mention.start) for mention in mentions if mention.preset == preset)
-        matches = {"num_hidden_layers": [_LAYERS_BEHIND_NAME.match(text, name.end()) for name in names if name]}
+        facts = _facts(text, mentions)
+        behind = _behind_names(text, (mention for mention in mentions if mention.preset == preset))
+        matches = {
+            "num_hidden_layers": [match for _m, match in behind if match.start("num_hidden_layers") not in facts]
+        }
     else:
         matches = {size: list(pattern.finditer(text)) for size, pattern in _ANYWHERE.items()}
-    numbers = {size: {int(match[size]) for match in all_matches if match} for size, all_matches in matches.items()}
+    numbers = {size: {int(match[size]) for match in all_matches} for size, all_matches in matches.items()}
     return {
         size: min(values)
         for size, values in numbers.items()
         if len(values) == 1 and PLAUSIBLE[size][0] < min(values) <= PLAUSIBLE[size][1]
     }
+
+
+def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
+    """The numbers of layers directly behind the names of models."""
+    for mention in mentions:
+        name = _mentioned().match(text, mention.start)
+        if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
+            yield mention, match
+
+
+def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
+    """The wrong numbers of layers that a text gives as those of a published model: GPT-2 Large (16 layers)."""
+    facts = {}
+    on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
+    for mention, match in _behind_names(text, mentions):
+        size, place = int(match["num_hidden_layers"]), match.start("num_hidden_layers")
+        name = text[mention.start : match.start()]
+        if (
+            mention.preset in (*PRESETS, *RELATIVES)
+            and _SIZE_WORD.search(name.lower())
+            and (_IS_FACT.match(match[0]) or (on_line[mention.line] == 1 and _IS_LABEL.match(match[0])))
+        ):
+            line = text[text.rfind("\n", 0, place) + 1 :].partition("\n")[0]
+            if not OF_OTHER_MODEL.search(line) and not _is_chosen(text, mention.preset, size):
+                facts[place] = StatedSize(place, "num_hidden_layers", size, is_fact=True)
+    return facts
+
+
+_IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|contains|consists of|comprises|有|是|为|包含)")
+
+
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if no other model is on the line: BERT-large vs BERT-base: 24 layers
+
+
+def _is_chosen(text: str, preset: str, layers: int) -> bool:
+    """Whether a number of layers may be meant: half of them are a smaller model, and one more counts the embeddings.
+
+    So is any number if the text counts the model that has it, and not the published one.
+    """
+    published = model_of(preset)
+    right = published.config.num_hidden_layers
+    if right % layers == 0 or layers == right + 1:
+        return True
+    return _with_counted_layers(text, published, layers) is not published
+
+
+def _with_counted_layers(text: str, model: Model, layers: int) -> Model:
+    """A model with another number of layers if a text counts that model, and not this one; otherwise this one."""
+    resized = _resized(model, (("num_hidden_layers", layers),))
+    total, numbers = resized.num_parameters(), long_numbers(text)
+    is_total = literals(text)[total] or any(typed(amount[0]).means(total) for amount in _AMOUNT.finditer(text))
+    is_counted = is_total and total != model.num_parameters()
+    return resized if is_counted or fit(resized, numbers) > fit(model, numbers) else model
 
 
 _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|billion|百万|万|亿)(?![A-Za-z])")
@@ -662,12 +789,13 @@ def _mentions(text: str) -> Iterator[Mention]:
     mentions = _every_mention(text)
     relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
     for mention in mentions:
-        bare = re.match("[a-z]+", text[mention.start : mention.start + 10], re.I)
+        bare = _WITHOUT_SIZE.match(text, mention.start)
         meant = [name for name in relatives if bare and name.startswith(bare[0].lower())]
         yield mention._replace(preset=meant[0]) if not mention.preset and len(meant) == 1 else mention
     yield from _of_siblings(text, mentions)
 
 
+_WITHOUT_SIZE = re.compile(r"[a-z]++(?![ _-]?(?:[0-9](?:\.[0-9])?[ _-])?[0-9.]{1,5}[mb](?![a-z]))", re.I)
 # Another size of the first model that its line names: XLM-R base ... The large version has 560M.
 _SIBLING = re.compile(
     rf"\b(?:the|its) (?P<size>{SIZE_NAMES})[ -](?:version|variant|one|sibling|model)\b"
@@ -689,7 +817,7 @@ def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
 
 
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
-_VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.])|(?<=-)[0-9.]{1,6}(?=b)", re.I)
+_VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.]|\s?M)|(?<=-)[0-9.]{1,6}(?=b)", re.I)
 
 
 def without_sizes(text: str) -> str:
@@ -800,13 +928,16 @@ def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, i
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
     sizes = {}
     for name, cell in zip(header, cells, strict=False):
-        label = name.strip(" #`")
-        field = next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, label, re.I)), "")
-        if field and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
+        if (field := _field_of_column(name)) and re.fullmatch("[0-9]{1,3}(?:,?[0-9]{3})?", cell):
             size = int(cell.replace(",", ""))
             if PLAUSIBLE[field][0] <= size <= PLAUSIBLE[field][1]:
                 sizes[field] = size
     return sizes
+
+
+def _field_of_column(header: str) -> str:
+    """The size that the header of a column names; empty if it names none."""
+    return next((field for field, pattern in _COLUMNS.items() if re.fullmatch(pattern, header.strip(" #`"), re.I)), "")
 
 
 @lru_cache(maxsize=16)

@@ -17,7 +17,8 @@ _FIELDS = {
     "hidden_size": r"hidden[_ ]?(?:size|dim(?:ension)?)|d_model|n_embd|embed_dim|隐藏?层(?:维度|大小)?|隐藏维度",
     "num_hidden_layers": r"num_(?:hidden_)?layers|n_layers?|number of layers|层数",
     "num_attention_heads": r"num_(?:attention_)?heads|n_heads?|number of heads|头数",
-    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|中间层(?:维度|大小)?|前馈层?维度",
+    "intermediate_size": r"intermediate[_ ]?size|d_ff|n_inner|ffn_dim|inner[_ ]?(?:size|dim(?:ension)?)"
+    r"|中间层(?:维度|大小)?|前馈层?维度",
     "max_position_embeddings": r"max_position_embeddings|max_seq_len|n_positions|max_len"
     r"|max(?:imum)?(?: sequence)? length|最大(?:序列)?(?:长度|位置)",
     "type_vocab_size": r"type_vocab_size",
@@ -61,11 +62,8 @@ _LISTED = re.compile(
 def assigned_sizes(text: str) -> dict[str, int]:
     """The sizes that a text assigns; none for a field that is given several values."""
     assigned: dict[str, list[int]] = {}
-    for match in _ASSIGNED.finditer(text):
-        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
-        assigned.setdefault(field, []).append(int(match["number"].replace(",", "")))
-    for match in _LETTER.finditer(text):
-        assigned.setdefault(_LETTERS[match["letter"]], []).append(int(match["number"].replace(",", "")))
+    for stated in _assigned(text):
+        assigned.setdefault(stated.field, []).append(stated.size)
     for match in (*_LISTED.finditer(text), *_TUPLE.finditer(text)):
         names, numbers = (re.split(r",\s?", match[group]) for group in ("names", "numbers"))
         if len(names) == len(numbers):
@@ -79,6 +77,74 @@ def assigned_sizes(text: str) -> dict[str, int]:
         if len(likely) == 1:
             sizes[field] = likely.pop()
     return sizes
+
+
+class StatedSize(NamedTuple):
+    """A number that a text gives as a size, and where it stands."""
+
+    start: int
+    field: str
+    size: int
+    is_fact: bool = False  # whether the words say that the model has it, and do not choose it
+
+
+def _assigned(text: str) -> Iterator[StatedSize]:
+    for match in _ASSIGNED.finditer(text):
+        field = match.lastgroup if match.lastgroup in _FIELDS else next(name for name in _FIELDS if match[name])
+        yield StatedSize(match.start("number"), field, int(match["number"].replace(",", "")))
+    for match in _LETTER.finditer(text):
+        yield StatedSize(match.start("number"), _LETTERS[match["letter"]], int(match["number"].replace(",", "")))
+
+
+def stated_sizes(text: str) -> dict[int, StatedSize]:
+    """The sizes that a text states, by the places of their numbers.
+
+    >>> [(stated.field, stated.size) for stated in stated_sizes("d_model = 786; an MLP of 3072 hidden units").values()]
+    [('hidden_size', 786), ('intermediate_size', 3072)]
+    """
+    stated = {size.start: size for size in _assigned(text)}
+    start = 0
+    for line in text.split("\n"):
+        places = ((place.number, place.field, place.size) for place in _places(line))
+        for number, field, size in places:
+            stated.setdefault(start + number, StatedSize(start + number, field, size))
+        start += len(line) + 1
+    for units in _UNITS.finditer(text):
+        size = int(units["count"].replace(",", ""))
+        stated[units.start("count")] = StatedSize(units.start("count"), "intermediate_size", size, is_fact=True)
+    return dict(sorted(stated.items()))
+
+
+def primed_letters(text: str) -> dict[str, int]:
+    """The sizes that a text gives to letters with a prime.
+
+    >>> primed_letters("H = 4096, H' = 11008")
+    {"H'": 11008}
+    """
+    return {f"{match['letter']}'": int(match["number"].replace(",", "")) for match in _PRIMED.finditer(text)}
+
+
+_PRIMED = re.compile(rf"(?<![A-Za-z0-9'])(?P<letter>[A-Za-z])['′’]\s{{0,2}}=\s{{0,2}}{_NUMBER}(?!\s?[-+*/×^x·(])")
+
+
+@lru_cache(maxsize=2)
+def stated_positions(text: str) -> frozenset[int]:
+    """The numbers of positions that a text gives, also as the context that a model reads.
+
+    >>> sorted(stated_positions("GPT-2 with 256 positions; block_size = 128"))
+    [128, 256]
+    """
+    return frozenset(int(match["before"] or match["number"].replace(",", "")) for match in _POSITIONS.finditer(text))
+
+
+_POSITIONS = re.compile(
+    r"(?<![0-9.,×*])(?P<before>[0-9]{2,5})(?:[ -](?:learned|absolute|position(?:al)?))?(?:[ -]positions?\b|\s?个位置)"
+    r"|(?:block[_ ]size|n_ctx|context[_ ](?:length|len|size|window)|n_positions|max_position_embeddings"
+    r"|max_(?:seq_)?len(?:gth)?|上下文(?:长度|窗口)|最大(?:序列)?(?:长度|位置)"
+    r"|(?:seq(?:uence)?[_ ]len(?:gth)?|序列(?:最大)?长度)(?=[^\n.。]{0,40}(?:position|位置)))"
+    rf"(?: to)?[\"'`*]{{0,3}}\s?(?:[:：=]{{1,2}}|is|of|为|是)?\s?{_NUMBER}",
+    re.I,
+)
 
 
 @lru_cache(maxsize=2)
@@ -146,23 +212,28 @@ _GROUPED = {
         rf"最大(?:序列)?(?:长度|位置){_IS}{_COUNT}",
     ),
 }
+# The units inside a feed-forward network, which are not the hidden size; those of its output are.
+_UNITS = re.compile(
+    r"(?<!second )(?<!output )(?<!final )(?<!last )\b(?:feed[ -]?forward|ffn|mlp)(?: (?!output|input|second)\w+){0,5}?"
+    rf" (?:ha[sd]|have|with|of|contains?|uses?|comprises?) {_COUNT}[ -](?:(?:hidden|inner) )?(?:units|neurons|nodes)\b",
+    re.I,
+)
 _PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}
 _FARTHEST = 120  # characters between two sizes of a group
 _FEWEST_WORDS = 20  # of amino acids, or characters
 _CALCULATED = re.compile(r"\s?(?:[-+*×·/^⋅²]|x\s?[0-9]|\([0-9])|\s?=")
-_SUPPOSED = re.compile(
+SUPPOSED = re.compile(
     r"\b(?:if|would|instead|suppose|imagine|halv\w+|doubl\w+|what about)\b|如果|假如|假设|若|换成|只保留", re.I
 )
 
 
 def size_groups(line: str) -> Iterator[SizeGroup]:
     """The groups of sizes on a line of a text, in its order; a size that is given again begins another group."""
-    places = sorted(_places(line))
-    group: list[tuple[int, int, str, int]] = []
-    for place in places:
-        start, _end, field, _size = place
-        again = any(other == field for _start, _end, other, _size in group)
-        if group and (again or start - group[-1][1] > _FARTHEST or ";" in line[group[-1][1] : start]):
+    group: list[_SizePlace] = []
+    for place in sorted(_places(line)):
+        again = any(other.field == place.field for other in group)
+        apart = line[group[-1].end : place.start] if group else ""
+        if group and (again or place.start - group[-1].end > _FARTHEST or ";" in apart):
             yield _group(group, line)
             group = []
         group.append(place)
@@ -170,8 +241,18 @@ def size_groups(line: str) -> Iterator[SizeGroup]:
         yield _group(group, line)
 
 
-def _places(line: str) -> Iterator[tuple[int, int, str, int]]:
-    taken: set[int] = set()
+class _SizePlace(NamedTuple):
+    """The words that give a size on a line, and where its number begins."""
+
+    start: int
+    end: int
+    field: str
+    size: int
+    number: int
+
+
+def _places(line: str) -> Iterator[_SizePlace]:
+    taken = {units.start("count") for units in _UNITS.finditer(line)}
     for field, patterns in _PATTERNS.items():
         for pattern in patterns:
             for match in pattern.finditer(line):
@@ -185,10 +266,10 @@ def _places(line: str) -> Iterator[tuple[int, int, str, int]]:
                 if re.search(r"[*×·+/^]\s?$", line[max(0, match.start() - 2) : match.start()]):
                     continue
                 taken.add(number)
-                yield match.start(), match.end(), field, size
+                yield _SizePlace(match.start(), match.end(), field, size, number)
 
 
-def _group(places: list[tuple[int, int, str, int]], line: str) -> SizeGroup:
-    start, end = places[0][0], places[-1][1]
+def _group(places: list[_SizePlace], line: str) -> SizeGroup:
+    start, end = places[0].start, places[-1].end
     clause = re.split(r"[.。;；]\s?", line[max(0, start - _FARTHEST) : start])[-1] + line[start : end + _FARTHEST // 2]
-    return SizeGroup(start, end, {field: size for _s, _e, field, size in places}, bool(_SUPPOSED.search(clause)))
+    return SizeGroup(start, end, {place.field: place.size for place in places}, bool(SUPPOSED.search(clause)))

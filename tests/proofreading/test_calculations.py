@@ -108,3 +108,19 @@ def test_an_arrow_compares_what_the_words_before_it_name() -> None:
 def test_words_before_a_parenthesis_introduce_the_calculation() -> None:
     entry = find("注意力的参数量为(768*64+64)*3 = 147648", {})[0]
     assert entry.before == "注意力的参数量为"
+
+
+@pytest.mark.parametrize(
+    ("text", "sides"),
+    [
+        ("H' = 11008, 3 × HH' parameters", [3 * 4096 * 11008]),
+        ("3HH′ = 135,266,304", [135_266_304, 135_266_304]),
+        ("2H'", [2 * 11008]),
+        ("3 × HI' parameters", []),  # I' is not given
+        ("the layers' 64 × 12", [768]),
+        ("'H' × 12", []),
+    ],
+)
+def test_a_letter_with_a_prime_is_a_name_of_its_own(text: str, sides: list[int]) -> None:
+    entries = find(text, {"H": 4096, "I": 14336, "H'": 11008})
+    assert [side.value for entry in entries[-1:] for side in entry.sides] == sides

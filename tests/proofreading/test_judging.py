@@ -173,3 +173,38 @@ def test_a_module_without_biases_is_not_a_model_without_them() -> None:
     report = proofread("GPT-2: lm_head = nn.Linear(768, 50257, bias=False)\n\none layer: 7,077,888")
     assert [claim.right_value for claim in report.of("wrong")] == [7_087_872]
     assert not proofread("GPT-2 with GPTConfig(bias=False)\n\none layer: 7,079,424").of("wrong")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GPT-2 with 256 positions. Position embeddings: 256 × 768 = 0.2M",
+        "GPT-2 with block_size = 256. Position embeddings: 256 × 768 = 196,608",
+        "GPT-2，上下文长度 256。位置编码：256 × 768 = 196,608",
+        "GPT-2，序列长度 256 的位置编码：256 × 768 = 196,608",
+        "GPT-2 with a context length of 256: 123,849,984 parameters",
+        "# BERT-base, V=30000\n\nword embeddings: 23,040,000",
+        "BERT-base. Token (Embedding)  (None, 128, 768)  23040000",
+    ],
+)
+def test_a_count_is_right_under_the_condition_that_the_text_chooses_another_size(text: str) -> None:
+    assert proofread(text).claims[-1].verdict == "conditional"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "GPT-2. Position embeddings: 256 × 768 = 196,608",
+        "BERT-base reads a sequence length of 128 here. Its position embeddings: 98,304",
+        "BERT-base, with 512 positions. Its position embeddings: 98,304",
+        "# BERT-base\n\nword embeddings: 23,040,000",
+    ],
+)
+def test_another_size_that_the_text_does_not_choose_is_wrong(text: str) -> None:
+    assert proofread(text).claims[-1].verdict == "wrong"
+
+
+@pytest.mark.parametrize("number", ["Its weights need 700 MB in float32.", "It takes 9 GFLOPs for 128 tokens."])
+def test_nothing_is_wrong_by_a_model_that_is_only_assumed(number: str) -> None:
+    assert [claim.verdict for claim in proofread(f"The network. {number}").claims] == ["unknown"]
+    assert [claim.verdict for claim in proofread(f"BERT-base. {number}").claims] == ["wrong"]

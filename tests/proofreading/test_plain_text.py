@@ -63,3 +63,12 @@ def test_the_time_is_proportional_to_the_text(piece: str) -> None:
     read((piece * 100_000)[:100_000])
     read(('{"cells": "source' + piece * 100_000)[:100_000])
     assert perf_counter() - before < 10  # a second; quadratic time would take minutes
+
+
+@pytest.mark.parametrize("text", [r"$HH^{\prime}$", r"$HH^\prime$", "$HH^{'}$", "$HH'$"])
+def test_a_prime_is_written_in_several_ways(text: str) -> None:
+    assert read(text).text == "HH'"
+
+
+def test_all_hyphens_are_the_same() -> None:
+    assert read("ALBERT\u2011base and BERT\u2010base").text == "ALBERT-base and BERT-base"

@@ -47,8 +47,56 @@ def test_a_text_without_a_model_is_assumed_to_be_about_bert_base() -> None:
     assert read("It has 110M parameters.").assumed
 
 
-def test_a_text_about_other_models_is_about_none() -> None:
-    assert read("ChatGLM-6B has 28 layers.").model is None
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ChatGLM-6B has 28 layers.",
+        "Qwen2.5-7B with LoRA: 2.8M",
+        "The cache of Qwen3-0.6B",
+        "Gemma 2 27B",
+        "Phi-3 and Falcon-40B",
+        "OPT-175B: 350 GB",
+        "Training a 7B model takes 84 GB.",
+        "A 70B-parameter LLM with 80 layers and 8 KV heads",
+        "一个 13B 参数的模型需要 26 GB",
+        "7B模型的权重：14 GB",
+        "A 70B with 80 layers and 8 KV heads",
+        "Adam needs 16 bytes a parameter, for 7B and 70B.",
+        "# Memory of Qwen2.5-7B\n\nUnlike BERT, it has a gate.",
+    ],
+)
+def test_a_text_about_other_models_is_about_none(text: str) -> None:
+    assert read(text).model is None
+
+
+@pytest.mark.parametrize("text", ["Phi = 3 and yi = 2", "It takes 7B", "The 1B tokens of the data", "the bartender"])
+def test_words_that_look_alike_name_no_model(text: str) -> None:
+    assert read(text).assumed
+
+
+@pytest.mark.parametrize(
+    ("text", "preset"),
+    [
+        ("GPT-2 1.5B", "gpt2-xl"),
+        ("GPT-2 774M", "gpt2-large"),
+        ("gpt2-medium", "gpt2-medium"),
+        ("GPT-2 has 1.5B", "gpt2"),
+        ("Mistral 7B", "mistral-7b"),
+        ("Llama 3.3 70B", "llama-3-70b"),
+        ("LLaMA-7B: 524,288 + 2,359,296, and 75,497,472; with 786,432 and 1,024", "llama-7b"),
+    ],
+)
+def test_the_size_in_a_name_says_which_model_it_is(text: str, preset: str) -> None:
+    assert read(text).preset == preset
+
+
+def test_a_model_of_another_size_is_not_the_one_that_is_counted() -> None:
+    mentions = read("Llama 3 8B is larger than Llama 3.2 1B, and Llama was the first.").mentions
+    assert [mention.preset for mention in mentions] == ["llama-3-8b", "", "llama-3-8b"]
+
+
+def test_the_size_in_millions_is_a_claim_although_it_is_part_of_a_name() -> None:
+    assert [claim.verdict for claim in proofread("GPT-2 774M").claims] == ["right"]
 
 
 def test_a_line_that_names_a_model_is_about_it() -> None:
@@ -136,8 +184,9 @@ def test_sizes_that_contradict_the_named_model_are_told() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("BERT-base (24 layers)", "num_hidden_layers = 24, but bert-base-uncased has 12: 24 is counted."),
-        ("BERT-base 有 24 层", "num_hidden_layers = 24, but bert-base-uncased has 12: 24 is counted."),
+        ("BERT-base (6 layers)", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is counted."),
+        ("BERT-base 有 6 层", "num_hidden_layers = 6, but bert-base-uncased has 12: 6 is counted."),
+        ("BERT-base (10 layers): 95M", "num_hidden_layers = 10, but bert-base-uncased has 12: 10 is counted."),
         ("BERT-base with 24 layers: 110M", "num_hidden_layers = 24, but bert-base-uncased has 12: 12 is counted."),
         ("BERT-base, hidden size 1024: 109,482,240", "hidden_size = 1,024, but bert-base-uncased has 768: 768 is"),
     ],

@@ -1,0 +1,131 @@
+"""Sizes of a published model that a text gives wrongly: d_model = 786 for BERT-base is a slip of the pen.
+
+>>> config = PRESETS["bert-base-uncased"].config
+>>> is_slip_of_size("hidden_size", 786, config), is_slip_of_size("hidden_size", 512, config)
+(True, False)
+>>> without_slips({"hidden_size": 786, "num_hidden_layers": 6}, config)
+{'num_hidden_layers': 6}
+"""
+
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache
+
+from bertcalc.config import Config
+from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.proofreading.calculations import WrittenNumber
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.relatives import RELATIVES
+from bertcalc.proofreading.verdicts import Judged
+from bertcalc.proofreading.written_sizes import SUPPOSED, StatedSize
+from bertcalc.text import N_
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError, Problem
+
+_LONG = ("hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings")  # sizes of three digits or more
+_ROUND, _MULTIPLE = 50, 64  # sizes that are chosen: multiples of these
+_MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # tokens that people add to a vocabulary
+_CLOSE = 40  # a fortieth of the right size
+
+
+def is_slip_of_size(field: str, size: int, config: Config) -> bool:
+    """Whether a size is that of a configuration with two digits exchanged, or with one or two wrong digits."""
+    if field not in _LONG or not config.has(field):
+        return False
+    right: int = getattr(config, field)
+    if abs(size - right) <= 1 or len(str(size)) != len(str(right)):
+        return False
+    if size % _ROUND == 0 or size % _MULTIPLE == 0 or size in _published_sizes(field):
+        return False
+    differing = [index for index, digit in enumerate(str(right)) if str(size)[index] != digit]
+    if len(differing) == _TWO and sorted(str(size)) == sorted(str(right)):
+        return True
+    more = size - right
+    is_extended = field == "vocab_size" and more > 0 and (more <= _MOST_ADDED or more % _ADDED_AT_ONCE == 0)
+    is_close = len(differing) <= _TWO and abs(size - right) * _CLOSE <= right
+    return is_close and not is_extended and field != "max_position_embeddings"  # 510 is 512 without [CLS] and [SEP]
+
+
+_TWO = 2
+
+
+@lru_cache(maxsize=8)
+def _published_sizes(field: str) -> frozenset[int]:
+    return frozenset(getattr(config, field) for config in _published() if config.has(field))
+
+
+@lru_cache(maxsize=1)
+def _published() -> tuple[Config, ...]:
+    """The configurations of the published models."""
+    return *(preset.config for preset in PRESETS.values()), *(relative.config for relative in RELATIVES.values())
+
+
+def without_slips(sizes: Mapping[str, int], config: Config) -> dict[str, int]:
+    """The sizes of a text without those that are slips of a configuration's."""
+    return {field: size for field, size in sizes.items() if not is_slip_of_size(field, size, config)}
+
+
+@lru_cache(maxsize=64)
+def is_published(config: Config) -> bool:
+    """Whether a configuration is that of a published model."""
+    return config in _published()
+
+
+def judge_size(stated: StatedSize, context: Context, model: Model, published: Config) -> Judged | None:
+    """The verdict on a size that is not the published model's; None if the text may mean another model."""
+    field, size = stated.field, stated.size
+    right = getattr(published, field) if published.has(field) else None
+    if right is None or size == right or getattr(model.config, field) != right:
+        return None
+    if context.supposes or SUPPOSED.search(context.sentence):
+        return None
+    if is_slip_of_size(field, size, published) and not _OF_OTHER_PART.search(context.sentence):
+        message = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
+    elif stated.is_fact and not OF_OTHER_MODEL.search(context.line):
+        message = N_("The {field} of the model is {right}, not {written}.")
+    else:
+        return None
+    values = {"field": field, "right": right, "written": in_words(Fraction(size))}
+    return Judged("wrong", Fraction(right), None, (Problem.of(message, **values),))
+
+
+# What has sizes of its own in a sentence about a model.
+_OF_OTHER_PART = re.compile(
+    r"\bclassif|\b(?:LSTM|GRU|CNN|RNN)\b|\bprobe|\bproject|\bon top\b|\badapter|\b(?:our|my|own)\b|分类器|自己", re.I
+)
+# Words of a model that is made from the published one, or of a part of it.
+OF_OTHER_MODEL = re.compile(
+    r"\b(?:first|last|top|bottom|lower|upper|frozen?|freez\w+|per|remov\w+|prun\w+|drop\w*|distil\w*|student|keep\w*"
+    r"|only|our|my|own|custom\w*|smaller|larger|instead|modif\w+|reduc\w+|version|variant|additional|extra|remain\w*|left|more|less"
+    r"|fewer|every|each|out of|of the|vs|versus|compared|than|both|respectively|and)\b"
+    r"|分别|比|和|与|前|后|最后|冻结|每|去掉|剪枝|裁剪|蒸馏|只|仅|自己|自定义|改|减|多|少|剩",
+    re.I,
+)
+
+
+def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
+    """The verdict on a product of a slip of one size and another size: 50427 * 768 for GPT-2's word embeddings."""
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
+        return None
+    values = [int(operand.value) for operand in side.operands if operand.value.denominator == 1]
+    sizes = {field: getattr(published, field) for field in _LONG if published.has(field)}
+    slips = [
+        (value, right)
+        for value in dict.fromkeys(values)
+        for field, right in sizes.items()
+        if is_slip_of_size(field, value, published) and right not in values
+    ]
+    if len(slips) != 1 or not {*values} & {*sizes.values()}:
+        return None
+    [(written, size)] = slips
+    try:
+        right = evaluate(re.sub(rf"(?<![0-9.]){written}(?![0-9.])", f"{size}", side.text))
+    except InputError:
+        return None
+    message = N_("{written} is mistyped for {size}: with it, the calculation gives {right}.")
+    reason = Problem.of(message, written=in_words(Fraction(written)), size=size, right=in_words(right))
+    return Judged("wrong", right, None, (reason,))

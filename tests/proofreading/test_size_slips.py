@@ -1,0 +1,77 @@
+"""Sizes of a published model that a text gives wrongly."""
+
+import pytest
+from transformers import BertConfig, GPT2Config
+
+from bertcalc.proofreading.proofread import proofread
+from bertcalc.proofreading.subject import read
+
+_BERT, _GPT2 = BertConfig(), GPT2Config()
+
+
+@pytest.mark.parametrize(
+    ("text", "written", "right"),
+    [
+        ("BERT-base has d_model = 786 and 12 heads.", "786", _BERT.hidden_size),
+        ("BERT 的隐藏层维度为 786，共 12 层。", "786", _BERT.hidden_size),
+        ("BERT-base: inner size 3702", "3702", _BERT.intermediate_size),
+        ("The inner size3702 of BERT-base", "3702", _BERT.intermediate_size),
+        ("GPT-2 uses a vocabulary of 50,427 tokens.", "50,427", _GPT2.vocab_size),
+        ("# Llama 2 70B\n\n- Hidden Dimension: 8196\n- Layers: 80", "8196", 8192),
+        ("GPT-2 Large (16 layers) has 774M", "16", 36),
+        ("BERT-base 有 24 层", "24", _BERT.num_hidden_layers),
+        ("| ALBERT-xxlarge | 24 layers | 223M |", "24", 12),
+        ("- GPT-2 XL: 12 层\n- 1.5B", "", 0),  # a quarter of the layers may be a smaller model
+        ("In BERT-base, the feed-forward network of a layer has 768 hidden units.", "768", _BERT.intermediate_size),
+        ("GPT-2's word embeddings: 50427 × 768 = 38,727,936", "50427 × 768 = 38,727,936", 38_597_376),
+        ("GPT-2's head: 768 * 50427 = 38597376", "768 * 50427 = 38597376", 38_597_376),
+    ],
+)
+def test_a_size_that_is_not_the_models_is_wrong(text: str, written: str, right: int) -> None:
+    wrong = [(claim.text, int(claim.right_value or 0)) for claim in proofread(text).claims if claim.verdict == "wrong"]
+    assert wrong == ([(written, right)] if written else [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "BERT-base with hidden size 512 and 6 layers",
+        "If BERT-base had a hidden size of 786, it would be no multiple of 64.",
+        "BERT-base, after 100 tokens are added: vocab_size = 30622",
+        "GPT-2 with vocab_size = 50304",
+        "BERT-base: max length 510",
+        "BERT-base (6 layers)",
+        "BERT-base has 13 layers with the embeddings",
+        "BERT-base has 5 layers frozen",
+        "BERT-base: 11 layers remain",
+        "A classifier of hidden size 756 on top of BERT-base",
+        "SciBERT is BERT-base with a vocabulary of 31,090 tokens, and FinBERT has 30,873.",
+        "BERT-large vs BERT-base: 24 layers",
+        "BERT-base (10 layers): 95M",
+        "The feed-forward network of BERT-base has 3072 hidden units.",
+        "The second feed-forward layer of BERT-base has 768 units.",
+        "The first matrix of the feed-forward of BERT-base with its bias: 769 * 3072 = 2,362,368",
+        "RoBERTa-base has a vocabulary of 50,265 tokens, and GPT-2 one of 50,257.",
+    ],
+)
+def test_other_sizes_are_chosen(text: str) -> None:
+    assert "wrong" not in [claim.verdict for claim in proofread(text).claims]
+
+
+def test_everything_else_is_judged_by_the_right_size() -> None:
+    text = "BERT-base: d_model = 786, L = 12. One layer has 7,087,872 parameters."
+    assert [claim.verdict for claim in proofread(text).claims] == ["wrong", "right"]
+    assert read("# BERT\n\nBERT has 12 layers, hidden size 786 and 12 heads.").sizes.get("hidden_size") is None
+
+
+def test_the_columns_of_a_table_state_sizes() -> None:
+    rows = ("ALBERT-xxlarge | 223M | 24 | 4096", "BERT-base | 110M | 12 | 786", "BERT-base | 67M | 6 | 768")
+    text = "| Model | Params | Layers | H |\n|---|---|---|---|\n" + "\n".join(f"| {row} |" for row in rows)
+    claims = [(claim.text, claim.verdict, claim.right_value) for claim in proofread(text).claims]
+    assert claims == [
+        ("223M", "right", None),
+        ("24", "wrong", 12),
+        ("110M", "right", None),
+        ("786", "wrong", 768),
+        ("67M", "right", None),
+    ]
