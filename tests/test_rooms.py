@@ -31,6 +31,7 @@ ORDER = (
     ),
     *(
         "bertcalc.diagnosis",
+        "bertcalc.proofreading.mentions",
         "bertcalc.proofreading",
         "bertcalc.teach",
         "bertcalc.checkpoints",

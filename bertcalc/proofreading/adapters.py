@@ -36,7 +36,7 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.lora_claims import stated_ranks
-from bertcalc.proofreading.subject import names_model
+from bertcalc.proofreading.mentions.model_names import names_model
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed

@@ -2,7 +2,7 @@
 
 >>> from bertcalc.proofreading.calculations import find
 >>> from bertcalc.proofreading.contexts import Surroundings
->>> from bertcalc.proofreading.relatives import RELATIVES
+>>> from bertcalc.proofreading.mentions.relatives import RELATIVES
 >>> text = "In fp16, the KV cache of Llama-3-8B takes 2.15 GB for 4,096 tokens."
 >>> entry, model = find(text, {})[-2], RELATIVES["llama-3-8b"].model
 >>> judged = CacheClaims(text).judge(entry, Surroundings(text).of(entry), UNKNOWN, model, assumed=False)
@@ -24,8 +24,8 @@ from bertcalc.proofreading.calculations import WrittenNumber
 from bertcalc.proofreading.chains import is_miscalculated
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.relatives import relative_of
-from bertcalc.proofreading.subject import names_model
+from bertcalc.proofreading.mentions.model_names import names_model
+from bertcalc.proofreading.mentions.relatives import relative_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem

@@ -18,8 +18,8 @@ from itertools import product
 
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.mentions.written_sizes import NUMBER_WORDS, in_digits
 from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
-from bertcalc.proofreading.written_sizes import NUMBER_WORDS, in_digits
 from bertcalc.text import N_, shorten
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem

@@ -1,6 +1,6 @@
 """Models that a text describes by their sizes, and how well a model fits the numbers of a text.
 
->>> from bertcalc.proofreading.written_sizes import size_groups
+>>> from bertcalc.proofreading.mentions.written_sizes import size_groups
 >>> line = "It is a BERT with 6 layers and hidden size 384."
 >>> [name] = [described_by(group, line, "bert-base-uncased") for group in size_groups(line)]
 >>> name, model_of(name).num_parameters()
@@ -18,9 +18,9 @@ from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
+from bertcalc.proofreading.mentions.relatives import RELATIVES
+from bertcalc.proofreading.mentions.written_sizes import SizeGroup
 from bertcalc.proofreading.named_parts import all_parts
-from bertcalc.proofreading.relatives import RELATIVES
-from bertcalc.proofreading.written_sizes import SizeGroup
 from bertcalc.text.problem import InputError
 
 _WITH = " with "  # between the name of a preset and the sizes that differ from it

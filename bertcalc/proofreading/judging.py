@@ -33,6 +33,7 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.flop_claims import judge_flops
+from bertcalc.proofreading.mentions.written_sizes import stated_positions
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -60,7 +61,6 @@ from bertcalc.proofreading.verdicts import (
     wrong_by,
 )
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
-from bertcalc.proofreading.written_sizes import stated_positions
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text import N_
 from bertcalc.text.amounts import typed

@@ -27,7 +27,7 @@ from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.relatives import SIZE_NAMES
+from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.verdicts import Judged, wrong_by
 
 _BITS = 9.0

@@ -16,10 +16,10 @@ from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.written_sizes import in_digits
 from bertcalc.proofreading.named_parts import WIDE, all_parts, meant_alone, names_particular_part
 from bertcalc.proofreading.verdicts import LEAST_WITHOUT_WORDS, UNKNOWN, Judged, right_as
 from bertcalc.proofreading.whole_counts import is_total, is_total_of_model
-from bertcalc.proofreading.written_sizes import in_digits
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 

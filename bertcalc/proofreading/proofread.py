@@ -26,8 +26,10 @@ from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
+from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
+from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
+from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
-from bertcalc.proofreading.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -57,7 +59,6 @@ from bertcalc.proofreading.whole_counts import (
     searched,
     total_is,
 )
-from bertcalc.proofreading.written_sizes import primed_letters
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
 from bertcalc.text.arithmetic import evaluate
@@ -85,7 +86,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
     plain = plain_text.read(text)
     about = subject.read(plain.text, model)
     names = {**letters(about.model.config), **primed_letters(plain.text)} if about.model else {}
-    counted = subject.without_sizes(plain.text)
+    counted = without_sizes(plain.text)
     entries = find(counted, names, about.bound)[:MOST_CLAIMS]
     findings = _Verdicts(counted, about, entries, plain.text)
     claims = tuple(
@@ -345,7 +346,7 @@ class _Verdicts:
 
     def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
         """The verdict on the memory of keys and values; it may be right for another model, if its line names none."""
-        is_named = entry.cells or any(map(subject.names_model, (context.sentence, *context.names[:1])))
+        is_named = entry.cells or any(map(names_model, (context.sentence, *context.names[:1])))
         others = (
             [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
         )
@@ -478,7 +479,7 @@ class _Verdicts:
             return None
         other = self._about.named_first(compared.other) if compared.other else TEACHER
         if not compared.other and not is_distilled(model):
-            model = next(filter(is_distilled, map(model_of, subject.models_named(context.sentence))), TEACHER)
+            model = next(filter(is_distilled, map(model_of, models_named(context.sentence))), TEACHER)
         named = self._subject_of(entry)
         last = self._findings[-1] if self._findings else None
         total = last.model if last and last.entry.line == entry.line and _is_total(last) else None
@@ -535,7 +536,7 @@ class _Verdicts:
     def _names_its_model(self, entry: WrittenNumber, context: Context) -> bool:
         """Whether a number is the total of a model that its row, column or sentence names."""
         header = self._around.row(entry).header
-        names_it = self._about.is_named_on(entry.line) or subject.names_model(header)
+        names_it = self._about.is_named_on(entry.line) or names_model(header)
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: _Finding, context: Context) -> Judged | None:
@@ -565,10 +566,10 @@ class _Verdicts:
         is_share = entry.stated.text.endswith("%")
         if entry.best.value < 10_000 and not is_share:
             return None
-        is_named = self._about.is_named_on(entry.line) and any(map(subject.names_model, context.names[:2]))
+        is_named = self._about.is_named_on(entry.line) and any(map(names_model, context.names[:2]))
         if _is_arithmetic(_Finding(entry, model, judged)) or is_named:
             return None
-        if subject.names_model(context.header):
+        if names_model(context.header):
             return None
         for other in (self._about.model, *self._about.others()):
             if other is not None and other is not model:

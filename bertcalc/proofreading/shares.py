@@ -31,9 +31,9 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.described_models import model_of
+from bertcalc.proofreading.mentions.model_names import without_models
+from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.named_parts import all_parts, meant_alone, scoped
-from bertcalc.proofreading.relatives import SIZE_NAMES
-from bertcalc.proofreading.subject import without_models
 from bertcalc.proofreading.verdicts import NO_CLAIM, UNKNOWN, Judged
 from bertcalc.proofreading.whole_counts import name_of
 from bertcalc.text import N_

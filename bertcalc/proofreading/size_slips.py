@@ -18,9 +18,9 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import WrittenNumber
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.relatives import RELATIVES
+from bertcalc.proofreading.mentions.relatives import RELATIVES
+from bertcalc.proofreading.mentions.written_sizes import SUPPOSED, StatedSize
 from bertcalc.proofreading.verdicts import Judged
-from bertcalc.proofreading.written_sizes import SUPPOSED, StatedSize
 from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem

@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
-from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
@@ -32,9 +31,23 @@ from bertcalc.proofreading.described_models import (
     sizes_of,
     with_sizes,
 )
-from bertcalc.proofreading.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
-from bertcalc.proofreading.size_slips import OF_OTHER_MODEL, is_published, without_slips
-from bertcalc.proofreading.written_sizes import (
+from bertcalc.proofreading.mentions.model_names import (
+    COMPARED_WITH,
+    SENTENCE,
+    VERSION,
+    Mention,
+    compared_until,
+    family_name,
+    first_named,
+    line_of,
+    mentions_in,
+    mentions_of_classes,
+    name_of_model,
+    preset_at,
+    preset_by_name,
+)
+from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
+from bertcalc.proofreading.mentions.written_sizes import (
     PLAUSIBLE,
     StatedSize,
     assigned_sizes,
@@ -42,59 +55,10 @@ from bertcalc.proofreading.written_sizes import (
     size_groups,
     stated_sizes,
 )
+from bertcalc.proofreading.size_slips import OF_OTHER_MODEL, is_published, without_slips
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
-# Short names that people use, besides the presets' own.
-_ALIASES = {
-    "bert base": "bert-base-uncased",
-    "bertbase": "bert-base-uncased",
-    "bert large": "bert-large-uncased",
-    "bertlarge": "bert-large-uncased",
-    "bert tiny": "bert_uncased_L-2_H-128_A-2",
-    "bert mini": "bert_uncased_L-4_H-256_A-4",
-    "bert small": "bert_uncased_L-4_H-512_A-8",
-    "bert medium": "bert_uncased_L-8_H-512_A-8",
-    "bert chinese": "bert-base-chinese",
-    "chinese bert": "bert-base-chinese",
-    "chinese roberta wwm ext": "bert-base-chinese",
-    "chinese roberta wwm ext large": "bert-large-chinese",
-    "mbert": "bert-base-multilingual-cased",
-    "multilingual bert": "bert-base-multilingual-cased",
-    "roberta": "roberta-base",
-    "distilbert": "distilbert-base-uncased",
-    "distilbert base": "distilbert-base-uncased",
-    "albert": "albert-base-v2",
-    "xlm r": "xlm-roberta-base",
-    "xlm r base": "xlm-roberta-base",
-    "xlm r large": "xlm-roberta-large",
-    "xlm roberta": "xlm-roberta-base",
-    "electra small": "electra-small-discriminator",
-    "electra base": "electra-base-discriminator",
-    "electra large": "electra-large-discriminator",
-    "gpt 2": "gpt2",
-    "gpt 2 small": "gpt2",
-    "gpt2 small": "gpt2",
-    "gpt 2 medium": "gpt2-medium",
-    "gpt 2 large": "gpt2-large",
-    "gpt 2 xl": "gpt2-xl",
-    "gpt 2 345m": "gpt2-medium",
-    "gpt 2 355m": "gpt2-medium",
-    "gpt 2 774m": "gpt2-large",
-    "gpt 2 1.5b": "gpt2-xl",
-    "modernbert": "ModernBERT-base",
-    "nomic embed": "nomic-embed-text-v1.5",
-}
-_FOREIGN = (
-    r"(?:code)?llama|mistral|mixtral|qwen|qwq|chatglm|glm|baichuan|gemma|gemini|palm|bloomz?|falcon|vicuna|alpaca"
-    r"|gpt[ _-]?3(?:\.5)?|gpt[ _-]?4o?|gpt[ _-]?j|gpt[ _-]?neox?|neox|(?:flan[ -])?t5|mt5|bart|deepseek|resnet"
-    r"|internlm|mamba|xlnet|chinchilla|pythia|olmo|minicpm|smollm|starcoder|whisper|vit"
-    r"|(?:phi|yi|opt)(?=[ -]?[0-9])"
-)
-# The rest of such a name: Qwen2.5-7B, Llama 3.2 1B, T5-base. A number alone after a space is none: Gemma 27 layers.
-_VERSIONS = (
-    r"(?:-?v?[0-9](?:\.[0-9]{1,2})?(?![0-9])(?!\.[0-9]))?(?:[ _-](?:[0-9](?:\.[0-9])? )?[0-9.]{1,5}[mb](?![a-z]))?"
-)
 # A model that only its size names, which is that of no model counted here: a 7B model; 7B 参数的模型.
 _BILLIONS = re.compile(
     r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?![A-Za-z])"
@@ -105,31 +69,6 @@ _BILLIONS = re.compile(
 )
 _BERT = re.compile(r"(?<![A-Za-z])bert(?![A-Za-z])", re.I)
 _MOST_OTHERS = 6
-_PIECES = re.compile(r"[\s_$\\{}-]+")
-
-
-def _spelled(name: str) -> str:
-    return _PIECES.sub(" ", name.lower()).strip()
-
-
-@lru_cache(maxsize=1)
-def _names() -> Mapping[str, str]:
-    """The presets by the spelling of their names; also without the words that most people leave out."""
-    names: dict[str, str] = {}
-    for preset in PRESETS:
-        spelled = _spelled(preset)
-        names.setdefault(spelled, preset)
-        names.setdefault(re.sub(r" (?:uncased|discriminator|v[0-9.]+)$", "", spelled), preset)
-    return {**names, **_ALIASES, **SPELLINGS}
-
-
-@lru_cache(maxsize=1)
-def _mentioned() -> re.Pattern[str]:
-    names = sorted((re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in _names()), key=len, reverse=True)
-    return re.compile(
-        rf"(?<![A-Za-z0-9])(?:(?P<preset>{'|'.join(names)})|(?P<foreign>(?:{_FOREIGN}){_VERSIONS})|(?P<bert>bert))(?![A-Za-z0-9])",
-        re.I,
-    )
 
 
 _SIZE_WORD = re.compile(rf"(?<![a-z0-9.])(?:{SIZE_NAMES}|[0-9.]{{1,5}}b)(?![a-z])")
@@ -142,62 +81,6 @@ _SIZE_ALONE = re.compile(
 
 
 _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
-
-
-@lru_cache(maxsize=64)
-def _family_name(preset: str) -> str:
-    """The first words of a preset's name: bert for bert-base-uncased."""
-    return re.split(rf" ?\b(?:{SIZE_NAMES}|uncased|cased)\b", _spelled(preset))[0]
-
-
-def names_model(text: str) -> bool:
-    """Whether words name a model."""
-    return bool(_mentioned().search(text))
-
-
-def without_models(text: str) -> str:
-    """A text without the names of models.
-
-    >>> without_models("of XLM-R base is vocabulary")
-    'of   is vocabulary'
-    """
-    return _mentioned().sub(" ", text)
-
-
-def models_named(text: str) -> set[str]:
-    """The presets that a text names.
-
-    >>> sorted(models_named("GPT-2 has more tokens than BERT-base, and than BERT-base-uncased."))
-    ['bert-base-uncased', 'gpt2']
-    """
-    return {mention.preset for mention in _every_mention(text) if mention.preset}
-
-
-def first_named(text: str) -> str:
-    """The preset that a text names first, if it begins with that name; empty if it does not.
-
-    >>> first_named("the BERT-base model"), first_named("all models")
-    ('bert-base-uncased', '')
-    """
-    mention = _mentioned().match(re.sub(r"^(?:the|its|that of) ", "", text.strip(" *`"), flags=re.I))
-    return _preset_of(mention) if mention else ""
-
-
-def is_model_name(text: str) -> bool:
-    """Whether a label is only the name of a model."""
-    match = _mentioned().fullmatch(text.strip())
-    return bool(match and match["preset"])
-
-
-class Mention(NamedTuple):
-    """A place where a text names a model; ``preset`` is empty for a model that bertcalc does not count."""
-
-    start: int
-    preset: str
-    line: int
-    until: int = 0  # where the clause ends in which another model is only compared with it: as in BERT-base, ...
-    is_supposed: bool = False  # whether the text only supposes a model: with half the layers, it would have ...
-    spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
 
 
 @dataclass(frozen=True)
@@ -230,8 +113,8 @@ class Subject:
         """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
         if own := self._by_label.get(row.header.strip(" *`").lower()):
             return self.of(own)
-        if mention := _mentioned().search(row.header):
-            return model if mention["bert"] else self.of(_preset_of(mention))
+        if mention := name_of_model().search(row.header):
+            return model if mention["bert"] else self.of(preset_at(mention))
         if size := _SIZE_ALONE.fullmatch(row.header):
             return self._sibling(size["size"])
         sizes = _sizes_in_row(row.headers, row.cells)
@@ -275,9 +158,9 @@ class Subject:
         """The size that a number is: by the words around it, or by its column in a row that a model's name begins."""
         field = _field_of_column(row.header) if size else ""
         label = next(filter(None, row.cells), "").strip(" *`")
-        if start in self.stated or not field or not (name := _mentioned().fullmatch(label)):
+        if start in self.stated or not field or not (name := name_of_model().fullmatch(label)):
             return self.stated.get(start)
-        preset = _preset_of(name)
+        preset = preset_at(name)
         if preset not in (*PRESETS, *RELATIVES):
             return None
         is_fact = field == "num_hidden_layers" and bool(_SIZE_WORD.search(label.lower()))
@@ -311,7 +194,7 @@ class Subject:
         preset = preset_of(preset or self.preset)
         if size.lower() in re.split("[-_]", preset):
             return self.of(preset)
-        return self.of(_names().get(f"{_family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
+        return self.of(preset_by_name().get(f"{family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
         """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
@@ -330,7 +213,7 @@ class Subject:
     def _of_size(self, words: Sequence[str]) -> Model | None:
         """The model of a size that the nearest words name, if the text names only one of that size."""
         for name in words:
-            sizes = set(_SIZE_WORD.findall(_COMPARED_WITH.sub(" ", name.lower())))
+            sizes = set(_SIZE_WORD.findall(COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
                 fitting = [
                     preset
@@ -417,7 +300,7 @@ class Subject:
 
 def read(text: str, model: Model | None = None) -> Subject:
     """Read the model of a text without markup; ``model`` takes its place if it is given."""
-    mentions = tuple(sorted((*_mentions(text), *_of_classes(text))))
+    mentions = tuple(sorted((*mentions_in(text), *mentions_of_classes(text))))
     sizes = assigned_sizes(text)
     if model is not None:
         preset = next((name for name, entry in PRESETS.items() if entry.config == model.config), "")
@@ -525,7 +408,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
                 del group.sizes["vocab_size"]
-            is_listed = not spelling or _mentioned().fullmatch(spelling)
+            is_listed = not spelling or name_of_model().fullmatch(spelling)
             if is_listed and (preset in named or _BERT.search(text)):
                 group = group._replace(sizes=without_slips(group.sizes, PRESETS[preset].config))
             if name := described_by(group, line, preset, alone=alone):
@@ -552,7 +435,7 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
     longer = {name for name in names if len(name) > _LONGEST_LABEL}
     for name in longer - {mention.spelling.lower() for mention in mentions}:
         for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text, re.I):
-            yield Mention(match.start(), names[name], _line_of(match), _compared_until(match))
+            yield Mention(match.start(), names[name], line_of(match), compared_until(match))
 
 
 _LONGEST_LABEL = 3  # a shorter name may be a letter of a formula
@@ -567,7 +450,7 @@ def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
     most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
     if most and family_of(PRESETS[most].config).name != "bert":
         for match in _BERT_WITH_NUMBER.finditer(text):
-            yield Mention(match.start(), DEFAULT_PRESET, _line_of(match))
+            yield Mention(match.start(), DEFAULT_PRESET, line_of(match))
 
 
 def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subject) -> list[str | None]:
@@ -645,7 +528,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
 def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
     """The numbers of layers directly behind the names of models."""
     for mention in mentions:
-        name = _mentioned().match(text, mention.start)
+        name = name_of_model().match(text, mention.start)
         if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
             yield mention, match
 
@@ -712,17 +595,12 @@ def _gives_total(text: str, preset: str) -> bool:
     )
 
 
-_SENTENCE = re.compile(
-    r"(?:[。！？；;]|[.!?]\s|\n)(?P<goes_on>\s{0,3}(?:(?:Its?|This|These|They|The model)\b|它们?|其|该))?"
-)
-
-
 _CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)\b|而")
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
     """Where each sentence but the first begins, and which go on about the subject of the one before."""
-    ends = list(_SENTENCE.finditer(text))
+    ends = list(SENTENCE.finditer(text))
     return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
 
 
@@ -767,7 +645,7 @@ def _level(line: str, names_model: bool) -> int:
         return len(heading[1])
     if not names_model or len(line) > _LONGEST_TOPIC or _NO_HEADING.search(line):
         return 0
-    rest = _mentioned().sub("", _VERSION.sub("", line))
+    rest = name_of_model().sub("", VERSION.sub("", line))
     return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
 
 
@@ -784,143 +662,7 @@ def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: s
     return "\n".join(line for number, line in enumerate(lines) if preset in named.get(number, {preset}))
 
 
-def _mentions(text: str) -> Iterator[Mention]:
-    """The models that a text names; "Llama" alone is the one that it names with a size, if there is only one."""
-    mentions = _every_mention(text)
-    relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
-    for mention in mentions:
-        bare = _WITHOUT_SIZE.match(text, mention.start)
-        meant = [name for name in relatives if bare and name.startswith(bare[0].lower())]
-        yield mention._replace(preset=meant[0]) if not mention.preset and len(meant) == 1 else mention
-    yield from _of_siblings(text, mentions)
-
-
-_WITHOUT_SIZE = re.compile(r"[a-z]++(?![ _-]?(?:[0-9](?:\.[0-9])?[ _-])?[0-9.]{1,5}[mb](?![a-z]))", re.I)
-# Another size of the first model that its line names: XLM-R base ... The large version has 560M.
-_SIBLING = re.compile(
-    rf"\b(?:the|its) (?P<size>{SIZE_NAMES})[ -](?:version|variant|one|sibling|model)\b"
-    r"|(?P<chinese>tiny|mini|small|medium|base|large|xl)\s?(?:版本?|版模型)",
-    re.I,
-)
-
-
-def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The places where a text names only another size of the first model on that line that there is in this size."""
-    starts = [mention.start for mention in mentions]
-    for match in _SIBLING.finditer(text):
-        first = bisect_right(starts, text.rfind("\n", 0, match.start()))
-        before = mentions[first : bisect_right(starts, match.start())]
-        size = re.sub("x-l", "xl", (match["size"] or match["chinese"]).lower())
-        presets = (_names().get(f"{_family_name(mention.preset)} {size}") for mention in before if mention.preset)
-        if preset := next(filter(None, presets), None):
-            yield Mention(match.start(), preset, before[0].line)
-
-
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
-_VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.]|\s?M)|(?<=-)[0-9.]{1,6}(?=b)", re.I)
-
-
-def without_sizes(text: str) -> str:
-    """A text in which the digits of models' names are no numbers: Mistral 7B. Its length is the same."""
-    return _mentioned().sub(lambda match: _VERSION.sub(lambda size: "x" * len(size[0]), match[0]), text)
-
-
-@lru_cache(maxsize=2)
-def _every_mention(text: str) -> tuple[Mention, ...]:
-    return tuple(
-        Mention(match.start(), _preset_of(match), _line_of(match), _compared_until(match), spelling=_spelling(match))
-        for match in _mentioned().finditer(text)
-        if not match["bert"]
-    )
-
-
-def _line_of(match: re.Match[str]) -> int:
-    """The number of the line on which a match begins."""
-    return bisect_left(_line_breaks(match.string), match.start())
-
-
-@lru_cache(maxsize=2)
-def _line_breaks(text: str) -> list[int]:
-    return [match.start() for match in re.finditer("\n", text)]
-
-
-_COMPARED = re.compile(
-    r"(?:\b(?:while|whereas|but|as (?:in|for|with)|like|than|unlike|compared (?:to|with)|versus|vs\.?|same as|that of)"
-    r"(?: (?:in|a|the|that of|those of)){0,2}|而|和|与|跟|比|像)[\s*`(（]*$",
-    re.I,
-)
-
-
-_COMPARED_WITH = re.compile(r"\b(?:than|compared (?:to|with)|unlike|as in)\b[^,，;；]*")
-_CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
-
-
-def _compared_until(mention: re.Match[str]) -> int:
-    """Where the clause ends in which a model is only compared with; 0 for other mentions."""
-    compared = _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()])
-    if not compared:
-        return 0
-    ends = _SENTENCE if compared[0].startswith(("as", "like", "same")) else _CLAUSE_ENDS
-    end = ends.search(mention.string, mention.end())
-    return end.start() if end else len(mention.string)
-
-
-def _spelling(mention: re.Match[str]) -> str:
-    """The whole name of a model that is not listed, but whose name begins as that of one that is."""
-    rest = _GOES_ON_WITH.match(mention.string, mention.end())
-    return mention[0] + rest[0] if rest else ""
-
-
-_GOES_ON_WITH = re.compile(r"-[A-Za-z][\w.-]{2,40}(?<![.-])")
-
-
-def _preset_of(mention: re.Match[str]) -> str:
-    """The preset that a place names; empty for a model that bertcalc does not count."""
-    return _names()[_respelled(mention["preset"])] if mention["preset"] else ""
-
-
-def _of_classes(text: str) -> Iterator[Mention]:
-    """The places where a text names a class: its line's model of that family, the most named one, or the first."""
-    mentions = [mention for mention in _every_mention(text) if mention.preset in PRESETS]
-    often = Counter(mention.preset for mention in mentions).most_common()
-    presets = {_class_prefix(preset): preset for preset, _count in reversed(often)}
-    beside = {(mention.line, _class_prefix(mention.preset)): mention.preset for mention in mentions}
-    for match in _classes().finditer(text):
-        line = _line_of(match)
-        likeliest = presets.get(match[1], _by_class()[match[1]])
-        yield Mention(match.start(), beside.get((line, match[1]), likeliest), line)
-
-
-@lru_cache(maxsize=64)
-def _class_prefix(preset: str) -> str:
-    """The beginning of the names of a preset's classes: Bert."""
-    return type(PRESETS[preset].config).__name__.removesuffix("Config")
-
-
-@lru_cache(maxsize=1)
-def _by_class() -> Mapping[str, str]:
-    """The first preset of each family by the beginning of its classes' names, the longest first."""
-    presets: dict[str, str] = {}
-    for name in (DEFAULT_PRESET, *PRESETS):
-        presets.setdefault(_class_prefix(name), name)
-    return {name: presets[name] for name in sorted(presets, key=len, reverse=True)}
-
-
-_MODULES = "Model|LMHead|Block|MLP|Layer|Attention|SelfAttention|Embeddings?|Encoder|Intermediate|Pooler"
-
-
-@lru_cache(maxsize=1)
-def _classes() -> re.Pattern[str]:
-    return re.compile(rf"(?<![A-Za-z])(?:TF)?({'|'.join(_by_class())})(?:For[A-Z][A-Za-z]|(?:{_MODULES})(?![a-z]))")
-
-
-def _respelled(text: str) -> str:
-    """The spelling under which a name is known: gpt-2, gpt2 and gpt 2 are the same."""
-    spelled = _spelled(text)
-    if spelled in _names():
-        return spelled
-    joined = spelled.replace(" ", "")
-    return next(name for name in _names() if name.replace(" ", "") == joined)
 
 
 @lru_cache(maxsize=16)  # every number of a row asks for them

@@ -20,9 +20,9 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.described_models import model_of
+from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model
+from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
-from bertcalc.proofreading.relatives import SIZE_NAMES
-from bertcalc.proofreading.subject import is_model_name, models_named, names_model
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed

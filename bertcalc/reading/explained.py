@@ -13,8 +13,8 @@ from bertcalc.diagnosis.count_lines import read as read_lines
 from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_line_of_peft
 from bertcalc.model.model import Model
+from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.subject import is_model_name, models_named
 from bertcalc.reading.plain_lines import sentences
 from bertcalc.reading.text_reading import Kind, TextReading
 from bertcalc.text import N_

@@ -65,9 +65,12 @@ DATA = {
             "named_parts",
             "contexts",
             "adapters",
-            "relatives",
             "shares",
-            "written_sizes",
+            "size_slips",
+            "cached_keys",
+            "mentions/model_names",
+            "mentions/relatives",
+            "mentions/written_sizes",
         )
     ),
     *("bertcalc/changes/targets.py", "bertcalc/changes/targets.py"),  # quoted from peft

@@ -7,8 +7,8 @@ import torch
 from transformers import BertConfig, BertModel
 
 from bertcalc.proofreading.described_models import described_by, fit, long_numbers, model_of, preset_of, sizes_of
+from bertcalc.proofreading.mentions.written_sizes import size_groups
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.written_sizes import size_groups
 
 
 def count(**sizes: int) -> int:

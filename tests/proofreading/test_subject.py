@@ -5,7 +5,7 @@ import pytest
 from bertcalc.families.presets import PRESETS
 from bertcalc.proofreading.contexts import TableRow
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.subject import read, without_sizes
+from bertcalc.proofreading.subject import read
 
 
 @pytest.mark.parametrize(
@@ -237,10 +237,6 @@ def test_a_vocabulary_in_thousands_is_that_of_the_named_model() -> None:
 def test_letters_that_the_text_gives_are_bound() -> None:
     assert read("BERT-base: H = 768, L = 12").bound == {"H", "L"}
     assert read("V = 30522 (BERT-base)").bound == {"V"}
-
-
-def test_sizes_in_names_are_no_numbers() -> None:
-    assert without_sizes("Llama 2 7B and GPT-2 have 7B") == "Llama x xB and GPT-2 have 7B"
 
 
 def test_sizes_on_a_line_about_another_model_are_not_this_ones() -> None:

@@ -4,8 +4,8 @@ import pytest
 import torch
 import transformers
 
+from bertcalc.proofreading.mentions.relatives import RELATIVES
 from bertcalc.proofreading.proofread import proofread
-from bertcalc.proofreading.relatives import RELATIVES
 
 _CONFIGS = {"llama": transformers.LlamaConfig, "mistral": transformers.MistralConfig}
 _CLASSES = {"llama": transformers.LlamaForCausalLM, "mistral": transformers.MistralForCausalLM}

@@ -1,0 +1,1 @@
+"""What a text says about models: their names and their sizes."""
