@@ -336,7 +336,7 @@ class CacheClaims:
         if heads.sure and heads.values == (1,) != (sizes.shared,) and not _MULTI_QUERY.search(beside):
             return _Options((1,))
         others = re.sub(
-            rf"(?<![0-9]){sizes.layers}[ -]?个?(?:\\w+ )?(?:layers?|层)", " ", f"{sentence} {titles}", flags=re.I
+            rf"(?<![0-9]){sizes.layers}[ -]?个?(?:\w+ )?(?:layers?|层)", " ", f"{sentence} {titles}", flags=re.I
         )
         if not _ANY_LAYER.search(others):
             return _Options((sizes.layers,))
