@@ -55,7 +55,12 @@ _OTHERWISE = re.compile(
     r"|beam|speculat|prefix|cross[- ]attention|bandwidth|per second|reserv|pre-?alloc|\bleft\b|remain|available"
     r"|\bfree\b"
     r"|fragment|wast|at most|up to|分片|张量并行|每张|每块|块|页|滑动|压缩|量化|节省|减少|剩余|可用|预留|浪费"
-    r"|最多|带宽",
+    r"|最多|带宽"
+    # Sentences in which a size may be that of something else, or of several numbers of tokens.
+    r"|\btotal\b(?! (?:KV|key|cache))|\bin all\b(?! (?:\w+ )?(?:layers|heads))|overhead|weights?\b"
+    r"|\bmodel has\b|\bGPU|\bRTX\b|\b[AHVT][0-9]{1,3}\b|\bfits?\b"
+    r"|\bfills?\b|needs (?:around|about|at least)|\boutput|\binput\b|generat|activations?\b|padding|concurrency"
+    r"|权重|总计|总共|合计|显存|激活|输出|输入|生成|以上",
     re.I,
 )
 _SUMS = re.compile(r"\+|\bplus\b|\btogether\b|\bin total\b|\bweights and\b|合计|一共|加上|总显存", re.I)
@@ -128,6 +133,7 @@ _NUMBER_OF = {
     "hidden": r"(?:hidden[ _]?(?:size|dim(?:ension)?)?|d_?model|隐藏层?(?:维度|大小)?|(?<![A-Za-z])[dh](?= ?=))\s?"
     r"(?:of|is|[=:：为是])?\s?([0-9]{3,5})(?![0-9])",
 }
+_MODEL_SIZE = re.compile(r"(?<![0-9.x])[0-9x.]{1,4}B(?![A-Za-z])")  # x stands for the digits in the name of a model
 _SENTENCE_END = re.compile(r"[。!?！？\n]|\.(?=\s|$)")
 _BYTES = re.compile(r"[0-9][0-9.,]*\s?(?:[KMGT]i?B|bytes|字节)(?![A-Za-z])", re.I)
 # Words behind the size before: per token, so 3.36 GB; for a sequence of 2,048 tokens; with batch size 8 ...
@@ -246,6 +252,9 @@ class CacheClaims:
         )
         if not sure or context.supposes or _OTHERWISE.search(words) or not is_direct:
             return None
+        lengths = {*_lengths(sentence)} - {(1,)}
+        if not entry.cells and (len(lengths) > 1 or len(_MODEL_SIZE.findall(sentence)) > 1):
+            return None  # several models, or several numbers of tokens
         return _wrong(stated.value, stated.unit_factors, sure, [reading for reading, _sure in kept], model)
 
     def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:

@@ -113,7 +113,7 @@ _DIGITS = (
     r"(?:\.[0-9]{1,60})?(?:[eE][+-]?[0-9]{1,2}(?![0-9A-Za-z]))?"
 )
 _SUFFIX = (
-    r"(?:\s?(?:million|billion|thousand|trillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
+    r"(?:\s{0,3}(?:[Mm]illion|[Bb]illion|[Tt]housand|[Tt]rillion|mio|mln|bn)\b(?:\s(?:bytes|FLOPs|MACs)\b)?"
     r"|\s{0,3}(?:[kKMGTP]?(?:FLOPs?|FLOPS|MACs?)|[kKMGT]i?B|[kKMGTB]|bytes?)(?![A-Za-z0-9_])"
     r"|\s?(?:[十百千万亿]{1,2}(?:[0-9]{1,4}[百千万]?){0,3})(?:\s?字节)?|\s?字节|\s?(?:%|percent(?!age)\b|per\scent\b))"
 )
@@ -236,6 +236,8 @@ def _chains(
         if side is None:
             index = max(end, index + 1)
             continue
+        if side.is_calculation and index and tokens[index - 1].text == "[" and tokens[end : end + 1]:
+            end += tokens[end].text == "]"  # a shape: [30522 × 768] = 23.4M
         sides = [side]
         while (
             not _is_last_term(tokens, index, side)
@@ -669,16 +671,16 @@ def _heading(tokens: Sequence[_Token], index: int) -> int:
     for after in range(index, min(len(tokens), index + 5)):
         if tokens[after].kind not in ("name", "word"):
             return 0
-        if _opens(tokens, after + 1):
+        if _opens(tokens, after + 1, spaces=1):
             return after + 1
     return 0
 
 
-def _opens(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a parenthesis with a number follows directly."""
+def _opens(tokens: Sequence[_Token], index: int, spaces: int = 0) -> bool:
+    """Whether a parenthesis with a number follows directly, or after so many spaces."""
     if index + 1 >= len(tokens) or tokens[index].text != "(":
         return False
-    return tokens[index].start == tokens[index - 1].end and tokens[index + 1].kind == "number"
+    return tokens[index].start - tokens[index - 1].end <= spaces and tokens[index + 1].kind == "number"
 
 
 def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:

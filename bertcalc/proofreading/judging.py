@@ -94,6 +94,53 @@ def judge(
     return judged
 
 
+# A count that leaves out what is called the embeddings, whichever they are.
+_NON_EMBEDDING = re.compile(
+    r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
+    r"|(?:不含|不包括|除去|非)嵌入",
+    re.I,
+)
+# A vocabulary with tokens of somebody's own.
+_RESIZED = re.compile(
+    r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
+    r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
+    r"|扩展词表",
+    re.I,
+)
+_LAYERS_OF = re.compile(
+    r"(?<![\w.])([0-9]{1,2})[ -](?:transformer |encoder |hidden )?layers?\b|\bnum_hidden_layers\s?=\s?([0-9]{1,2})"
+    r"|\bL\s?=\s?([0-9]{1,2})(?![0-9])|(?<![0-9第])([0-9]{1,2})\s?层",
+    re.I,
+)
+
+
+def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
+    """Whether the words beside a wrong number say that it counts a variant of the model.
+
+    That is without its embeddings, with other layers, or with tokens of somebody's own.
+    """
+    sentence = context.sentence or context.line
+    words = " ".join((sentence, context.header, *context.names[:1], *context.headings[:1]))
+    if _NON_EMBEDDING.search(words):
+        return True
+    if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *_OF_VOCABULARY, "layers"):
+        return False
+    layers = {int(next(filter(None, match.groups()))) for match in _LAYERS_OF.finditer(sentence)}
+    vocabulary = getattr(model.config, "vocab_size", 0)
+    numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
+    resized = any(
+        number != vocabulary and number % 1000 and abs(number - vocabulary) * _NEAR_VOCABULARY <= vocabulary
+        for number in numbers
+    )
+    of_layers = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
+    is_own = bool(_RESIZED.search(sentence) or _OF_OWN.search(sentence))
+    return resized or is_own or (of_layers and bool(layers - {model.config.num_hidden_layers}))
+
+
+_LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
+_NEAR_VOCABULARY = 10  # a tenth
+
+
 def _is_in_numbers(entry: WrittenNumber) -> bool:
     """Whether a chain has a calculation, and two sides without letters."""
     return entry.computes and len([side for side in entry.sides if not side.letters]) > 1
@@ -167,10 +214,17 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return judged
     if _DECAY.search(" ".join(context.names)):
         return _decayed(side, model)
+    if layers := _rounded_layers(entry, model):
+        return Judged("right", counts=part_in_words(layers, model), counted=layers)
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = meant_by_words(line, context, model)
-    is_of_tensor = alone and not side.reach and any(map(_TENSOR.fullmatch, context.names[:1]))
-    if is_of_tensor and verdict and verdict.counted and not verdict.is_right:
+    is_of_tensor = (
+        alone
+        and not side.reach
+        and not _CHANGED.search(context.header)
+        and any(map(_TENSOR.fullmatch, context.names[:1]))
+    )
+    if is_of_tensor and verdict and verdict.counted and verdict.counted.right and not verdict.is_right:
         return right_for(verdict.counted, model)
     if verdict and verdict.is_right and verdict.counted:
         if sure and (meant := exchanged(verdict.counted, context, model)):
@@ -186,6 +240,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return Judged("right", counts=part_in_words(of_head, model), counted=of_head)
     part = _any_part(side, model)
     particular = names_particular_part(context, model)
+    if sure and part and (meant := exchanged(part, context, model)):
+        return right_for(meant, model)
     if part and (lacking := _lacks_biases(entry, context, model)):
         return lacking
     if (
@@ -236,6 +292,21 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+def _rounded_layers(entry: WrittenNumber, model: Model) -> Counted | None:
+    """All layers, if a calculation multiplies their number by the rounded count of one: 12 × 7.1M ≈ 85M."""
+    [*calculations] = (side for side in entry.sides if side.is_calculation)
+    if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
+        return None
+    values = {operand.value for operand in calculations[0].operands}
+    one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
+    if one is None or whole is None or model.config.num_hidden_layers not in values:
+        return None
+    return whole if abs(max(values) - one.right) * _RIGHT_TO <= one.right else None
+
+
+_OF_PRODUCT, _RIGHT_TO = 2, 100  # two factors; a hundredth
 
 
 def _sizes_computed(model: Model) -> tuple[int, ...]:
@@ -528,6 +599,7 @@ def _is_year(side: ChainSide) -> bool:
     return side.unit is None and bool(re.fullmatch("(?:19|20)[0-9]{2}", side.text.strip()))
 
 
+_CHANGED = re.compile(r"after|prun|trained|saved|之后|剪枝", re.I)  # the header of a column that counts something else
 _TENSOR = re.compile(r"\W*(?:\w+\.){2,12}(?:weight|bias)[\W0-9]*(?:(?:has|is|shape|有|为)[\W0-9]*)?")
 _VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_embeddings)\b")
 
@@ -559,10 +631,13 @@ _VOCABULARY_LETTER = re.compile(r"(?<![A-Za-z0-9*×·+/^])\|?V\|?\s?=\s?$")
 _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
+_OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)  # a vocabulary in whole thousands
+
+
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
     """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
     side = entry.best
-    is_other_model = OWN_MODEL.search(" ".join(context.names[:2]))
+    is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or _OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
     if entry.computes or published is None or side.unit or is_other_model or not is_vocabulary:
         return None

@@ -181,8 +181,9 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
 # The two matrices of a feed-forward, by words that mean one of them alone.
 _MATRIX = {
     "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
-    r"|\bfc_?1\b|\bc_fc\b|\bintermediate\.dense|第一个?(?:全连接|线性|矩阵|dense)",
-    "second matrix of the feed-forward": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)|\bfc_?2\b"
+    r"|\b(?:fc|linear|dense)_?1\b|\bc_fc\b|\bintermediate\.dense|第一个?(?:全连接|线性|矩阵|dense)",
+    "second matrix of the feed-forward": r"\bdown[ -]?proj|\bsecond (?:linear|dense|layer|matrix|projection)"
+    r"|\b(?:fc|linear|dense)_?2\b"
     r"|\bmlp\.c_proj|第二个?(?:全连接|线性|矩阵|dense)",
 }
 

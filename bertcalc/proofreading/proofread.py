@@ -24,7 +24,7 @@ from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.judging import is_of_variant, judge
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
@@ -225,6 +225,10 @@ class _Verdicts:
                 or finding
             )
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
+            is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
+            is_wrong = finding.judged.verdict == "wrong" and is_count and not entry.computes
+            if model and is_wrong and is_of_variant(finding.judged, context, model):
+                finding = finding._replace(judged=UNKNOWN)
         self._findings.append(finding)
         is_result = entry.computes or judged.counted is not None
         if (
@@ -322,6 +326,8 @@ class _Verdicts:
             return None
         reach = max(stated.reach, stated.rough) + last.entry.best.reach * layers
         whole = last.judged.counted and times_layers(last.judged.counted, value, last.model) if last.model else None
+        if value == stated.value:
+            return whole
         if abs(value - stated.value) <= reach or not value / _MOST_TIMES < stated.value < _MOST_TIMES * value:
             return None
         return (
@@ -800,7 +806,7 @@ _FORMULA_GIVES = re.compile(
 _TIMES = re.compile(
     r"(?:(?:multipl(?:y|ied|ying)(?: (?:this|that|it))? (?:by|with)|\btimes|^[-*•\s]*[x×]|乘以|乘上|再乘) ?)"
     r"([0-9]{1,3})"
-    r"(?: ?(?:layers|blocks|层))?"
+    r"(?: ?(?:(?:transformer |encoder )?(?:layers|blocks)|层))?"
     r"(?:[\s:：,，=>→]|\b(?:and|we|you|have|get|gives?|makes?|it|is|that|this|results? in)\b"
     r"|得到|[就]?是|为)*$",
     re.I,

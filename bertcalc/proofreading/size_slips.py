@@ -82,7 +82,8 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
         return None
     if context.supposes or SUPPOSED.search(context.sentence):
         return None
-    if is_slip_of_size(field, size, published) and not _OF_OTHER_PART.search(context.sentence):
+    is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)  # 786 and 768 in one sentence
+    if is_slip_of_size(field, size, published) and not is_beside and not _OF_OTHER_PART.search(context.sentence):
         message = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
     elif stated.is_fact and not OF_OTHER_MODEL.search(context.line):
         message = N_("The {field} of the model is {right}, not {written}.")
@@ -94,7 +95,9 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
 
 # What has sizes of its own in a sentence about a model.
 _OF_OTHER_PART = re.compile(
-    r"\bclassif|\b(?:LSTM|GRU|CNN|RNN)\b|\bprobe|\bproject|\bon top\b|\badapter|\b(?:our|my|own)\b|分类器|自己", re.I
+    r"\bclassif|dimensional vector|\bwider|narrower|\bclose to\b|\btypo|divisible|\bours\b"
+    r"|\b(?:LSTM|GRU|CNN|RNN)\b|\bprobe|\bproject|\bon top\b|\badapter|\b(?:our|my|own)\b|分类器|自己",
+    re.I,
 )
 # Words of a model that is made from the published one, or of a part of it.
 OF_OTHER_MODEL = re.compile(
