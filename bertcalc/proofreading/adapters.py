@@ -142,8 +142,10 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
     """The verdict on all parameters of a model with LoRA that are only those of the model without it."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
-    if value != printed.whole or not is_small or not _LORA.search(context.text) or _FROZEN.search(context.text):
+    if value != printed.whole or not is_small or not _LORA.search(context.text) or _OTHERWISE.search(context.text):
         return None
+    if _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
+        return None  # they train parameters of the model itself
     if all(known.total != printed.whole for known in every_count(model.config, known_counts)):
         return None
     right = printed.whole + printed.trained
@@ -153,7 +155,6 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
 
 _LEAST_SHARE = 20  # LoRA trains less than a twentieth of the parameters
 _LORA = re.compile(r"lora", re.I)
-_FROZEN = re.compile(r"bitfit|ln_?tuning|\.requires_grad\s?=", re.I)  # what trains parameters of the model itself
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:

@@ -13,6 +13,7 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
@@ -143,7 +144,7 @@ _OF_LAST = re.compile(
 _WORD = re.compile(r"[^\W\d_]{2}|[㐀-鿿]")
 _SIZE = re.compile(r"[0-9][0-9,]{0,8}\s?[kKM]?")  # in a cell: 4K
 _IN_OTHER_UNITS = re.compile(r"[\s(（≈=~*`,，、]*(?:or|i\.e\.|about|即|约|或)?[\s≈~*`,，]*", re.I)
-_MOST_BEFORE, _MOST_AFTER = 200, 60
+_MOST_BEFORE, _MOST_AFTER, _MOST_COLUMNS = 200, 60, 20
 _SCALES = {"k": (1024, 1000), "m": (10**6, 2**20), "": (1,)}
 _NEAR, _FARTHEST, _LEAST_TOKENS = Fraction(1, 20), 64, 16
 
@@ -198,6 +199,22 @@ class CacheClaims:
         self._last = 0
         self._words = ""  # before the last size
         self._line = -1  # of the last size, if it is that of keys and values
+
+    @cached_property
+    def _lengths(self) -> list[tuple[int, ...]]:
+        return _lengths(self._text)
+
+    @cached_property
+    def _widths_of_text(self) -> list[int]:
+        return widths_in(self._text)
+
+    @cached_property
+    def _batches(self) -> list[tuple[int, int]]:
+        return _batches_with_ends(self._text)
+
+    @cached_property
+    def _stated(self) -> _CacheSizes | None:
+        return _stated_sizes(self._text)
 
     def judge(
         self,
@@ -260,7 +277,8 @@ class CacheClaims:
     def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:
         """The words before a number, up to the size before it, and those behind it; the other sizes in its row."""
         if entry.cells:
-            row = zip(headers, entry.cells, strict=False) if len(headers) == len(entry.cells) else ()
+            is_narrow = len(headers) == len(entry.cells) <= _MOST_COLUMNS
+            row = zip(headers, entry.cells, strict=True) if is_narrow else ()
             others = [f"{header}: {cell}" for header, cell in row if _SIZE.fullmatch(cell)]
             return " | ".join((context.header, *context.names[:1], *others)), ""
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
@@ -304,7 +322,7 @@ class CacheClaims:
                 return None
             shared = getattr(config, "num_key_value_heads", None) or heads
             return _CacheSizes(config.num_hidden_layers, heads, shared, config.hidden_size // heads)
-        return _stated_sizes(sentence if is_named else self._text)
+        return _stated_sizes(sentence) if is_named else self._stated
 
     def _readings(
         self, sizes: _CacheSizes, beside: str, after: str, entry: WrittenNumber, context: Context
@@ -374,7 +392,7 @@ class CacheClaims:
         if _EACH_TOKEN.match(after.strip(" *`_)")):
             return _Options((1,))
         for place in (*places, self._text):
-            if lengths := [*_lengths(place)]:
+            if lengths := self._lengths if place is self._text else _lengths(place):
                 values = tuple(dict.fromkeys(length for several in reversed(lengths) for length in several))
                 return _Options(values, sure=len(set(lengths)) == 1 or place in (beside, sentence))
         return _Options((1,), sure=False)
@@ -388,7 +406,8 @@ class CacheClaims:
             if numbers := _batches(place):
                 return _Options((*sorted(numbers), 1), sure=False) if len(numbers) > 1 else _Options(tuple(numbers))
         behind = re.split("[;；]", _BYTES.split(_SENTENCE_END.split(self._text[entry.end :][:_MOST_BEFORE])[0])[0])[0]
-        several = sorted(_batches(self._text[: entry.start]) | _batches(behind))
+        before = {number for end, number in self._batches if end <= entry.start}
+        several = sorted(before | _batches(behind))
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
@@ -398,7 +417,7 @@ class CacheClaims:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
                     return _Options((int(operand.text[0]),))
         for place in (*places, self._text):
-            if widths := widths_in(place):
+            if widths := self._widths_of_text if place is self._text else widths_in(place):
                 return _Options(tuple(widths), sure=len(widths) == 1)
         return _Options((2, 4))
 
@@ -418,21 +437,29 @@ def _last(pattern: re.Pattern[str], words: str) -> int:
 
 def _batches(words: str) -> set[int]:
     """The batch sizes in a text."""
-    return {int((match["number"] or match["users"]).replace(",", "")) for match in _BATCH.finditer(words)}
+    return {number for _end, number in _batches_with_ends(words)}
 
 
-def _lengths(words: str) -> Iterator[tuple[int, ...]]:
+def _batches_with_ends(words: str) -> list[tuple[int, int]]:
+    """Where each batch size in a text ends, and the size."""
+    return [
+        (match.end(), int((match["number"] or match["users"]).replace(",", ""))) for match in _BATCH.finditer(words)
+    ]
+
+
+def _lengths(words: str) -> list[tuple[int, ...]]:
     """The numbers of tokens in a text, in its order, each with what 4K can mean; 1 for each token."""
+    lengths: list[tuple[int, ...]] = []
     matches = (*_TOKENS.finditer(words), *_EACH_TOKEN.finditer(words))
     for match in sorted(matches, key=lambda match: match.start()):
         if match.re is _EACH_TOKEN:
-            yield (1,)
+            lengths.append((1,))
             continue
         number = Fraction((match["number"] or match["length"]).replace(",", ""))
         scale = (match["scale"] or match["prefix"] or "").lower()
-        lengths = tuple(int(number * factor) for factor in _SCALES[scale])
-        if lengths[0] >= _LEAST_TOKENS:
-            yield lengths
+        if number * _SCALES[scale][0] >= _LEAST_TOKENS:
+            lengths.append(tuple(int(number * factor) for factor in _SCALES[scale]))
+    return lengths
 
 
 def _stated_sizes(text: str) -> _CacheSizes | None:

@@ -33,7 +33,7 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.mentions.written_sizes import stated_positions
+from bertcalc.proofreading.mentions.written_sizes import stated_positions, stated_sizes
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -49,6 +49,7 @@ from bertcalc.proofreading.named_parts import (
 )
 from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
 from bertcalc.proofreading.shares import judge_share
+from bertcalc.proofreading.size_slips import is_published
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
@@ -107,11 +108,6 @@ _RESIZED = re.compile(
     r"|扩展词表",
     re.I,
 )
-_LAYERS_OF = re.compile(
-    r"(?<![\w.])([0-9]{1,2})[ -](?:transformer |encoder |hidden )?layers?\b|\bnum_hidden_layers\s?=\s?([0-9]{1,2})"
-    r"|\bL\s?=\s?([0-9]{1,2})(?![0-9])|(?<![0-9第])([0-9]{1,2})\s?层",
-    re.I,
-)
 
 
 def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
@@ -125,8 +121,10 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
         return True
     if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *_OF_VOCABULARY, "layers"):
         return False
-    layers = {int(next(filter(None, match.groups()))) for match in _LAYERS_OF.finditer(sentence)}
-    vocabulary = getattr(model.config, "vocab_size", 0)
+    if not is_published(model.config):
+        return False  # the text's own sizes are counted already
+    layers = {stated.size for stated in stated_sizes(sentence).values() if stated.field == "num_hidden_layers"}
+    vocabulary = model.config.vocab_size
     numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
     resized = any(
         number != vocabulary and number % 1000 and abs(number - vocabulary) * _NEAR_VOCABULARY <= vocabulary
@@ -296,7 +294,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
 
 def _rounded_layers(entry: WrittenNumber, model: Model) -> Counted | None:
     """All layers, if a calculation multiplies their number by the rounded count of one: 12 × 7.1M ≈ 85M."""
-    [*calculations] = (side for side in entry.sides if side.is_calculation)
+    calculations = [side for side in entry.sides if side.is_calculation]
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
     values = {operand.value for operand in calculations[0].operands}

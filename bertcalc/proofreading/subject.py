@@ -42,7 +42,7 @@ from bertcalc.proofreading.mentions.model_names import (
     line_of,
     mentions_in,
     mentions_of_classes,
-    name_of_model,
+    model_name_pattern,
     preset_at,
     preset_by_name,
 )
@@ -113,7 +113,7 @@ class Subject:
         """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
         if own := self._by_label.get(row.header.strip(" *`").lower()):
             return self.of(own)
-        if mention := name_of_model().search(row.header):
+        if mention := model_name_pattern().search(row.header):
             return model if mention["bert"] else self.of(preset_at(mention))
         if size := _SIZE_ALONE.fullmatch(row.header):
             return self._sibling(size["size"])
@@ -158,7 +158,7 @@ class Subject:
         """The size that a number is: by the words around it, or by its column in a row that a model's name begins."""
         field = _field_of_column(row.header) if size else ""
         label = next(filter(None, row.cells), "").strip(" *`")
-        if start in self.stated or not field or not (name := name_of_model().fullmatch(label)):
+        if start in self.stated or not field or not (name := model_name_pattern().fullmatch(label)):
             return self.stated.get(start)
         preset = preset_at(name)
         if preset not in (*PRESETS, *RELATIVES):
@@ -408,7 +408,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
             alone = bool(base and base.spelling and group.sizes.keys() == {"vocab_size"})
             if not spelling and preset in named and _is_rounded(group.sizes, PRESETS[preset].config):
                 del group.sizes["vocab_size"]
-            is_listed = not spelling or name_of_model().fullmatch(spelling)
+            is_listed = not spelling or model_name_pattern().fullmatch(spelling)
             if is_listed and (preset in named or _BERT.search(text)):
                 group = group._replace(sizes=without_slips(group.sizes, PRESETS[preset].config))
             if name := described_by(group, line, preset, alone=alone):
@@ -528,7 +528,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
 def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
     """The numbers of layers directly behind the names of models."""
     for mention in mentions:
-        name = name_of_model().match(text, mention.start)
+        name = model_name_pattern().match(text, mention.start)
         if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
             yield mention, match
 
@@ -645,7 +645,7 @@ def _level(line: str, names_model: bool) -> int:
         return len(heading[1])
     if not names_model or len(line) > _LONGEST_TOPIC or _NO_HEADING.search(line):
         return 0
-    rest = name_of_model().sub("", VERSION.sub("", line))
+    rest = model_name_pattern().sub("", VERSION.sub("", line))
     return 0 if re.search(r"[0-9]{2}|[.。,，;；=]\s?\S", rest) else _SHORT_LINE
 
 

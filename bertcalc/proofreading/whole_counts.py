@@ -21,7 +21,7 @@ from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.described_models import model_of
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model
-from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
+from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
 from bertcalc.text import N_
@@ -124,8 +124,10 @@ def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:
     shifted = (count * factor for count in _published(model) for factor in _TENS)
     if not any(abs(count - side.value) <= max(side.reach, count / _PARTS) for count in shifted):
         return False
-    relatives = (name for name, preset in PRESETS.items() if type(preset.config) is type(model.config))
-    counts = (model_of(name).num_parameters() for name in relatives)
+    published = {name: preset.config for name, preset in PRESETS.items()}
+    published |= {name: relative.config for name, relative in RELATIVES.items()}
+    siblings = (name for name, config in published.items() if type(config) is type(model.config))
+    counts = (model_of(name).num_parameters() for name in siblings)
     return not any(abs(count - side.value) <= side.value / _CLOSE_SIZE for count in counts)
 
 
@@ -200,16 +202,20 @@ _NAME = re.compile(
 
 _AROUND_NAME = re.compile(
     r"^(?:[\W_]|(?:and|or|vs|versus|while|for|in|the|estimated|total|number of|params|parameters|of|以及|和|而)\s)+"
-    r"|(?:[\W_]|的?总?参数(?:总?量|数量?)?[为是有约共]{0,2}|[仅只达约有为]|模型|[具拥含]有|包含|[大总]约?共?"
-    r"|\s(?:has|have|contains?|with|is|only|just|(?:total )?(?:params|parameters)(?: count)?))+$",
+    r"|(?:[\W_]|[的总大约共为是有具拥含仅只达]|参数(?:总?量|数量?)?|模型|包含"
+    r"|\b(?:has|have|contains?|with|is|only|just|total|count|params|parameters)\b)++$",
     re.I,
 )
 
 
+_LONGEST_NAME = 200  # with the words around it
+
+
 def is_name(names: Collection[str]) -> bool:
     """Whether words are only the name of a model: BERT-base; base."""
-    behind_colon = (re.split("[:：]", name.rstrip(" :：*"))[-1] for name in names)
-    labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in (*names, *behind_colon)]
+    short = [name for name in names if len(name) <= _LONGEST_NAME]
+    behind_colon = (re.split("[:：]", name.rstrip(" :：*"))[-1] for name in short)
+    labels = [_AROUND_NAME.sub("", re.sub(r"\([^()]{0,40}\)?", "", name)) for name in (*short, *behind_colon)]
     return any(_NAME.fullmatch(label) or is_model_name(label) for label in labels)
 
 

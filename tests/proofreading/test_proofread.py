@@ -306,8 +306,10 @@ def seconds(text: str) -> float:
         ("|a" * 1300 + "|\n" + ("|1" * 1300 + "|\n") * 30, "|a" * 30 + "|\n" + ("|1" * 30 + "|\n") * 1300),
         (f"{'a' * 80}{' 12345' * 140}\n" * 90, f"{'aaa aaa ' * 10}{' 12345' * 140}\n" * 90),
         ("| |" + "a " * 20_000 + "|\n" + "| 1 | 2 |\n" * 1000, "| | a |\n" + "| 1 | 2 |\n" * 1000),
+        (f"BERT-base {'总参数有' * 40}x 150M\n" * 20, f"BERT-base {'embedding ' * 16}x 150M\n" * 20),
+        (f"A KV cache of 2 GB {'2 bytes ' * 480}\n" * 8, f"A table of 2 GB {'2 bytes ' * 480}\n" * 8),
     ],
-    ids=["wide table", "long word", "long header"],
+    ids=["wide table", "long word", "long header", "long label", "caches"],
 )
 def test_wide_tables_and_long_words_take_no_longer(text: str, plainer: str) -> None:
     assert seconds(text) < 4 * seconds(plainer) + 2

@@ -89,7 +89,7 @@ def preset_by_name() -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=1)
-def name_of_model() -> re.Pattern[str]:
+def model_name_pattern() -> re.Pattern[str]:
     """The pattern of the names of models: of a preset, a foreign model, or BERT alone, each in a group."""
     names = sorted(
         (re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in preset_by_name()), key=len, reverse=True
@@ -108,7 +108,7 @@ def family_name(preset: str) -> str:
 
 def names_model(text: str) -> bool:
     """Whether words name a model."""
-    return bool(name_of_model().search(text))
+    return bool(model_name_pattern().search(text))
 
 
 def without_models(text: str) -> str:
@@ -117,7 +117,7 @@ def without_models(text: str) -> str:
     >>> without_models("of XLM-R base is vocabulary")
     'of   is vocabulary'
     """
-    return name_of_model().sub(" ", text)
+    return model_name_pattern().sub(" ", text)
 
 
 def models_named(text: str) -> set[str]:
@@ -135,13 +135,13 @@ def first_named(text: str) -> str:
     >>> first_named("the BERT-base model"), first_named("all models")
     ('bert-base-uncased', '')
     """
-    mention = name_of_model().match(re.sub(r"^(?:the|its|that of) ", "", text.strip(" *`"), flags=re.I))
+    mention = model_name_pattern().match(re.sub(r"^(?:the|its|that of) ", "", text.strip(" *`"), flags=re.I))
     return preset_at(mention) if mention else ""
 
 
 def is_model_name(text: str) -> bool:
     """Whether a label is only the name of a model."""
-    match = name_of_model().fullmatch(text.strip())
+    match = model_name_pattern().fullmatch(text.strip())
     return bool(match and match["preset"])
 
 
@@ -202,14 +202,14 @@ VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.]|\s?M)|(?<=-)[0-9.
 
 def without_sizes(text: str) -> str:
     """A text in which the digits of models' names are no numbers: Mistral 7B. Its length is the same."""
-    return name_of_model().sub(lambda match: VERSION.sub(lambda size: "x" * len(size[0]), match[0]), text)
+    return model_name_pattern().sub(lambda match: VERSION.sub(lambda size: "x" * len(size[0]), match[0]), text)
 
 
 @lru_cache(maxsize=2)
 def _every_mention(text: str) -> tuple[Mention, ...]:
     return tuple(
         Mention(match.start(), preset_at(match), line_of(match), compared_until(match), spelling=_spelling(match))
-        for match in name_of_model().finditer(text)
+        for match in model_name_pattern().finditer(text)
         if not match["bert"]
     )
 
