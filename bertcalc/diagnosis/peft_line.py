@@ -37,7 +37,8 @@ _ALL_WITH_COPY = N_(
     "Of all {all} parameters, {base} belong to the model, {adapter} to the adapter, and {copies} to a trained copy of "
     "{modules}. peft keeps the original, too, but freezes it."
 )
-_SHARE = N_("{trainable} of {all} parameters are {share} %.")
+_COUNTS_OF = N_("The two counts are those that peft prints for {model}.")
+_SHARE = N_("{trainable} of {all} parameters are {share} %, not {written} %.")
 
 
 class PeftLine(NamedTuple):
@@ -55,7 +56,9 @@ class PeftLine(NamedTuple):
         # Older releases print all digits of a float, the last of which is rounded.
         if float(share) == float(self.share) or abs(share - Fraction(self.share)) * 10**places <= 1:
             return None
-        return Problem.of(_SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places))
+        return Problem.of(
+            _SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places), written=self.share
+        )
 
     def meanings(self, model: Model) -> Iterator[Problem]:
         """Sentences on the model for which peft prints the line, perhaps with a usual adapter, and on "all params"."""
@@ -65,13 +68,21 @@ class PeftLine(NamedTuple):
         if is_adapted and not fits:
             yield Problem.of(_IS_NOT, model=changed_in_words(model), trained=trained, all=whole)
         printed = model if is_adapted and fits else self._usual(model)
+        problem = self.wrong_share()
         if printed:
-            yield Problem.of(_IS, model=changed_in_words(printed))
+            yield Problem.of(_COUNTS_OF if problem else _IS, model=changed_in_words(printed))
             yield self._all_of(printed)
+        elif complete := self._with_adapter()._usual(model):
+            numbers = {"trained": self.trained, "all": self._with_adapter().whole}
+            yield Problem.of(_IS_NOT, model=changed_in_words(complete), **numbers)
         else:
             yield Problem.of(_UNKNOWN, model=model.architecture, trained=self.trained, all=self.whole)
-        if problem := self.wrong_share():
+        if problem:
             yield problem
+
+    def _with_adapter(self) -> "PeftLine":
+        """The line of a model whose count somebody gave without the adapter."""
+        return self._replace(whole=self.whole + self.trained)
 
     def _usual(self, model: Model) -> Model | None:
         """The model with a usual adapter that has both counts."""

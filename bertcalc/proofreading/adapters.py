@@ -39,7 +39,6 @@ from bertcalc.proofreading.lora_claims import stated_ranks
 from bertcalc.proofreading.mentions.model_names import names_model
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
-from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 
 _ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball params|low[- ]rank|适配器|低秩", re.I)
@@ -106,10 +105,7 @@ def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
     printed = printed_by_peft(context.line)
     if printed is None or side.text.strip(" %") != printed.share:
         return None
-    counts = Problem.of(N_("the share of the trainable parameters"))
-    if reason := printed.wrong_share():
-        return Judged("wrong", Fraction(printed.trained, max(printed.whole, 1)), counts, (reason,))
-    return Judged("right", counts=counts)
+    return _share_verdict(printed, side.value, printed.trained, max(printed.whole, 1))
 
 
 _CALL = re.compile(r"\bLoraConfig\s?\((?P<arguments>(?:[^()]|\([^()]{0,200}\)){0,2000})\)")
@@ -140,17 +136,20 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on all parameters of a model with LoRA that are only those of the model without it."""
+    """The verdict on "all params" of a model with LoRA that are those of the model without it, or on their share."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
-    if value != printed.whole or not is_small or not _LORA.search(context.text) or _OTHERWISE.search(context.text):
-        return None
-    if _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
-        return None  # they train parameters of the model itself
+    if not is_small or _OTHERWISE.search(context.text) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
+        return None  # some train parameters of the model itself
     if all(known.total != printed.whole for known in every_count(model.config, known_counts)):
         return None
+    trains = (change for known in adapter_counts(model, printed.trained) for change in known.model.changes)
+    if not _LORA.search(context.text) and not any(isinstance(change, Lora) for change in trains):
+        return None
     right = printed.whole + printed.trained
-    reason = Problem.of(N_("It is the count without the adapter; with it there are {right}."), right=right)
-    return Judged("wrong", Fraction(right), None, (reason,))
+    if value == printed.whole:
+        reason = Problem.of(N_("It is the count without the adapter; with it there are {right}."), right=right)
+        return Judged("wrong", Fraction(right), None, (reason,))
+    return _share_verdict(printed, value, printed.trained, right)
 
 
 _LEAST_SHARE = 20  # LoRA trains less than a twentieth of the parameters
@@ -168,16 +167,19 @@ def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Ju
         elif value == written:
             reason = Problem.of(_IS_RIGHT, right=in_words(Fraction(right)), part=counts)
             yield Judged("wrong", Fraction(right), counts, (reason,))
-    share = Fraction(100 * trained, whole)
-    if value and value in (Fraction(printed.share), Fraction(printed.share) / 100):
-        places = len(printed.share.partition(".")[2])
-        counts = Problem.of(N_("the share of the trainable parameters"))
-        if abs(share - Fraction(printed.share)) * 10**places <= 1:
-            yield Judged("right", counts=counts)
-        else:
-            message = N_("{trainable} of {all} parameters are {share} %.")
-            reason = Problem.of(message, trainable=trained, all=whole, share=fixed(share, places))
-            yield Judged("wrong", share * value / Fraction(printed.share), counts, (reason,))
+    if judged := _share_verdict(printed, value, trained, whole):
+        yield judged
+
+
+def _share_verdict(printed: PeftLine, value: Fraction, trained: int, whole: int) -> Judged | None:
+    """The verdict on the share of a line, by the right counts; None if the value is not the share."""
+    if not value or value not in (Fraction(printed.share), Fraction(printed.share) / 100):
+        return None
+    counts = Problem.of(N_("the share of the trainable parameters"))
+    reason = printed._replace(trained=trained, whole=whole).wrong_share()
+    if reason is None:
+        return Judged("right", counts=counts)
+    return Judged("wrong", Fraction(100 * trained, whole) * value / Fraction(printed.share), counts, (reason,))
 
 
 _PRINTS = N_("what peft prints for {model}")

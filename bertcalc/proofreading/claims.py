@@ -1,7 +1,7 @@
 """What proofreading reports: each claim of a text with its verdict, as sentences, HTML or Markdown."""
 
 import html
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
 from string import Template
@@ -14,6 +14,7 @@ from bertcalc.text.amounts import Unit
 from bertcalc.text.digits import brief, size
 from bertcalc.text.problem import Problem
 
+Say = Callable[[Problem], str]  # writes a sentence, in the language of the reader
 Verdict = Literal["right", "wrong", "conditional", "unknown"]
 _PAGE = Path(__file__).parent / "page.html"
 MARKS: dict[Verdict, str] = {"right": "✓", "wrong": "✗", "conditional": "~", "unknown": "?"}
@@ -48,10 +49,19 @@ class CheckedClaim(NamedTuple):
     @property
     def reason(self) -> str:
         """Why it is wrong, or under which condition it is right; what it counts if it is right."""
-        return " ".join(map(str, self.reasons or ((self.counts,) if self.counts else ())))
+        return self.explained()
+
+    def explained(self, say: Say = str) -> str:
+        """The reason in the language of ``say``."""
+        return " ".join(map(say, self.reasons or ((self.counts,) if self.counts else ())))
+
+    def sentence(self, say: Say = str) -> str:
+        """The claim, its verdict and the reason in the language of ``say``."""
+        verdict = self.explained(say) or say(Problem.of(WORDS[self.verdict]))
+        return f'{MARKS[self.verdict]} "{shorten(self.text)}": {verdict}'
 
     def __str__(self) -> str:
-        return f'{MARKS[self.verdict]} "{shorten(self.text)}": {self.reason or WORDS[self.verdict]}'
+        return self.sentence()
 
 
 class Proofread(NamedTuple):
@@ -121,20 +131,25 @@ class Proofread(NamedTuple):
     def __str__(self) -> str:
         return "\n".join([*map(str, self.summary()), *map(str, self.claims)])
 
-    def html(self) -> str:
+    def html(self, say: Say = str) -> str:
         """The text with every claim in a <mark>, whose title says the verdict and the reason; markup is escaped."""
-        return "".join(_mark(claim, piece) if claim else html.escape(piece) for claim, piece in self._pieces())
+        return "".join(_mark(claim, piece, say) if claim else html.escape(piece) for claim, piece in self._pieces())
 
-    def page(self) -> str:
-        """A page to hand back: the summary, the marked text, and a list of the claims with their reasons."""
+    def page(self, say: Say = str, language: str = "en") -> str:
+        """A page to hand back: the summary, the marked text, and a list of the claims with their reasons.
+
+        ``say`` writes the sentences in a ``language``.
+        """
         parts = {
-            "summary": "\n".join(f"<p>{html.escape(str(part))}</p>" for part in self.summary()),
-            "text": self.html(),
-            "claims": "\n".join(f"<li>{html.escape(str(claim))}</li>" for claim in self.claims),
+            "language": language,
+            "title": html.escape(say(Problem.of(N_("Proofread")))),
+            "summary": "\n".join(f"<p>{html.escape(say(part))}</p>" for part in self.summary()),
+            "text": self.html(say),
+            "claims": "\n".join(f"<li>{html.escape(claim.sentence(say))}</li>" for claim in self.claims),
         }
         return Template(_PAGE.read_text(encoding="utf-8")).substitute(parts)
 
-    def markdown(self) -> str:
+    def markdown(self, say: Say = str) -> str:
         """The text with a sign after every claim, and a footnote for each that is not simply right."""
         notes: list[str] = []
         pieces = []
@@ -143,7 +158,7 @@ class Proofread(NamedTuple):
             if claim:
                 pieces.append(f" {MARKS[claim.verdict]}")
             if claim and claim.verdict in ("wrong", "conditional"):
-                notes.append(f"[^proof{len(notes) + 1}]: {claim.reason}")
+                notes.append(f"[^proof{len(notes) + 1}]: {claim.explained(say)}")
                 pieces.append(f"[^proof{len(notes)}]")
         return "".join(pieces).rstrip("\n") + "\n\n" + "".join(f"{note}\n" for note in notes)
 
@@ -159,8 +174,9 @@ class Proofread(NamedTuple):
         yield None, self.text[last:]
 
 
-def _mark(claim: CheckedClaim, piece: str) -> str:
-    title = html.escape(f"{MARKS[claim.verdict]} {claim.reason or WORDS[claim.verdict]}", quote=True)
+def _mark(claim: CheckedClaim, piece: str, say: Say) -> str:
+    verdict = claim.explained(say) or say(Problem.of(WORDS[claim.verdict]))
+    title = html.escape(f"{MARKS[claim.verdict]} {verdict}", quote=True)
     return f'<mark class="{claim.verdict}" title="{title}">{html.escape(piece)}</mark>'
 
 

@@ -89,7 +89,7 @@ _OF_PARAMETERS = re.compile(
     r"|% of|占|比例"
     r"|\bcontribut|\bbelongs? to|\b(?:holds?|contains?|carr(?:y|ies))\b|of (?:the |all |its |total "
     r"|model )*(?:param|weights|model)|参数量?[里中]"
-    r"|\bshare\b.{0,30}\bembed",
+    r"|\bshare\b.{0,30}\bembed|param.{0,40}(?:%|per ?cent) of (?:them|these|those)\b|参数.{0,20}其中",
     re.I,
 )
 # Shares of something else than the parameters.
@@ -112,7 +112,7 @@ _AROUND_SHARE = re.compile(
     r"|accounts?|makes?|make|take|takes|grows?|rises?|increases?|falls?|drops?|shrinks?|to|now|already|then|hold"
     r"|holds"
     r"|contain|contains|contributes?|consists?|with|has|have|gets?|uses?|us|this|that|which|being|parameters?|params"
-    r"|weights?|total|all|model|alone|together|overall|but|versus|vs|than|more|less|nearly|almost|approximately|some"
+    r"|weights?|total|all|model|them|these|those|alone|together|overall|but|versus|vs|than|more|less|nearly|almost|approximately|some"
     r"|share's|whole|entire|full|main|part|parts|budget|count)\b"
     r"|占|的|其中|则|而|只|仅|共|就|有|在|了|到|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|占比|约|为|是"
     r"|[上升增加降下减少提高]{2}[到至]|[^\w\s-]",

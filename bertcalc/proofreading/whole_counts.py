@@ -91,14 +91,16 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
     about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
-    if not about or side.value < 10**6 or names_part_but_whole(beside) or side.unit not in (None, "parameters"):
+    beside_part = names_part_but_whole(_SIZE_NAMES_OF_PARTS.sub(" ", beside))
+    if not about or side.value < 10**6 or beside_part or side.unit not in (None, "parameters"):
         return None
     if OWN_MODEL.search(" ".join((*context.names, *context.headings[:1], context.line))) or _is_other_column(context):
         return None
     right = model.num_parameters()
     is_named = is_name(context.names[:1]) and bool(_COUNTS.match(context.after))
     counts_all = is_named or any(map(_COUNTED_ALL.search, context.names[:2]))
-    if is_name(context.names[:1]) and counts_all and not context.supposes and _is_power_of_ten_apart(side, model):
+    of_named = is_name(context.names[:1]) or _is_in_list_of(context)
+    if of_named and counts_all and not context.supposes and _is_power_of_ten_apart(side, model):
         return total_is(model)
     if not right / Fraction(4 if is_named else 2) <= side.value <= 4 * right:
         return None
@@ -117,6 +119,21 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     message = N_("It is near the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
+
+
+def _is_in_list_of(context: Context) -> bool:
+    """Whether a number of parameters is in a list of sizes of a model: BERT-base has 12 layers and 11 billion ..."""
+    return (
+        bool(_COUNTS.match(context.after))
+        and len(models_named(context.sentence)) == 1
+        and not names_part_but_whole(_SIZE_NAMES_OF_PARTS.sub(" ", context.before))
+    )
+
+
+# Names of sizes in which the name of a part stands.
+_SIZE_NAMES_OF_PARTS = re.compile(
+    r"(?:attention|encoder|decoder|transformer|hidden)[ -](?:heads|layers|blocks|size)|注意力头|隐藏层", re.I
+)
 
 
 def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:

@@ -45,6 +45,17 @@ def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     assert "No common adapter" in str(bertcalc.load("gpt2").explain(line))
     assert "are 0.2700 %" in str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
     assert printed_by_peft("trainable params: 296,450") is None
+    wrong_share = str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
+    assert wrong_share.startswith("The two counts are those that peft prints for BertForSequenceClassification")
+
+
+def test_all_params_without_the_adapter_are_explained() -> None:
+    model = bertcalc.load("bert-base-uncased").adapted(Lora(r=8, target_modules=["query", "value"]))
+    base, trained = 109_482_240, model.num_parameters(only_trainable=True)
+    line = f"trainable params: {trained:,} || all params: {base:,} || trainable%: {100 * trained / base:.4f}"
+    assert "peft prints other numbers: 294,912 trainable parameters of 109,777,152." in str(
+        bertcalc.load("bert-base-uncased").explain(line)
+    )
 
 
 @given(st.integers(1, 10**7), st.integers(10**7, 10**9))

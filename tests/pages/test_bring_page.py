@@ -302,6 +302,12 @@ def test_a_config_of_no_type_at_all_leaves_no_older_number() -> None:
     assert not app.metric
 
 
+def test_a_model_that_the_sidebar_cannot_have_is_not_offered() -> None:
+    app = paste_anything("In fp16, the KV cache of Llama-3-8B takes 536.9 MB for 4,096 tokens.")
+    assert TAKE not in [button.label for button in app.button]
+    assert any("it has no control for `num_key_value_heads`" in caption.value for caption in app.caption)
+
+
 def test_somebodys_text_is_no_markdown() -> None:
     app = paste(json.dumps({"model_type": "![x](http://example.com/x.png)"}))
     assert read(app.error[0].value).code == ["'![x](http://example.com/x.png)'"]

@@ -29,14 +29,17 @@ def test_a_share_that_does_not_fit_its_counts_is_wrong() -> None:
     printed = PRINTED["bert-base-uncased"].replace("0.2686", "0.3686")
     claim = proofread(f"LoRA on BERT-base\n\n{printed}").claims[-1]
     assert claim.verdict == "wrong"
-    assert "294,912 of 109,777,152 parameters are 0.2686 %." in claim.reason
+    assert "294,912 of 109,777,152 parameters are 0.2686 %, not 0.3686 %." in claim.reason
+    assert round(float(claim.right_value or 0), 4) == 0.2686
 
 
 def test_all_parameters_without_the_adapter_are_too_few() -> None:
     printed = PRINTED["bert-base-uncased"]
     without = printed.replace("109,777,152", "109,482,240").replace("0.2686", "0.2694")
-    [wrong] = proofread(f"LoRA on BERT-base\n\n{without}").of("wrong")
-    assert (int(wrong.value), int(wrong.right_value or 0)) == (109_482_240, 109_777_152)
+    for text in (f"LoRA on BERT-base\n\n{without}", without):
+        whole, share = proofread(text).of("wrong")
+        assert (int(whole.value), int(whole.right_value or 0)) == (109_482_240, 109_777_152)
+        assert round(float(share.right_value or 0), 4) == 0.2686
     assert not proofread(without.replace("294,912", "85,054,464").replace("0.2694", "77.6879")).of("wrong")
 
 

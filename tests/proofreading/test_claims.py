@@ -1,6 +1,7 @@
 """The report as sentences, HTML and Markdown."""
 
 from bertcalc.proofreading.proofread import proofread
+from bertcalc.text.problem import Problem
 
 TEXT = 'BERT-base <script>"x"</script>\n\nPooler: 768*768 = 589,824. Word embeddings: 23,440,896\n'
 
@@ -24,3 +25,17 @@ def test_markdown_has_footnotes() -> None:
     markdown = proofread(TEXT).markdown()
     assert "768*768 = 589,824 ✗[^proof1]. Word embeddings: 23,440,896 ✓" in markdown
     assert "\n[^proof1]: 590,592 is right for pooler: the bias of the pooler is left out.\n" in markdown
+
+
+def test_the_marked_text_is_in_the_language_of_the_reader() -> None:
+    def say(problem: Problem) -> str:
+        return f"«{problem}»"
+
+    report = proofread(TEXT)
+    reason = "590,592 is right for pooler: the bias of the pooler is left out."
+    assert f'title="✗ «{reason}»"' in report.html(say)
+    assert f"[^proof1]: «{reason}»" in report.markdown(say)
+    page = report.page(say, "zh")
+    assert '<html lang="zh">' in page
+    assert f"<li>✗ &quot;768*768 = 589,824&quot;: «{reason}»</li>" in page
+    assert '<html lang="en">' in report.page()

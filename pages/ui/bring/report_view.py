@@ -1,5 +1,7 @@
 """The proofread text: its model, its claims with their verdicts, the marked text, and both as files."""
 
+from functools import partial
+
 import streamlit as st
 
 from bertcalc.explore.model_refs import item_of
@@ -48,14 +50,15 @@ def show(report: Proofread, present: Model, text: str) -> None:
     if len(report.claims) > _MOST_CLAIMS:
         message = _("The table shows the first {count:,} of {all:,} claims. All are marked in the text below.")
         st.caption(message.format(count=_MOST_CLAIMS, all=len(report.claims)))
+    say = partial(sentence, write=str)
     with st.container(key="proofread", border=True):  # see style.css
-        st.html(f"<pre>{report.html()}</pre>")
+        st.html(f"<pre>{report.html(say)}</pre>")
     with st.container(horizontal=True):
-        for label, name, mime, make in (
-            ("HTML", "proofread.html", "text/html", report.page),
-            ("Markdown", "proofread.md", "text/markdown", report.markdown),
+        for label, name, mime, file in (
+            (_("Marked text as HTML"), "proofread.html", "text/html", report.page(say, st.session_state["lang"])),
+            (_("Marked text as Markdown"), "proofread.md", "text/markdown", report.markdown(say)),
         ):
-            st.download_button(label, make, name, mime, f"take {name}", on_click="ignore")
+            st.download_button(label, file, name, mime, f"take {name}", on_click="ignore")
 
 
 def _checked_against(model: Model, text: str) -> Proofread:

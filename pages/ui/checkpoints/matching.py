@@ -1,6 +1,7 @@
 """Show the user's own model: its count or the groups of its tensors, and the button that copies it to the sidebar."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import streamlit as st
@@ -14,7 +15,7 @@ from bertcalc.explore.model_refs import ModelRef, model_of_preset, values_of
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
-from bertcalc.text.problem import Problem
+from bertcalc.text.problem import InputError, Problem
 from pages.ui.session.present_model import take_preset
 from pages.ui.shell.i18n import _, listed
 from pages.ui.widgets.numbers import metric_width
@@ -161,10 +162,23 @@ def offer(model: Model, item: ModelRef) -> None:
     changed = [field for field, value in model.config.shared().items() if value != getattr(kind, field)]
     left = [kind.own_name(field) for field in changed if field not in FIELDS]
     with st.container(width="content", gap="xxsmall"):
+        if counted := [name for name in left if _changes_count(model, name)]:
+            message = _("The sidebar cannot have this model: it has no control for {fields}, which changes the count.")
+            st.caption(message.format(fields=listed(f"`{name}`" for name in counted)))
+            return
         st.button(_("Use this model"), icon=":material/arrow_back:", on_click=_take, args=(model, item))
         if left:
             message = _("Not copied, because the sidebar has no control for them and they change no count: {fields}")
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
+
+
+def _changes_count(model: Model, name: str) -> bool:
+    """Whether a model has another count with the default of a field; so it is if it cannot have the default."""
+    try:
+        other = model.changed(config=replace(model.config, **{name: getattr(type(model.config), name)}))
+    except InputError:
+        return True
+    return other.num_parameters() != model.num_parameters()
 
 
 def _take(model: Model, item: ModelRef) -> None:
