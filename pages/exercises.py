@@ -10,6 +10,7 @@ from pages.ui.exercises import answering, sheet_words
 from pages.ui.shell.controls import change, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import choice as current_choice
+from pages.ui.widgets.idle import is_idle
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     level, seed = answering.LEVEL.show(), answering.SEED.show()
@@ -52,8 +53,9 @@ with sizes:
         st.page_link("parameters.py", label=_("See how it is counted →"))
 
 answering.offer_downloads(chosen)
-with st.container(key="sheet"):  # style.css hides the whole sheet until the page is printed
-    st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
+if is_idle():
+    with st.container(key="sheet"):  # style.css hides the whole sheet until the page is printed
+        st.markdown(sheet_words.on_paper(chosen, st.session_state["lang"]))
 st.caption(
     _(
         "Printing this page (Ctrl+P) prints the whole sheet. Each exercise has its own model, of the family that the "

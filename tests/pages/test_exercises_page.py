@@ -29,6 +29,12 @@ def button(app: AppTest, label: str) -> Any:
     return next(one for one in app.button if one.label == label)
 
 
+def drawn(app: AppTest) -> AppTest:
+    """The page after the browser has drawn it, and said so."""
+    app.session_state["idle"] = {"is_drawn": True}
+    return app.run()
+
+
 def pills(app: AppTest) -> Any:
     return next(one for one in app.get("button_group") if "typed" in str(one.key))
 
@@ -149,13 +155,17 @@ def test_the_whole_sheet_is_there_for_paper() -> None:
     papers = [
         str(one.value)
         for language in LANGUAGES
-        for one in open_app(PAGE, seed="7", lang=language).markdown
+        for one in drawn(open_app(PAGE, seed="7", lang=language)).markdown
         if str(one.value).startswith("# ")
     ]
     for language, paper in zip(LANGUAGES, papers, strict=True):
         for one in sheet(7, "easy"):
             assert fill(catalogue(language).gettext, one.question) in paper
         assert "____" in paper
+
+
+def test_nobody_waits_for_the_sheet_on_paper() -> None:
+    assert not [text.value for text in open_app(PAGE).markdown if text.value.startswith("# ")]
 
 
 def test_an_impossible_seed_is_explained_and_the_nearest_taken() -> None:

@@ -28,7 +28,7 @@ from pages.ui.change import live_steps
 from pages.ui.change.step_words import GROUPS, HELP, TITLES, refusal, summary, title
 from pages.ui.session import present_model
 from pages.ui.session.shown_values import showing
-from pages.ui.shell.controls import Text
+from pages.ui.shell.controls import Text, more_controls
 from pages.ui.shell.i18n import _, with_colon
 
 # Drawn here, and not bound to the link: the steps are in the model's history, which writes it.
@@ -166,8 +166,7 @@ def _show_arguments(
         for name in first:
             _show_argument(steps, number, parts[name], models, refused)
         for names in others:
-            changed = len(argument_texts(step).keys() & set(names))
-            with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
+            with more_controls(_("More"), len(argument_texts(step).keys() & set(names))):
                 for name in names:
                     _show_argument(steps, number, parts[name], models, refused)
 

@@ -21,6 +21,7 @@ from bertcalc.model.steps import LARGEST, Batch, batch_problems
 from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.live_numbers import within
+from bertcalc.text.problem import Problem
 from pages.ui.session.present_model import linked
 from pages.ui.shell import live
 from pages.ui.shell.controls import (
@@ -30,6 +31,7 @@ from pages.ui.shell.controls import (
     Select,
     Switch,
     assignments,
+    more_controls,
     set_values,
     show_problem,
     view,
@@ -160,8 +162,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         if states:
             options["optimizer"] = OPTIMIZER.show()
         options |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(recompute_options(choice.model))}
-        changed = sum(control.is_changed for control in _MORE)
-        with st.popover(f"{_('More')} ({changed})" if changed else _("More")):
+        with more_controls(_("More"), sum(control.is_changed for control in _MORE)):
             batches = ACCUMULATE.show_within(1, LARGEST)
             options["fused_dropout"] = FUSED_DROPOUT.show()
             freezing = choose_freezing(choice.config)
@@ -238,20 +239,25 @@ def choose_device(controls: DeltaGenerator) -> Device:
     with controls:
         chosen = DEVICE_MEMORY.show(help=_("Total memory as nvidia-smi reports it."))
         device = Device(DEVICE_MEMORY.word(chosen), DEVICES[chosen]) if chosen in DEVICES else _typed_device()
-        typed = KEEP_FREE.show(
-            help=_(
-                "Reserved for everything except tensors: driver, CUDA context, gaps between tensors, working memory of "
-                "kernels."
-            ),
-        )
-        overhead = OVERHEAD.show_within(
-            0,
-            100,
-            help=_(
-                "What PyTorch's allocator and cuBLAS take on top of the tensors: up to 6 % with expandable segments, "
-                "2 to 29 % without (measured on an H100)."
-            ),
-        )
+        problems: list[Problem] = []
+        with more_controls(_("Reserved"), sum(control.is_changed for control in (KEEP_FREE, OVERHEAD))):
+            typed = KEEP_FREE.show(
+                help=_(
+                    "Reserved for everything except tensors: driver, CUDA context, gaps between tensors, working "
+                    "memory of kernels."
+                ),
+            )
+            overhead = OVERHEAD.show_within(
+                0,
+                100,
+                problems.append,
+                help=_(
+                    "What PyTorch's allocator and cuBLAS take on top of the tensors: up to 6 % with expandable "
+                    "segments, 2 to 29 % without (measured on an H100)."
+                ),
+            )
+    for problem in problems:  # outside of the popover, where nobody would see it
+        show_problem(problem)
     device = device._replace(overhead=overhead)
     limited = kept_free(device, typed)
     if isinstance(limited, Device):

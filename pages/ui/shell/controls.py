@@ -167,6 +167,11 @@ class Switch(Control[bool]):
         return self._draw(value=self.default, **self._bound(look))
 
 
+def more_controls(label: str, changed: int) -> DeltaGenerator:
+    """Draw the button of a menu for controls that are seldom changed; it says how many of them are."""
+    return st.popover(f"{label} ({changed})" if changed else label)
+
+
 class Fold(Switch):
     """A part of a page that is folded until the reader opens it."""
 

@@ -1,0 +1,15 @@
+"""What a page draws after the rest: what nobody sees at first, such as a text that is only printed."""
+
+import streamlit as st
+
+from pages.ui.session.component import component
+
+_IDLE = component("bertcalc_idle", "widgets/idle/idle.js")
+_KEY = "idle"
+
+
+def is_idle() -> bool:
+    """Whether the browser has drawn this page. A second later the page runs once more, and this is true."""
+    is_drawn = bool((st.session_state.get(_KEY) or {}).get("is_drawn"))
+    _IDLE(data={"isDrawn": is_drawn}, key=_KEY, on_is_drawn_change=lambda: None)
+    return is_drawn
