@@ -32,7 +32,8 @@ if lecture := screens.choose_lecture(row, fill):
         with row:
             screens.choose_screen(screen, titles)
             screens.NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), **notes})
-            st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
+            with st.container(key="leave", width="content"):
+                st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
         stepping.listen("screen", list(titles), screen.name)
         show_only(screen.sliders)
         paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]

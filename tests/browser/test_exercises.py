@@ -134,14 +134,3 @@ def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
     page.get_by_role("link", name="See how it is counted").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")
-
-
-def test_the_whole_sheet_is_printed(look: Look) -> None:
-    page = look("exercises?seed=3")
-    ready(page, "1 · A tensor")
-    sheet = page.locator(".st-key-sheet")
-    expect(sheet.locator("h2")).to_have_count(10, timeout=10_000)
-    expect(sheet).to_be_hidden()
-    page.emulate_media(media="print")
-    expect(sheet).to_be_visible()
-    expect(page.get_by_test_id("stNumberInputField").first).to_be_hidden()

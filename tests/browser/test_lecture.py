@@ -48,6 +48,24 @@ def test_keys_lead_from_screen_to_screen_and_each_is_a_link(look: Look) -> None:
     expect(page.get_by_role("heading", name="Why does BERT have")).to_be_visible()
 
 
+@pytest.mark.parametrize("address", ["lecture", "?present=1"])
+def test_escape_closes_a_tip_and_then_leaves_the_projector(look: Look, address: str) -> None:
+    page = look(address)
+    leave = page.locator(".st-key-leave")
+    expect(leave).to_be_visible()
+    settled(page)
+    if address != "lecture":
+        page.get_by_role("button", name="9H", exact=True).hover()
+        expect(page.get_by_role("tooltip")).to_be_visible()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("tooltip")).to_be_hidden()
+        expect(leave).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-present-switch")).to_be_visible()
+    expect(leave).to_be_hidden()
+    assert not {"present", "lecture"} & query(page).keys()
+
+
 def test_keys_lead_on_after_a_screen_or_a_lecture_is_chosen_in_its_box(look: Look) -> None:
     """The focus stays in the box, which keeps arrow keys to itself."""
     page = look("lecture?screen=word-table")

@@ -26,7 +26,7 @@ def choose(page: str) -> None:
         st.button(
             _("Leave") if present else _("Present"),
             icon=":material/close_fullscreen:" if present else ":material/present_to_all:",
-            key="present-switch",
+            key="leave" if present else "present-switch",
             shortcut=KEY,
             on_click=set_values,
             args=({"present": 1 - present},),

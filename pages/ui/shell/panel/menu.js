@@ -1,5 +1,6 @@
 // Additions to Streamlit's front end: on a phone the list of pages closes when a page is chosen, Escape closes a dialog
-// that has lost the focus, a download button gets its focus back, and Streamlit's own texts are translated.
+// that has lost the focus or leaves the projector's view, a download button gets its focus back, and Streamlit's own
+// texts are translated.
 
 let words = {};
 // Where Streamlit writes its own texts, and the attributes that hold some of them.
@@ -108,8 +109,8 @@ document.addEventListener(
   },
   true,
 );
-document.addEventListener("keydown", ({ key }) => {
-  if (key === "Escape" && document.activeElement === document.body) {
-    document.querySelector("[data-testid=stDialog] [role=dialog] > button")?.click();
-  }
+const LEAVES = ["[data-testid=stDialog] [role=dialog] > button", ".st-key-leave :is(a, button)"];
+document.addEventListener("keydown", ({ key, defaultPrevented }) => {
+  if (key !== "Escape" || defaultPrevented || document.activeElement !== document.body) return;
+  LEAVES.map((button) => document.querySelector(button)).find(Boolean)?.click();
 });

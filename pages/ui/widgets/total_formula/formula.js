@@ -90,7 +90,8 @@ function start(parent) {
     event.preventDefault();
     event.target.click();
   });
-  on(document, "keydown", (event) => event.key === "Escape" && hide());
+  const closes = (event) => event.key === "Escape" && open && (event.preventDefault(), hide());
+  document.addEventListener("keydown", closes, { capture: true, signal: stopping.signal });
   on(document, "pointerdown", (event) => {
     const path = event.composedPath();
     const onPage = path.some((node) => ["stMain", "stHeader"].includes(node.dataset?.testid)); // sliders are in neither
