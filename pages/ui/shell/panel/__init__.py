@@ -41,6 +41,7 @@ _DRAWN = st.components.v2.component(
 _STREAMLIT_TEXTS = (
     *(N_("Press Enter to apply"), N_("Press Enter to submit form"), N_("No results"), N_("Choose an option")),
     *(N_("System"), N_("Light"), N_("Dark"), N_("Theme"), N_("Print"), N_("Main menu"), N_("Close")),
+    *(N_("Record screen"), N_("Stop recording"), N_("Cancel recording")),
     *(N_("Fullscreen"), N_("Close fullscreen"), N_("Download as CSV"), N_("Search"), N_("Show/hide columns")),
     *(N_("Copy to clipboard"), N_("Copied"), N_("Increment"), N_("Decrement"), N_("Connecting"), N_("Running...")),
     *(N_("Sort ascending"), N_("Sort descending"), N_("Pin column"), N_("Unpin column"), N_("Hide column")),
