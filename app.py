@@ -31,6 +31,7 @@ from pages.server.sessions import keep_sessions
 from pages.server.upstream import log_differences
 from pages.ui.shell.i18n import translator, translator_of
 from pages.ui.shell.navigation import about
+from pages.ui.shell.present import sheets
 
 FAILURES = LimitedLog("A page failed")
 
@@ -46,6 +47,11 @@ def say_sorry(error: Exception) -> bool:
         )
     )
     return True
+
+
+def preloaded(page: str, presents: bool) -> tuple[str, ...]:
+    """The tags that make a browser load the files of a page early."""
+    return scripts.preloaded(page, sheets(page, presents=presents))
 
 
 def warm_up() -> None:
@@ -70,7 +76,7 @@ def warm_up() -> None:
         compiled(with_config(appearance, ranked_bars(appearance, 8, "parameters", words("parameters", str))))
     sent({"parameters": [model.num_parameters()]})
     scripts.script(scripts.VEGA)
-    scripts.preloaded("")
+    preloaded("", presents=False)
     import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()
@@ -96,7 +102,7 @@ app = App(
     middleware=[
         Middleware(SecurityHeaders),
         Middleware(Gate),
-        Middleware(Preview, about, scripts.preloaded),
+        Middleware(Preview, about, preloaded),
         Middleware(Assets),
     ],
     lifespan=lifespan,

@@ -1,11 +1,10 @@
 """Lecture: screens for the projector, each with live parts of the present model."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from bertcalc.text.live_numbers import fill as live_fill
 from pages.ui.lecture import screen_files, screen_parts, screens
+from pages.ui.session.style import draw_with
 from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _
@@ -14,7 +13,7 @@ from pages.ui.shell.sidebar import show_only
 
 choice = current_choice()
 
-st.html(Path(__file__).parent / "ui" / "lecture" / "style.css")
+draw_with(screens.STYLE)
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
 fill = screens.filler(choice)
 if lecture := screens.choose_lecture(row, fill):
@@ -27,7 +26,7 @@ if lecture := screens.choose_lecture(row, fill):
         with row:
             screens.NOTES(key="notes-page", data={"clock": _("Start the clock again"), **notes})
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
-        st.html(Path(__file__).parent / "ui" / "lecture" / "notes_page.css")
+        draw_with(screens.NOTES_STYLE)
     else:
         with row:
             screens.choose_screen(screen, titles)

@@ -1,13 +1,12 @@
 """The frame of every page: language, navigation, the sidebar, and messages about an invalid link or model."""
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages.server.restarts import rehearse
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.lecture import screens
 from pages.ui.session import address, kept, present_model
+from pages.ui.session.style import draw_with
 from pages.ui.shell import controls, link, live, panel, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
@@ -19,7 +18,7 @@ from pages.ui.widgets.real_answers import sorry
 
 with RUN_QUEUE.enter(st.session_state), rehearse():
     st.set_page_config(page_icon="🧮", layout="wide")
-    st.html(Path(__file__).parent / "ui" / "shell" / "style.css")
+    draw_with(present.STYLE)
     style_paper()
     address.restore()
     kept.begin()

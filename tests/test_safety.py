@@ -57,9 +57,8 @@ def test_html_is_a_style_sheet_of_ours_or_one_of_a_few_things() -> None:
         if not path.is_relative_to(ROOT / "bertcalc")  # which has no Streamlit: tests/test_imports.py
         for node in _nodes(path)
         for argument in _html(node)
-        if not ast.unparse(argument).startswith("Path(__file__)")
     ]
-    assert len(shown) == 7
+    assert len(shown) == 8
     assert all(text.lstrip("f").startswith(_OURS) for text in shown)
 
 

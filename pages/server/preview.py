@@ -20,22 +20,24 @@ class Preview:
     """Middleware that writes a page's title and description into the HTML that Streamlit serves for all pages.
 
     ``about`` returns the language, title and description of a page, by its address and the language in a link; None if
-    there is no such page. ``preloaded`` returns the tags of scripts that the page at an address will need.
+    there is no such page. ``preloaded`` returns the tags of scripts and style sheets that the page at an address will
+    need, with or without ``present=1`` in the link.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         about: Callable[[str, str], tuple[str, str, str] | None],
-        preloaded: Callable[[str], tuple[str, ...]],
+        preloaded: Callable[[str, bool], tuple[str, ...]],
     ) -> None:
         self._app, self._about, self._preloaded = app, about, preloaded
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a page; leave all others to Streamlit."""
-        entry, address = None, ""
+        entry, address, presents = None, "", False
         if scope["type"] == "http" and scope["method"] in ("GET", "HEAD"):
-            language = parse_qs(scope["query_string"].decode("latin-1")).get("lang", [""])[0]
+            link = parse_qs(scope["query_string"].decode("latin-1"))
+            language, presents = link.get("lang", [""])[0], link.get("present") == ["1"]
             address = posixpath.basename(scope.get("path", ""))
             entry = self._about(address, language)
         if not entry:
@@ -56,7 +58,7 @@ class Preview:
         answer = MutableHeaders(scope=start)
         if start["status"] == 200:
             zipped = "gzip" in Headers(scope=scope).get("accept-encoding", "")
-            body = _page(body, *entry, self._preloaded(address), zipped)
+            body = _page(body, *entry, self._preloaded(address, presents), zipped)
             answer["content-length"] = f"{len(body)}"
             answer.add_vary_header("Accept-Encoding")
             if zipped:

@@ -1,6 +1,6 @@
-"""Serve scripts as files: one copy for all readers, which browsers cache and load before a page needs it."""
+"""Serve scripts and style sheets as files: one copy for all readers, which browsers cache and load early."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from hashlib import sha256
 from importlib.metadata import version
 from threading import Lock
@@ -22,9 +22,9 @@ VEGA = f"{_FOLDER}/vega-{version('vl-convert-python')}.js"
 _MAKERS: dict[str, Callable[[], str]] = {VEGA: vega_script}
 
 
-def offer(name: str, text: str) -> str:
-    """Serve a script; return its address, which contains the hash of its text."""
-    address = f"{_FOLDER}/{name}-{sha256(text.encode()).hexdigest()[:12]}.js"
+def offer(name: str, text: str, kind: str = "js") -> str:
+    """Serve a script, or a style sheet ("css"); return its address, which contains the hash of its text."""
+    address = f"{_FOLDER}/{name}-{sha256(text.encode()).hexdigest()[:12]}.{kind}"
     _TEXTS[address] = text
     return address
 
@@ -48,11 +48,12 @@ else addEventListener("load", load);
 )
 
 
-def preloaded(page: str) -> tuple[str, ...]:
-    """The HTML tags that make a browser load the scripts of the page at an address before it needs them."""
+def preloaded(page: str, sheets: Collection[str]) -> tuple[str, ...]:
+    """The HTML tags that make a browser load a page's scripts and these style sheets before it needs them."""
     elements = element_scripts(page)
-    small = [address for address in [*_TEXTS] if address not in (*_MAKERS, _EARLY)]
+    small = [address for address in [*_TEXTS] if address.endswith(".js") and address not in (*_MAKERS, _EARLY)]
     return (
+        *(f'<link rel="preload" as="style" href="{address}" />' for address in sheets),
         # Browsers fetch in this order, and Streamlit's scripts without credentials, as its page does.
         *(f'<link rel="modulepreload" fetchpriority="low" crossorigin href="{file}" />' for file in elements),
         *(f'<link rel="modulepreload" fetchpriority="low" href="{address}" />' for address in small),
@@ -65,7 +66,8 @@ def _serve(request: Request) -> Response:
     if text is None:
         return Response(status_code=404)
     headers = {"Cache-Control": "public, max-age=31536000, immutable"}
-    return Response(text, media_type="text/javascript", headers=headers)
+    kind = "css" if request.url.path.endswith(".css") else "javascript"
+    return Response(text, media_type=f"text/{kind}", headers=headers)
 
 
 def route() -> Route:

@@ -11,7 +11,7 @@ from tests.examples import sampled
 
 
 @pytest.mark.parametrize("address", sampled([*PAGES], 4))
-def test_it_asks_for_the_server_once_and_has_the_scripts_when_it_draws(
+def test_it_asks_for_the_server_once_and_has_the_files_when_it_draws(
     browser: Browser, server: str, address: str
 ) -> None:
     """Below the address of a page other than the first, there is no server."""
@@ -21,11 +21,13 @@ def test_it_asks_for_the_server_once_and_has_the_scripts_when_it_draws(
         page.on("request", lambda request: paths.append(urlsplit(request.url).path))
         page.goto(f"{server}/{address}")
         settled(page)
-        scripts = page.evaluate(
+        files = page.evaluate(
             "() => performance.getEntriesByType('resource').map((entry) => [entry.initiatorType, entry.name])"
         )
     asked = [path for path in paths if "_stcore" in path]
     assert asked == ["/_stcore/health", "/_stcore/host-config"]
     # What a link in the page does not preload is loaded by a script.
-    late = [urlsplit(name).path for kind, name in scripts if kind == "script" and "/static/js/" in name]
+    late = [urlsplit(name).path for kind, name in files if kind == "script" and "/static/js/" in name]
     assert [path for path in late if not path.startswith("/static/js/index.")] == []
+    # A style sheet that only a run names styles the page after it is drawn.
+    assert {kind for kind, name in files if name.endswith(".css")} == {"link"}

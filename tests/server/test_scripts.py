@@ -34,6 +34,27 @@ def test_a_page_names_the_scripts_that_it_needs_later(running: tuple[str, int]) 
         assert f"./{scripts.VEGA.rpartition('/')[2]}" in answer.read().decode()
 
 
+@pytest.mark.parametrize(
+    ("link", "names"),
+    [
+        ("", ["shell-style", "shell-window"]),
+        ("compute?lang=zh", ["shell-style", "shell-window"]),
+        ("compute?present=1", ["shell-style", "shell-present"]),
+        ("lecture", ["shell-style", "shell-present", "lecture-style"]),
+    ],
+)
+def test_a_page_names_its_style_sheets(running: tuple[str, int], link: str, names: list[str]) -> None:
+    with urlopen(f"{running[0]}/{link}", timeout=60) as answer:
+        page = answer.read().decode()
+    sheets = re.findall(r'<link rel="preload" as="style" href="(_bertcalc/([\w-]+)-\w+\.css)" />', page)
+    assert [name for _address, name in sheets] == names
+    for address, _name in sheets:
+        with urlopen(f"{running[0]}/{address}", timeout=60) as answer:
+            assert answer.headers["Content-Type"].startswith("text/css")
+            assert "immutable" in answer.headers["Cache-Control"]
+            assert b'[data-testid="st' in answer.read()
+
+
 def test_there_is_no_other_script(running: tuple[str, int]) -> None:
     with pytest.raises(HTTPError, match="404"):
         urlopen(f"{running[0]}/_bertcalc/none.js", timeout=60)

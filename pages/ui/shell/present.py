@@ -6,12 +6,21 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from pages.ui.session.style import draw_with, sheet
 from pages.ui.shell.controls import Number, set_values
 from pages.ui.shell.i18n import _
 
 PRESENT = Number("present", "present", 0, min_value=0, max_value=1, label_visibility="collapsed")
 KEY = "p"
 SCREENS = ("lecture",)  # the paths of pages that are made for the projector
+_HERE = Path(__file__).parent
+STYLE, _WINDOW, _PROJECTOR = (_HERE / f"{name}.css" for name in ("style", "window", "present"))
+
+
+def sheets(page: str, *, presents: bool) -> tuple[str, ...]:
+    """The addresses of the style sheets of a page that was asked for with or without ``present=1``."""
+    own = [_HERE.parent / page / "style.css"] if page in SCREENS else []
+    return tuple(map(sheet, (STYLE, _PROJECTOR if presents or own else _WINDOW, *own)))
 
 
 def choose(page: str) -> None:
@@ -32,7 +41,7 @@ def choose(page: str) -> None:
             args=({"present": 1 - present},),
             width="stretch",
         )
-    st.html(Path(__file__).parent / ("present.css" if presenting() else "window.css"))
+    draw_with(_PROJECTOR if presenting() else _WINDOW)
 
 
 def presenting() -> bool:

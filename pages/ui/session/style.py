@@ -1,0 +1,19 @@
+"""Style sheets that browsers load once as files, instead of with every run."""
+
+from functools import cache
+from pathlib import Path
+
+import streamlit as st
+
+from pages.server import scripts
+
+
+@cache
+def sheet(path: Path) -> str:
+    """The address of a style sheet."""
+    return scripts.offer(f"{path.parent.name}-{path.stem}", path.read_text(encoding="utf-8"), "css")
+
+
+def draw_with(path: Path) -> None:
+    """Style the page with a style sheet."""
+    st.html(f"<style>@import url('./{sheet(path)}');</style>")
