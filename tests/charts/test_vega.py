@@ -1,5 +1,7 @@
 """Vega for browsers: its script, and specifications that they need not compile."""
 
+import json
+
 import pytest
 import vl_convert
 
@@ -20,7 +22,7 @@ def test_a_compiled_chart_is_drawn_like_the_original(appearance: str) -> None:
     spec = with_config(appearance, ranked_bars(appearance, 1, "parameters", ("a", "b", "c", "d"))) | {"width": 500}
     columns = {"name": "encoder", "label": "12", "label_width": 1, "more_width": 0, "order": 0, "color": "#0072b2"}
     row = columns | dict.fromkeys(("solid", "end", "far", "limit", "mark", "figure"), 12)
-    vega = compiled(spec)
+    vega = json.loads(compiled(spec))
     [rows] = [data for data in vega["data"] if data["name"] == ROWS]
     assert "values" not in rows
     filled = {**vega, "data": [{**data, "values": [row]} if data == rows else data for data in vega["data"]]}

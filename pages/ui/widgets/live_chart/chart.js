@@ -31,7 +31,7 @@ class Chart {
 
   fit() { // Vega only follows the window: the view for the projector changes the width of the page
     const width = this.root.clientWidth;
-    const isWide = this.data?.spec.signals.some(({ name }) => name === "width");
+    const isWide = this.spec?.signals.some(({ name }) => name === "width");
     if (!this.view || !isWide || !width || width === this.width) return;
     this.width = width;
     this.view.signal("width", width).runAsync();
@@ -43,24 +43,25 @@ class Chart {
     this.rows = rowsOf(data.columns);
     if (Object.keys(data.live).length) joinPart(data.key, this, data.run, (value) => this.draw(value));
     else leavePart(data.key, this);
-    const spec = JSON.stringify([data.spec, data.alt]);
-    if (spec === this.spec) this.redraw();
+    const text = data.spec + data.alt;
+    if (text === this.text) this.redraw();
     else {
-      this.spec = spec;
+      this.text = text;
+      this.spec = JSON.parse(data.spec);
       this.embed();
     }
   }
 
   async embed() {
-    const spec = this.spec;
+    const { spec } = this;
     const vega = await loaded(this.data.vega);
     if (spec !== this.spec) return; // a newer one is under way
     const before = looksIn(this.root);
     const drawn = this.rows;
     const whole = {
-      ...this.data.spec,
+      ...spec,
       description: this.data.alt,
-      data: this.data.spec.data.map((set) => (set.name === ROWS ? { ...set, values: drawn } : set)),
+      data: spec.data.map((set) => (set.name === ROWS ? { ...set, values: drawn } : set)),
     };
     const view = new vega.View(vega.parse(whole, {}, { ast: true }), {
       expr: EXPRESSIONS,
@@ -101,7 +102,7 @@ class Chart {
   }
 
   close() {
-    this.spec = null;
+    this.spec = null; // and one that is under way is not drawn
     this.observer.disconnect();
     leavePart(this.data.key, this);
     this.view?.finalize();
