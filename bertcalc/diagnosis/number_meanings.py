@@ -166,7 +166,7 @@ def number_asked(text: str) -> str:
 
 
 def _size_of_file(text: str) -> str:
-    """The number of bytes in a line about a file: the only one, or without units the only large number; else empty."""
+    """The number of bytes in a line about a file: the only one with a unit, or else the only large one; or ""."""
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""
@@ -277,7 +277,7 @@ def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
-    """The sentence on a count; ``about`` is its exact number of parameters if the written number is rounded."""
+    """The sentence on a count; ``about`` is the exact number of parameters if the written number is rounded."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
         (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
@@ -338,7 +338,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
         nearest = max(1, round(present + Fraction(number.value - first) / (second - first)))
     right = _count(model, field, nearest)
     if field == "hidden_size" and right and right < number.value / 2:
-        return  # no hidden size that can be chosen comes near
+        return  # no possible hidden size comes near
     message = (
         N_("With {field} = {value}, {architecture} has {count} parameters.")
         if right == number.value
@@ -349,7 +349,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
 
 
 def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:
-    """The argument from 1 to 4,096 of an increasing function whose value is nearest to a number."""
+    """The argument from 1 to 4,096 for which an increasing function is nearest to a number."""
     after = min(max(1, bisect_left(range(4096), wanted, lo=1, key=lambda steps: Fraction(count(steps)))), 4095)
     return min((max(1, after - 1), after), key=lambda steps: abs(count(steps) - wanted))
 

@@ -139,7 +139,7 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 
 
 def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """The models of the path; where a size can begin to differ, the same model again.
+    """The models of the path, with a model repeated where a size may begin to differ.
 
     So the number of states is the same at every stop of the sliders.
     """

@@ -119,7 +119,7 @@ def _with_count(architecture: str, count: int) -> Model | None:
 
 
 def _has(model: Model, count: int) -> bool:
-    """Whether a model has a count, or has it if tied tensors count with each module that uses them."""
+    """Whether a model has a count, perhaps with tied tensors counted in each module that uses them."""
     return any(count - model.num_parameters() == again for again in _counted_again(model))
 
 
@@ -132,7 +132,7 @@ def _counted_again(model: Model) -> Iterator[int]:
 
 
 def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
-    """Whether each row of an embedding, matrix or LayerNorm has a module with its count in the model."""
+    """Whether the model has a module with the same count for each row of an embedding, matrix or LayerNorm."""
     counts: Counter[tuple[str, int]] = Counter()
     for _path, module, copies in model.modules():
         if isinstance(module, Linear | Conv1D | Embedding | Norm):
@@ -146,7 +146,7 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """The class that has the total, with the number of labels in the last row outside the body.
 
-    Of several classes, the one with most modules of the rows' names. With ``own_head`` the rows may be the author's
+    Of several classes, the one with the most modules named like rows. With ``own_head`` the rows may be the author's
     own head: then at least one name has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)

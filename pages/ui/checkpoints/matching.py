@@ -173,7 +173,7 @@ def offer(model: Model, item: ModelRef) -> None:
 
 
 def _changes_count(model: Model, name: str) -> bool:
-    """Whether a model has another count with the default of a field; so it is if it cannot have the default."""
+    """Whether the default of a field gives the model a different count; True if the default is not possible."""
     try:
         other = model.changed(config=replace(model.config, **{name: getattr(type(model.config), name)}))
     except InputError:

@@ -142,7 +142,7 @@ _HEADS = Show("heads", {})
 
 
 def _total(choice: Choice) -> None:
-    """Draw the model's total, its formula in the colours of its parts, and a bar of the parts."""
+    """Draw the model's total, its formula in the colors of its parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), grouped(whole))

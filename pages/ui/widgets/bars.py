@@ -65,7 +65,7 @@ OPEN = Select(
 
 
 class Bars(NamedTuple):
-    """The data of a bar chart: a figure for each part, with its name, colour, formula and path.
+    """The data of a bar chart: a figure for each part, with its name, color, formula and path.
 
     ``before`` are the figures of ``preset``, which can have other parts; empty if there is nothing to compare with.
     A click opens the path of a bar; a bar without a path cannot be opened.

@@ -17,7 +17,7 @@ _FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
-    """Show a number, at least ``least`` pixels wide; the text below has no arrow or colour unless ``look`` says so."""
+    """Show a number, at least ``least`` pixels wide; the text below has no arrow or color unless ``look`` says so."""
     width = metric_width(least, value, below)
     with _place(label, value, below):
         st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
