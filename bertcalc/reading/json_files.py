@@ -91,7 +91,7 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     count, size = facts.get("total_parameters"), facts.get("total_size")
     notes = [Problem.of(N_("An index has no shapes: to find the model, read the files' headers or the config.json."))]
     if type(size) is int and size >= 0:
-        message = N_("The tensors take {size} bytes: {wide} numbers of 4 bytes (float32), or {narrow} of 2 (float16).")
+        message = N_("The tensors take {size} bytes: {wide} elements of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))
     return TextReading(
         "safetensors-index", sentence, num_parameters=count if type(count) is int else None, notes=tuple(notes)
