@@ -157,7 +157,7 @@ _LORA = re.compile(r"lora", re.I)
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
-    """The verdicts on the number of the line that equals a value: as trained, as all, or as the share."""
+    """The verdicts on a value that the line contains: as trained parameters, as all parameters, or as the share."""
     trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
     rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
     for written, right, amount in rights:

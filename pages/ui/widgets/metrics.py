@@ -40,8 +40,8 @@ def show_total(
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
     ``grown`` is the factor of growth. Space is reserved for a difference as large as the total and a factor of ``room``
-    characters, so that the layout does not change with the first step; with two ``lines``, see style.css, ``against``
-    may be on the second.
+    characters, so that the layout does not change with the first step. With two ``lines``, ``against`` may be on the
+    second (style.css).
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))
