@@ -733,7 +733,7 @@ class _Verdicts:
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     def _computed_again(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""
+        """The verdict on a calculation that gives the previous number of its line: 396,544 parameters (2 × 198,272)."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
             return None

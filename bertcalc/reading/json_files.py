@@ -121,8 +121,8 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
         return TextReading("adapter-config", sentence, model, model, notes=(problem,))
     count = sum(tensor.num_parameters() for tensor in tensors)
     note = Problem.of(N_("The adapter has {count} parameters in addition to those of {name}."), count=count, name=name)
-    both = model.num_parameters() + count
-    return TextReading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
+    total = model.num_parameters() + count
+    return TextReading("adapter-config", sentence, model, model, tensors, total, notes=(note,))
 
 
 def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:

@@ -103,11 +103,11 @@ def _sentence(tree: PrintedTree) -> Problem:
         stacks[path.rpartition(".")[0]] += copies if _is_layer(module) else 0
     layers = max(stacks.values(), default=0)
     if layers:
-        one, more = (
+        one_layer, several_layers = (
             N_("Read as: a printed PyTorch model ({name}), one layer."),
             N_("Read as: a printed PyTorch model ({name}), {layers} layers."),
         )
-        return Problem.of(one if layers == 1 else more, name=shorten(tree.root.kind), layers=layers)
+        return Problem.of(one_layer if layers == 1 else several_layers, name=shorten(tree.root.kind), layers=layers)
     return Problem.of(
         N_("Read as: a printed PyTorch model ({name}), {lines} lines."), name=shorten(tree.root.kind), lines=tree.lines
     )

@@ -225,8 +225,8 @@ def _yours(choice: Choice, presets: Collection[str]) -> Compared:
     ordered = sorted(named, key=lambda field: (field != "architecture", FIELDS.index(field)))
     name = joined(_(", "), (choice.preset, *(named[field] for field in ordered)))
     differs = differ([before[field] for field in sizes], [live_size(field, after[field]) for field in sizes])
-    shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
-    return Compared(item, name, choice.model, frozenset(SLIDERS), shown)
+    is_shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
+    return Compared(item, name, choice.model, frozenset(SLIDERS), is_shown)
 
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:
