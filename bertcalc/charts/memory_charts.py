@@ -111,7 +111,7 @@ def step_frame(
 
 
 def _beside(middle: int, thick: int, line: int, top: int) -> float:
-    """The height of a name: in the middle of an area or, if a line would cross it, in the larger half."""
+    """The vertical position of a name: the middle of its area or, if a line would cross it, of the larger half."""
     if abs(middle - line) > _CROSSED * top or line == top:
         return float(middle)
     return (line + middle + (thick if middle > line else -thick) / 2) / 2

@@ -1,6 +1,6 @@
 """What a browser draws charts with: Vega as a script, and Vega-Lite specifications compiled to Vega's.
 
-A browser that compiled them itself would load a script of twice the size, and need twice the time for its first chart.
+If browsers compiled them, they would load a script of twice the size, and take twice as long for the first chart.
 """
 
 import json

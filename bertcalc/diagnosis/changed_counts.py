@@ -94,14 +94,14 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
 
 
 class UsualChange(NamedTuple):
-    """A common change, with the usual numbers of its argument, such as ranks; or one without numbers."""
+    """A common change, with the usual values of its argument, such as ranks; or one without such an argument."""
 
     with_number: Callable[[int], Change]
     is_usual: Callable[[int], bool] | None = None
 
 
 class CountLine(NamedTuple):
-    """The counts of a model with a change, linear in its number: ``first`` for 1, and ``step`` for each further 1."""
+    """The counts of a model with a change, linear in its argument: ``first`` for 1, and ``step`` for each further 1."""
 
     base: Model
     usual: UsualChange

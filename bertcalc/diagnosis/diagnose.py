@@ -238,8 +238,8 @@ def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosi
     if diagnosis.hand or number.unit == "bytes" or number.low != number.high:
         return diagnosis
     exact, parts = int(number.value), [part for part in diagnosis.parts if part.reading.key == "parameters"]
-    if own := own_count(model, exact):
-        return diagnosis._replace(changed=own, parts=tuple(part for part in parts if not part.added))
+    if changed_count := own_count(model, exact):
+        return diagnosis._replace(changed=changed_count, parts=tuple(part for part in parts if not part.added))
     if any(part.added for part in parts) or any(match.reading.key == "parameters" for match in diagnosis.matches):
         return diagnosis
     if parts:

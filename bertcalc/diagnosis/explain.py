@@ -135,7 +135,7 @@ _NOTHING = Combination(0.0, ())
 
 
 class _TensorCounts:
-    """Ids for everything that can be counted in place of a tensor, so that a miscount maps ids to ids."""
+    """Numbers everything that can be counted in place of a tensor, so that a miscount is a map between ids."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes

@@ -42,19 +42,19 @@ class Contents(NamedTuple):
     An ``added`` tensor with the dtype "" has that of the weights. ``bias`` says whether the decoder has a second bias.
     """
 
-    known: KnownCount
+    known_count: KnownCount
     added: tuple[StoredTensor, ...] = ()
     bias: bool = False
     extras: int = 0  # kinds of what is added
 
     def size(self, dtype: str) -> int:
         """The bytes of the tensors in a file whose weights have a dtype (safetensors' code)."""
-        weights = self.known.model.num_parameters() * DTYPES[dtype] // 8
+        weights = self.known_count.model.num_parameters() * DTYPES[dtype] // 8
         return weights + data_bytes(_with_dtype(self.added, dtype))
 
     def tensors(self, dtype: str) -> list[StoredTensor]:
         """All tensors of such a file."""
-        parameters = self.known.model.named_parameters()
+        parameters = self.known_count.model.named_parameters()
         return [*(StoredTensor(name, dtype, shape) for name, shape in parameters), *_with_dtype(self.added, dtype)]
 
 
@@ -63,13 +63,13 @@ def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTenso
     return [tensor._replace(dtype=tensor.dtype or dtype) for tensor in tensors]
 
 
-def contents(known: KnownCount) -> Iterator[Contents]:
+def contents(count: KnownCount) -> Iterator[Contents]:
     """The possible contents of a class's file: first its own tensors, then also those that older releases save."""
-    model = known.model
+    model = count.model
     for pooler, bias, buffers in product(
         [(), *_pooler(model)], [(), *_second_bias(model)], [(), *_positions(model), *_masks(model)]
     ):
-        words = known
+        words = count
         if pooler:
             words = words._replace(
                 parameters=words.parameters + sum(map(StoredTensor.numbers, pooler)), convention="pooler"
@@ -122,7 +122,7 @@ def pickle_sizes(file: Contents) -> Iterator[int]:
     They are approximate: they also contain the numbers of the storages and the name of the file.
     """
     names = [tensor.name for tensor in file.tensors("F32")]
-    paths = [path for path, _module, _copies in file.known.model.modules(folded=False)]
+    paths = [path for path, _module, _copies in file.known_count.model.modules(folded=False)]
     for per_tensor, per_module in product(_PER_TENSOR, (0, _PER_MODULE)):
         versions = sum(len(path) + per_module for path in paths) if per_module else 0
         yield sum(len(name) + per_tensor for name in names) + versions
@@ -175,19 +175,19 @@ class _SizedFile(NamedTuple):
 
 
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
-    classes = [known for known in counts if not known.buffers]
-    for (width, dtype), known in product(_DTYPES, classes):
+    classes = [count for count in counts if not count.buffers]
+    for (width, dtype), count in product(_DTYPES, classes):
         # Buffers that older releases save may be larger than what a format adds: GPT-2's masks.
-        if 0 < size - width * known.parameters < _most_over(known, width):
-            for file in contents(known):
+        if 0 < size - width * count.parameters < _most_over(count, width):
+            for file in contents(count):
                 over = size - file.size(dtype)
                 if 0 < over < _MOST_OVER:
                     yield from _file(file, over, dtype, pickled)
 
 
-def _most_over(known: KnownCount, width: int) -> int:
+def _most_over(count: KnownCount, width: int) -> int:
     """The most bytes that a file of a class has in addition to the parameters."""
-    config = known.model.config
+    config = count.model.config
     masks = 4 * config.num_hidden_layers * config.max_position_embeddings**2 if config.stores_masks else 0
     added = config.hidden_size * (config.hidden_size + 1) + config.vocab_size
     return masks + width * added + 8 * config.max_position_embeddings + _MOST_OVER
@@ -198,7 +198,7 @@ def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_Siz
     plain = plain_header(file.tensors(dtype))
     off = min(abs(over - plain), abs(over - plain - -plain % 8)) / plain
     size = file.size(dtype)
-    about = (off, over, file.known.model.config, file.extras)
+    about = (off, over, file.known_count.model.config, file.extras)
     values = {
         "known": _in_words(file),
         "dtype": PRECISIONS[DTYPES[dtype] // 8],
@@ -217,9 +217,9 @@ def _file(file: Contents, over: int, dtype: str, pickled: bool) -> Iterator[_Siz
 
 
 def _in_words(file: Contents) -> Problem:
-    known = known_in_words(file.known)
+    words = known_in_words(file.known_count)
     message = N_("{known}, with a second bias of the decoder, which files of older releases have")
-    return Problem("", None, message, {"known": known}) if file.bias else known
+    return Problem("", None, message, {"known": words}) if file.bias else words
 
 
 @lru_cache(maxsize=1)
@@ -227,10 +227,10 @@ def _published() -> tuple[KnownCount, ...]:
     """The classes of all published models: the body and language models, which are what files contain."""
     tasks = ("base", "pretraining", "masked-lm", "causal-lm")
     return tuple(
-        known
+        count
         for config in PUBLISHED_CONFIGS.values()
-        for known in known_counts(config)
-        if known.model.cls.task in tasks or known.model.cls == family_of(config).base
+        for count in known_counts(config)
+        if count.model.cls.task in tasks or count.model.cls == family_of(config).base
     )
 
 

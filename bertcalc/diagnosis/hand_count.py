@@ -351,7 +351,7 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
 # Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
-_TINY = 8  # with a hidden size below this, nearly every number is explained by something
+_TINY = 8  # with a smaller hidden size, some mistake explains nearly every number
 # Operations that people list although they have no parameters.
 _OPERATIONS = re.compile(r"softmax|dropout|\b[a-z]*elu\b|tanh|residual|\brope\b|rotary|残差", re.I)
 _NO_PARAMETERS = re.compile(
@@ -427,7 +427,7 @@ def _weights_or_biases(name: str, count: _CountedModel) -> Iterator[Counted]:
     called = _called(rest)
     specific = [part for part, pattern in SPECIFIC.items() if part not in called and re.search(pattern, name, re.I)]
     if specific and not _DETAIL.search(rest):
-        return  # attention weights are all of them
+        return  # "attention weights" means all weights of the attention
     for part in _candidates(rest, called, count) if rest else ():
         if part.part in PARTS and part.part not in called:
             continue
@@ -452,7 +452,7 @@ def _is_specific(part: Counted, name: str) -> bool:
 
 
 def _meant(name: str, candidates: Sequence[Counted]) -> Sequence[Counted]:
-    """The candidates that a name means: those of a path or the specific parts, if there are any, else all."""
+    """The candidates that fit a name: those of a path, or specific parts, if there are any; otherwise all."""
     if candidates and candidates[0].part not in PARTS:
         return [part for part in candidates if part.part == candidates[0].part]
     return [part for part in candidates if _is_specific(part, name)] or candidates

@@ -78,10 +78,12 @@ class KnownCount(NamedTuple):
         >>> KnownCount(masked, masked.num_parameters()).beyond(bert)
         {'pooler': -590592, 'head': 622650}
         """
-        here, there = totals_by_component(self.model), totals_by_component(model)
-        if sum(here.values()) != self.parameters:
+        totals, model_totals = totals_by_component(self.model), totals_by_component(model)
+        if sum(totals.values()) != self.parameters:
             return {}
-        parts = {name: here.get(name, 0) - there.get(name, 0) for name in COMPONENTS} | {N_("buffers"): self.buffers}
+        parts = {name: totals.get(name, 0) - model_totals.get(name, 0) for name in COMPONENTS} | {
+            N_("buffers"): self.buffers
+        }
         return {name: difference for name, difference in parts.items() if difference}
 
     @property

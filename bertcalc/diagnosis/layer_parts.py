@@ -26,9 +26,9 @@ _TABLE = table_beside(__file__)["parts"]
 PARTS: dict[str, tuple[Selector, str]] = {line["part"]: (selector(line["of"]), line["called"]) for line in _TABLE}
 WHOLE_MODEL = "the whole model"
 WHOLE_OR_BODY = (WHOLE_MODEL, "the model without its head")
-# Patterns for names that mean one part in particular, even if others fit as well.
+# Patterns for names that mean one particular part, although other patterns match as well.
 SPECIFIC: dict[str, str] = {line["part"]: line["specific"] for line in _TABLE if "specific" in line}
-# The tables of the embeddings, by what none of the others is called.
+# The embedding tables, by names that no other table has.
 _TABLES = {
     "word embeddings": r"\bwords?\b|vocab|\bwte\b|token(?!.?type)(?!s?[ _-]?seg)|词(?!元类型)",
     "position embeddings": r"(?<!relative[ _-])\bpos|\bwpe\b|(?<!相对)位置",
@@ -141,7 +141,7 @@ def sums_of_two(counts: Sequence[Counted], value: int) -> Iterator[tuple[Counted
 
 
 def _stand_together(first: Counted, second: Counted) -> bool:
-    """Whether people would add two counts: both of the same layers and of all heads or of one, without overlap."""
+    """Whether people would add two counts: of the same layers and heads, without a common tensor."""
     within = [count.layers for count in (first, second) if any(tensor.copies > 1 for tensor in count.tensors)]
     within += [count.layers for count in (first, second) if count.layers != "all"]
     pieces = [

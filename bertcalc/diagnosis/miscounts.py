@@ -214,7 +214,7 @@ _SIDES: Mapping[str, Callable[[Tensor, Any, MiscountSizes], Sequence[Any]]] = {
 
 
 def _is_shared(tensor: Tensor, layers: Any) -> bool:
-    """Whether a tensor of a layer is the same in all layers."""
+    """Whether all layers share a tensor."""
     return tensor.copies == 1 and layers != 1
 
 

@@ -166,7 +166,7 @@ def number_asked(text: str) -> str:
 
 
 def _size_of_file(text: str) -> str:
-    """The number of bytes in a line about a file: the only one, or without units the only large number; else empty."""
+    """The number of bytes in a line about a file: the only one with a unit, or else the only large one; or ""."""
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""
@@ -181,10 +181,10 @@ def _size_of_file(text: str) -> str:
 def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     exact = int(number.value) if number.low == number.high else None
     if number.unit == "bytes":
-        known = diagnosis.matches or diagnosis.parts
-        files = () if known or exact is None else tuple(file_sizes(model, exact, pickled=False))
+        matches = diagnosis.matches or diagnosis.parts
+        files = () if matches or exact is None else tuple(file_sizes(model, exact, pickled=False))
         # Other classes have many files: they are looked up only if the number is not the size of a published one.
-        stored = () if known else tuple(stored_sizes(model, number, written, others=not files))
+        stored = () if matches else tuple(stored_sizes(model, number, written, others=not files))
         yield from stored
         if exact is not None:
             yield from files if stored else file_sizes(model, exact, pickled=True)
@@ -234,12 +234,12 @@ def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
 
 def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     """Sentences on known counts; of those that a rounded number may mean, the present model's first."""
-    entries = [(match, known) for match in diagnosis.matches for known in match.known_counts[:2]]
-    if any(match.reading.exact is None for match, _known in entries):
+    entries = [(match, count) for match in diagnosis.matches for count in match.known_counts[:2]]
+    if any(match.reading.exact is None for match, _count in entries):
         entries.sort(key=lambda entry: not (entry[1].model == model and entry[1].right == model.num_parameters()))
-    for match, known in entries:
+    for match, count in entries:
         about = None if match.reading.exact is not None else match.total
-        yield _read_as(written, match.reading.key, known_in_words(known), about)
+        yield _read_as(written, match.reading.key, known_in_words(count), about)
 
 
 def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
@@ -257,11 +257,11 @@ _PHASES = {"forward": N_("forward"), "training": N_("training")}
 
 
 def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
-    another: Problem | str = elsewhere.preset
+    model_or_part: Problem | str = elsewhere.preset
     if elsewhere.counted is not None:
         part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
-        another = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
-    values = {"number": written, "preset": another, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
+        model_or_part = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
+    values = {"number": written, "preset": model_or_part, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
     exactly, rounded = (
         (
             N_("{number} is the count of another model: {preset}."),
@@ -277,7 +277,7 @@ def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
-    """The sentence on a count; ``about`` is its exact number of parameters if the written number is rounded."""
+    """The sentence on a count; ``about`` is the exact number of parameters if the written number is rounded."""
     values = {"number": written, "known": counted, "reading": Problem.of(READINGS[key][0]), "count": f"{about or 0:,}"}
     exactly, rounded = (
         (N_("{number} is the count of {known}."), N_("{number} may mean the count of {known}: {count}."))
@@ -290,33 +290,33 @@ def _read_as(written: str, key: str, counted: Problem, about: int | None = None)
     return Problem("", None, exactly if about is None else rounded, values)
 
 
-def _explained(written: str, known: KnownCount, explanation: Explanation) -> Problem:
-    made = list(mistakes(explanation, known.model.final_config))[:3]
+def _explained(written: str, count: KnownCount, explanation: Explanation) -> Problem:
+    made = list(mistakes(explanation, count.model.final_config))[:3]
     message = {
         1: N_("{number} instead of {right} for {known}: {first}."),
         2: N_("{number} instead of {right} for {known}: {first}; {second}."),
     }.get(len(made), N_("{number} instead of {right} for {known}: {first}; {second}; {third}."))
-    values = {"number": written, "right": f"{known.right:,}", "known": known_in_words(known)}
+    values = {"number": written, "right": f"{count.right:,}", "known": known_in_words(count)}
     return Problem("", None, message, {**values, **dict(zip(("first", "second", "third"), made, strict=False))})
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
     """Sentences on classifiers with one label, such as cross-encoders; a multiple-choice head has the same count."""
-    for known in other_labels(model.config, exact):
-        if known.model.config.num_labels == 1 and known.model.cls.task == "sequence-classification":
+    for count in other_labels(model.config, exact):
+        if count.model.config.num_labels == 1 and count.model.cls.task == "sequence-classification":
             message = N_("{number} is the count of {architecture} with one label, as a cross-encoder has.")
-            yield Problem.of(message, number=written, architecture=known.model.architecture)
+            yield Problem.of(message, number=written, architecture=count.model.architecture)
 
 
 def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
     """Sentences for a number that is twice a count, such as 220 million for BERT-base."""
     reach = number.reach(rounded=True)
-    for known in every_count(model.config, known_counts):
-        exact = number.low == number.high == 2 * known.total
-        rounded = reach and number.value > 20 * reach and abs(number.value - 2 * known.total) <= reach
-        if not known.buffers and (exact or (rounded and known.model == model)):
+    for count in every_count(model.config, known_counts):
+        exact = number.low == number.high == 2 * count.total
+        rounded = reach and number.value > 20 * reach and abs(number.value - 2 * count.total) <= reach
+        if not count.buffers and (exact or (rounded and count.model == model)):
             message = N_("{number} is twice the count of {known}.")
-            yield Problem("", None, message, {"number": written, "known": known_in_words(known)})
+            yield Problem("", None, message, {"number": written, "known": known_in_words(count)})
 
 
 def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
@@ -338,7 +338,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
         nearest = max(1, round(present + Fraction(number.value - first) / (second - first)))
     right = _count(model, field, nearest)
     if field == "hidden_size" and right and right < number.value / 2:
-        return  # no hidden size that can be chosen comes near
+        return  # no possible hidden size comes near
     message = (
         N_("With {field} = {value}, {architecture} has {count} parameters.")
         if right == number.value
@@ -349,7 +349,7 @@ def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[P
 
 
 def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:
-    """The argument from 1 to 4,096 of an increasing function whose value is nearest to a number."""
+    """The argument from 1 to 4,096 for which an increasing function is nearest to a number."""
     after = min(max(1, bisect_left(range(4096), wanted, lo=1, key=lambda steps: Fraction(count(steps)))), 4095)
     return min((max(1, after - 1), after), key=lambda steps: abs(count(steps) - wanted))
 

@@ -51,26 +51,28 @@ def _is_of_layers(part: Counted) -> bool:
     return in_layers and part.part != WHOLE_MODEL and any(tensor.copies > 1 for tensor in part.tensors)
 
 
-def known_in_words(known: KnownCount) -> Problem:
+def known_in_words(count: KnownCount) -> Problem:
     """A known count in words: its class, with or without a pooler, tied or untied, and the counting convention."""
-    model, message = known.model, "{architecture}"
+    model, message = count.model, "{architecture}"
     if model.cls.task == "base" and model.cls.pooler:
         message = N_("{architecture} with pooler") if model.add_pooling_layer else N_("{architecture} without pooler")
-    elif known.has_decoder:
+    elif count.has_decoder:
         tied, untied = N_("{architecture}, decoder tied"), N_("{architecture}, decoder untied")
         message = tied if model.config.tie_word_embeddings else untied
     words = Problem.of(message, architecture=model.architecture)
-    for convention in _conventions(known):
+    for convention in _conventions(count):
         words = Problem.of(N_("{known}, {convention}"), known=words, convention=convention)
     return words
 
 
-def _conventions(known: KnownCount) -> Iterator[Problem]:
-    if known.convention:
-        count = known.model.config.num_labels if known.convention == "labels" else known.buffers
-        yield Problem.of(CONVENTIONS[known.convention], count=count)
-    if known.buffers and known.convention in ("", "pooler"):
-        yield Problem.of(N_("with {count} position_ids, a buffer in files of older releases"), count=known.buffers)
+def _conventions(known_count: KnownCount) -> Iterator[Problem]:
+    if known_count.convention:
+        count = known_count.model.config.num_labels if known_count.convention == "labels" else known_count.buffers
+        yield Problem.of(CONVENTIONS[known_count.convention], count=count)
+    if known_count.buffers and known_count.convention in ("", "pooler"):
+        yield Problem.of(
+            N_("with {count} position_ids, a buffer in files of older releases"), count=known_count.buffers
+        )
 
 
 def mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:

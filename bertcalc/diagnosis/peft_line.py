@@ -42,7 +42,7 @@ _SHARE = N_("{trainable} of {all} parameters are {share} %, not {written} %.")
 
 
 class PeftLine(NamedTuple):
-    """The numbers of trained parameters and of all, and the share in percent as it is printed."""
+    """The numbers of trained and of all parameters, and the share in percent as printed."""
 
     trained: int
     whole: int
@@ -81,7 +81,7 @@ class PeftLine(NamedTuple):
             yield problem
 
     def _with_adapter(self) -> "PeftLine":
-        """The line of a model whose count somebody gave without the adapter."""
+        """The line with the adapter added to "all params", if it was left out."""
         return self._replace(whole=self.whole + self.trained)
 
     def _usual(self, model: Model) -> Model | None:

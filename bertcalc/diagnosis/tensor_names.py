@@ -37,19 +37,19 @@ def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[
         return None
     path = name.removeprefix(f"{model.family.prefix}.")
     untied = counted(model.changed(config=unchecked(model.config, tie_word_embeddings=False)))
-    known = {tensor.name: tensor for tensor in (*untied, *tensors)}
-    exact = tuple(tensor for tensor in known.values() if path == tensor.name)
-    return exact or tuple(tensor for tensor in known.values() if _is_end(path, tensor.name, known, model))
+    by_name = {tensor.name: tensor for tensor in (*untied, *tensors)}
+    exact = tuple(tensor for tensor in by_name.values() if path == tensor.name)
+    return exact or tuple(tensor for tensor in by_name.values() if _is_end(path, tensor.name, by_name, model))
 
 
-def _is_end(path: str, name: str, known: Iterable[str], model: Model) -> bool:
+def _is_end(path: str, name: str, names: Iterable[str], model: Model) -> bool:
     """Whether a path is the end of a name with the number of one of its layers."""
     pieces = name.split(".")
     for start in range(len(pieces)):
         pattern = re.escape(".".join(pieces[start:])).replace(re.escape("*"), f"({LAYER_NUMBER})")
         if match := re.fullmatch(pattern, path, re.I):
             number = next((text for text in match.groups() if text.isdigit()), None)
-            first_differs = any(other.startswith(f"{name.partition('*')[0]}0.") for other in known)
+            first_differs = any(other.startswith(f"{name.partition('*')[0]}0.") for other in names)
             return number is None or first_differs <= int(number) < model.final_config.num_hidden_layers
     return False
 

@@ -242,7 +242,7 @@ def _repeated(model: Model) -> int:
 
 
 def _moved(start: Model, goal: Model) -> int:
-    """The number of parameters that the second model has more than the first, summed over the places that gain some."""
+    """The parameters that the second model gains: the sum over all places that have more than in the first."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
         for model in (start, goal)

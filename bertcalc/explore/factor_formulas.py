@@ -82,7 +82,7 @@ class SizeGrowth(NamedTuple):
 
 
 class FigureGrowth(NamedTuple):
-    """A figure on both sides, with the terms and sizes that can say why it has grown; none if the formulas differ.
+    """A figure on both sides, with the terms and sizes that can explain its growth; none if the formulas differ.
 
     The figures, terms and sizes of the second side are live.
     """

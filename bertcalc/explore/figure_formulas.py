@@ -139,33 +139,33 @@ def _live_change(change: Any, first: LiveCase, second: LiveCase) -> FieldChange:
 
 
 def _states(first: LiveCase, second: LiveCase) -> Iterator[_State]:
-    """The models of the path; where a size can begin to differ, the same model again.
+    """The models of the path, with a model repeated where a size may begin to differ.
 
     So the number of states is the same at every stop of the sliders.
     """
     stages: list[tuple[Changes, Case]] = [*path(first.case, second.case)]
     differing = {change.field for changes, _case in stages for change in changes}
-    both = [side.case.model.config for side in (first, second)]
+    configs = [side.case.model.config for side in (first, second)]
     waiting = [
         field
         for field in _SIZES
         if field in first.follows ^ second.follows
         and field not in differing
-        and all(config.has(field) for config in both)
+        and all(config.has(field) for config in configs)
     ]
     pair = _PAIR if _needs_both(first, second) else ()
     case, taken = first.case, set[str]()
 
     def state(changes: Changes) -> _State:
         taken.update(_fields(changes))
-        new = {field for field in SLIDERS if not both[0].has(field)}
+        new = {field for field in SLIDERS if not configs[0].has(field)}
         follows = second.follows & (taken | new) | first.follows - taken - new
         return _State(changes, LiveCase(case, follows))
 
     def waited(fields: Collection[str]) -> Changes:
         these = [field for field in waiting if field in fields]
         waiting[:] = [field for field in waiting if field not in these]
-        return tuple(FieldChange(field, getattr(both[0], field), getattr(both[0], field)) for field in these)
+        return tuple(FieldChange(field, getattr(configs[0], field), getattr(configs[0], field)) for field in these)
 
     for changes, after in _joined(stages, pair):
         if differing.intersection(pair, _fields(changes)):

@@ -113,7 +113,7 @@ def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
 
 
 def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
-    """The present value, and values up to the first whose model has a letter for every size that changes."""
+    """Values to take the formula from: the present one, up to the first at which all changing sizes have letters."""
     present = sweep.present(field)
     if field == "num_hidden_layers":
         return layers_with_a_letter(sweep.case.model, how, sweep.case.sequence_length)

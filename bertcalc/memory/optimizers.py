@@ -85,16 +85,14 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         4,
         "bfloat16",
-        N_("18 bytes a parameter with Adam. Weights are 16-bit, master weights and gradients float32, as in Megatron."),
+        N_("18 bytes per parameter with Adam: 16-bit weights, float32 gradients and master weights, as in Megatron."),
     ),
     "mixed-16": BytesRule(
         2,
         4,
         2,
         "bfloat16",
-        N_(
-            "16 bytes a parameter with Adam. Weights and gradients are 16-bit, master weights float32, as in DeepSpeed."
-        ),
+        N_("16 bytes per parameter with Adam: 16-bit weights and gradients, float32 master weights, as in DeepSpeed."),
     ),
 }
 

@@ -166,7 +166,7 @@ class Change(CheckedRecord):
         """
 
     def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
-        """Like ``rewrite``; ``twin`` runs the program again for the same batch, prepared by another change."""
+        """Like ``rewrite``; ``twin(other)`` reruns the program for the same batch, prepared by the change ``other``."""
         self.rewrite(model, root, steps)
 
     def without_layers(self, dropped: Collection[int]) -> Self:

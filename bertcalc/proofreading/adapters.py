@@ -1,4 +1,4 @@
-"""Judge what peft prints of a model with adapters: the trainable parameters, all of them, and their share.
+"""Judge what peft prints about a model with adapters: trainable parameters, all parameters, and the share.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.calculations import find
@@ -55,19 +55,19 @@ def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | 
     if side.reach or side.value < LEAST or side.value.denominator != 1 or not _ADAPTERS.search(words):
         return None
     spoken = _spoken_of(context.text or words)
-    fitting = [known for known in adapter_counts(model, int(side.value)) if _is_spoken_of(known, spoken)]
-    known = next((known for known in fitting if known.rank in spoken.ranks), next(iter(fitting), None))
-    if known is None:
+    fitting = [count for count in adapter_counts(model, int(side.value)) if _is_spoken_of(count, spoken)]
+    count = next((count for count in fitting if count.rank in spoken.ranks), next(iter(fitting), None))
+    if count is None:
         return None
-    counts = known.in_words(f"{int(side.value):,}")
-    is_stated = not known.rank or known.rank in spoken.ranks
+    counts = count.in_words(f"{int(side.value):,}")
+    is_stated = not count.rank or count.rank in spoken.ranks
     if is_stated or printed_by_peft(context.line):
         return Judged("right", counts=counts)
     return None if spoken.ranks else Judged("conditional", side.value, counts, (counts,))
 
 
 class _SpokenOf(NamedTuple):
-    """The kinds of adapters that a text names, by their class here, and the ranks in it."""
+    """The adapters that a text names, by their class in bertcalc, and the ranks that it gives."""
 
     kinds: frozenset[str]
     ranks: frozenset[int]
@@ -82,7 +82,7 @@ _KINDS = {
     "PrefixTuning": r"prefix|virtual token|前缀",
     "PromptEncoder": r"prompt|p-tuning|virtual token",
 }
-# What LoRA does besides its matrices only if the text names it: arguments of peft's LoraConfig.
+# Arguments of peft's LoraConfig that train more than LoRA's matrices: only considered if the text names them.
 _OPTIONS = {"use_dora": r"\bdora\b", "bias=": r"\bbias|偏置", "modules_to_save": r"modules_to_save|pooler|池化"}
 
 
@@ -92,10 +92,10 @@ def _spoken_of(text: str) -> _SpokenOf:
     return _SpokenOf(frozenset(kinds), stated_ranks(text))
 
 
-def _is_spoken_of(known: ChangedCount, spoken: _SpokenOf) -> bool:
+def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
     """Whether a text names the kind of an adapter and its unusual options."""
-    changes = " ".join(map(str, known.model.changes))
-    return all(type(change).__name__ in spoken.kinds for change in known.model.changes) and not any(
+    changes = " ".join(map(str, count.model.changes))
+    return all(type(change).__name__ in spoken.kinds for change in count.model.changes) and not any(
         option in changes and option not in spoken.kinds for option in _OPTIONS
     )
 
@@ -117,14 +117,14 @@ _TEXTS = re.compile(r"[\"']([\w.-]{1,60})[\"']")
 _IGNORED = ("lora_alpha", "lora_dropout", "inference_mode", "use_rslora", "init_lora_weights", "fan_in_fan_out")
 _LABELS = re.compile(r"\bnum_labels\s?=\s?(?P<number>[0-9]{1,4}\b)?")
 _USUAL_LABELS = 2
-# What changes the count of all parameters in other ways.
+# Code that changes the count of all parameters in other ways.
 _OTHERWISE = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit|resize_token|add_tokens|\.requires_grad\s?=", re.I)
 
 
 def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number that peft prints at a place of a text, if the text has the code that makes the adapter.
+    """The verdict on a number of a line that peft printed, if the code above the line makes the adapter.
 
-    ``start`` is the place, ``value`` the number.
+    ``start`` is the position of the line in the text, ``value`` the number.
     """
     printed = printed_by_peft(context.line)
     if printed is None or context.of_other:
@@ -136,13 +136,13 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on "all params" of a model with LoRA that are those of the model without it, or on their share."""
+    """The verdict on "all params" that leave out the LoRA parameters, or on the share of such a count."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
     if not is_small or _OTHERWISE.search(context.text) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
-        return None  # some train parameters of the model itself
-    if all(known.total != printed.whole for known in every_count(model.config, known_counts)):
+        return None  # adapters of these kinds train parameters of the model itself
+    if all(count.total != printed.whole for count in every_count(model.config, known_counts)):
         return None
-    trains = (change for known in adapter_counts(model, printed.trained) for change in known.model.changes)
+    trains = (change for count in adapter_counts(model, printed.trained) for change in count.model.changes)
     if not _LORA.search(context.text) and not any(isinstance(change, Lora) for change in trains):
         return None
     right = printed.whole + printed.trained
@@ -157,7 +157,7 @@ _LORA = re.compile(r"lora", re.I)
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
-    """The verdict on the number of the line that has a value."""
+    """The verdicts on a value that the line contains: as trained parameters, as all parameters, or as the share."""
     trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
     rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
     for written, right, amount in rights:
@@ -191,7 +191,7 @@ _LOADED = re.compile(r"from_pretrained\(\s*[\"'](?:[^\"'/]{1,60}/)?([^\"'/]{1,80
 
 @lru_cache(maxsize=8)
 def adapted_by_code(text: str, model: Model) -> Model | None:
-    """A model with the adapter of the last LoraConfig in a text; None if there is none, or if it is not clear."""
+    """A model with the adapter of the last LoraConfig in a text; None if there is none, or if the code is unclear."""
     call = next(reversed([*_CALL.finditer(text)]), None)
     loaded = _LOADED.findall(text)
     if call is None or _OTHERWISE.search(text) or (loaded and not names_model(loaded[-1])):
@@ -214,7 +214,7 @@ def adapted_by_code(text: str, model: Model) -> Model | None:
 
 
 def _arguments(code: str) -> dict[str, Any] | None:
-    """The arguments that change what is trained; None if they are not all clear."""
+    """The arguments that change which parameters are trained; None unless all are clear."""
     arguments: dict[str, Any] = {}
     for argument in _ARGUMENT.finditer(code):
         name, value = argument["name"], argument["value"].strip()

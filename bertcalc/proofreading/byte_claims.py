@@ -1,4 +1,4 @@
-"""Judge a number of bytes: of weights, files, and what training keeps."""
+"""Judge a number of bytes: the size of the weights or of a file."""
 
 import re
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     if width is None or fitting:
         return Judged("right", counts=fitting[0].in_words())
     if not _is_of_model(context):
-        return UNKNOWN  # some part has this size in another precision by chance
+        return UNKNOWN  # by chance, some part has this size in another precision
     right = width * model.num_parameters()
     message = N_("It is {counts}; in {dtype} it is {bytes}.")
     counts, stated = stored[0].in_words(), in_words(Fraction(right), "bytes")
@@ -79,7 +79,7 @@ def is_capacity(entry: WrittenNumber) -> bool:
 
 
 def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
-    """The verdict on a size whose label means one part alone, if it is far from that in every precision."""
+    """The verdict on a size whose label means a single part, if the part has nearly this size in no precision."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
     about_weights = _WEIGHTS.search(words) or widths_in(words)
@@ -115,7 +115,7 @@ _NOT_WEIGHTS = re.compile(
 
 
 class _Stored(NamedTuple):
-    """Parameters that have a size in a precision, and whether its unit is MiB."""
+    """A count whose bytes in some precision are the stated size; ``is_binary`` if its unit means MiB."""
 
     parameters: int
     part: Problem
@@ -139,9 +139,9 @@ _OF_WEIGHTS = re.compile(r"\b(?:weights?|matrices)\b|权重", re.I)
 
 
 def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored]:
-    """The counts and precisions whose bytes have this size, in decimal units first; without parts unless it is of one.
+    """The counts and precisions that take this many bytes, in decimal units first; of parts only if ``of_part``.
 
-    Some part has nearly every size in some precision by chance.
+    Nearly every size is, by chance, that of some part in some precision.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
     for factor in side.unit_factors:
@@ -152,7 +152,7 @@ def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored
 
 
 def _is_coincidence(size: _Stored, side: ChainSide, model: Model) -> bool:
-    """Whether a rounded size is that of a model without its head, and only in MiB: 28 GB for all of Llama 3 8B."""
+    """Whether a rounded size fits only in MiB, and only a model without its head: 28 GB for Llama 3 8B."""
     lacks_head = size.parameters < model.num_parameters() * _OF_WHOLE
     return size.is_binary and lacks_head and side.reach * _EXACT > side.value
 
@@ -161,9 +161,9 @@ _OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 
 
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
-    """The bytes of a parameter in the precision that the words around a number name, the nearest first.
+    """The bytes per parameter of the precision that the nearest words around a number name.
 
-    These are the words behind it, those before it, the header of its column, and the precision that its sentence or
+    Searched are the words after it, those before it, the header of its column, and the precision that its sentence or
     the question before it begins with: In fp32 BERT-base is 438 MB, DistilBERT 265 MB.
     """
     after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
@@ -183,7 +183,7 @@ def _named_width(entry: WrittenNumber, context: Context) -> int | None:
 
 
 def widths_in(words: str) -> list[int]:
-    """The bytes of a parameter in each precision that words name."""
+    """The bytes per parameter of each precision that words name."""
     return [width for width, pattern in _PRECISIONS.items() if re.search(pattern, words, re.I)]
 
 
@@ -197,7 +197,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；;])")
 _ANSWERS = re.compile(r"\W*(?:A|Answer|Ans|Solution|答案?|解)?\W*", re.I)
 
 
-# The size beside a precision may be the one before or after the change.
+# Where the precision changes, a size may be the one before or after the change.
 _CHANGES_PRECISION = re.compile(
     r"halv|half of|shrink|reduc|compress|quanti|convert|cast|\bcut|\bthan\b|\bfrom\b|instead"
     r"|减|压缩|量化|转换|从|而不是",
@@ -213,7 +213,7 @@ def _known(model: Model) -> tuple[tuple[int, Problem], ...]:
 
 @lru_cache(maxsize=32)
 def _parameters(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """Every known count, and that of every large part."""
+    """Every known count, and the count of every large part."""
     named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
     return (*_known(model), *named)
 
@@ -236,13 +236,13 @@ _PRECISION_OF_MODEL = re.compile(rf"[\w.-]{{3,40}}(?: [\w.-]{{2,12}})?{_AFTER}{_
 _WEIGHTS = re.compile(r"weight|size|storage|checkpoint|disk|\bfile|model takes|大小|权重|占用|存储", re.I)
 _SEVERAL = 2
 _DYNAMIC = re.compile(r"dynamic|动态", re.I)  # quantization of the matrices of Linear only
-_IN_FLOAT32 = 2  # times the bytes of all matrices in 8 bits: the tables of embeddings stay in float32
+_IN_FLOAT32 = 2  # times the bytes of all parameters in 8 bits: embedding tables stay in float32
 _NEAR_BYTES = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights
-_FARTHEST = 20  # times too large or too small: otherwise it is of something else
+_FARTHEST = 20  # times too large or too small; beyond that, the size is of something else
 
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size of the weights in a precision that the text names, if no count of the model has it."""
+    """The verdict on a size in the precision that the text names, if it is that of no count of the model."""
     above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
     words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     nearest = _named_width(entry, context)
@@ -261,7 +261,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     if widths[0] == 1 and right < value <= _IN_FLOAT32 * right:
         return None  # usually only the matrices of layers are quantized
     counts = every_count(model.config, known_counts)
-    sizes = [widths[0] * known.total for known in counts if known.model.config == model.config]
+    sizes = [widths[0] * count.total for count in counts if count.model.config == model.config]
     near = [
         abs(size - factor * value) <= max(entry.stated.reach, size * _NEAR_BYTES)
         for size in sizes
@@ -276,12 +276,12 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
 
 
 def _is_of_model(context: Context) -> bool:
-    """Whether words mean the whole model, or no part of it on a line that names one."""
+    """Whether words mean the whole model, or a line names a model and the words name no part of it."""
     return is_total(context) or (names_model(context.line) and not any(map(_names_part, context.names)))
 
 
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on a size that no weights have exactly."""
+    """The verdict on a size that is not exactly the bytes of any weights."""
     return (
         _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)
@@ -292,7 +292,7 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
 
 
 def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of a number of parameters as it is published, with two digits: 440 MB for 110M."""
+    """The verdict on the bytes of a published count, which has two digits: 440 MB for 110M."""
     named, side = _named_width(entry, context), entry.stated
     total = model.num_parameters()
     digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
@@ -301,7 +301,7 @@ def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) ->
     published += [rounded] if (rounded - total) * _CLOSE <= total else []
     for count, width in product(published, [named] if named else PRECISIONS):
         if abs(count * width - side.value) <= max(side.reach, side.rough):
-            message = N_("the bytes of {count} parameters, as it is published, in {dtype}")
+            message = N_("the bytes of the published {count} parameters in {dtype}")
             return Judged("right", counts=Problem.of(message, count=count, dtype=PRECISIONS[width]))
     return None
 
@@ -326,7 +326,7 @@ _LAST_DIGITS = Fraction(1, 1000)  # of the right bytes: closer sizes mean the sa
 
 
 def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the bytes of a part that differ from the right ones in the last digits only."""
+    """The verdict on the bytes of a part if only their last digits are wrong."""
     digits = re.sub(r"\D", "", side.text)
     if len(digits) < 4 or is_total(context) or re.search("file|checkpoint|文件|\\.(?:bin|pt)", context.line, re.I):
         return None
@@ -346,7 +346,7 @@ def _bytes_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
 
 
 def _in_unit_of(right: int, side: ChainSide) -> str:
-    """A number of bytes in the unit of a size that somebody wrote, with as many decimals."""
+    """A number of bytes in the unit of a written size, with as many decimals."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return in_words(Fraction(right), "bytes")

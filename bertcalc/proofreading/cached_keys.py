@@ -1,4 +1,4 @@
-"""Judge the bytes of the keys and values that a decoder keeps for the tokens before: the KV cache.
+"""Judge the bytes of a decoder's KV cache: the keys and values of earlier tokens.
 
 >>> from bertcalc.proofreading.calculations import find
 >>> from bertcalc.proofreading.contexts import Surroundings
@@ -40,13 +40,13 @@ _CACHE = re.compile(r"cach|缓存", re.I)
 _ONLY_KEYS = re.compile(r"\bkeys?\b|\bK cache\b|(?<![A-Za-z])K(?: ?缓存)|键", re.I)
 _ONLY_VALUES = re.compile(r"\bvalues?\b|\bV cache\b|(?<![A-Za-z])V(?: ?缓存)|(?<![数激活])值", re.I)
 _EACH = re.compile(r"\beach\b|各", re.I)
-# Other things that take memory.
+# Other uses of memory.
 _OF_OTHERS = re.compile(
     r"weight|param|activation|gradient|optimi[sz]er|logit|embed|checkpoint|\bmodel (?:size|itself|takes|needs|is)"
     r"|权重|参数|激活|梯度|优化器|嵌入|模型(?:大小|本身|占)",
     re.I,
 )
-# Caches that keep something else, or only a part of it.
+# Caches of something else, or of only part of the keys and values.
 _OTHERWISE = re.compile(
     r"shard|\bL[123] cache|\bdisk\b|tensor[ -]parallel|\btp\b|per (?:gpu|device|block|page)|each (?:gpu|device)"
     r"|[0-9] gpus|\bblocks?\b"
@@ -57,7 +57,7 @@ _OTHERWISE = re.compile(
     r"|\bfree\b"
     r"|fragment|wast|at most|up to|分片|张量并行|每张|每块|块|页|滑动|压缩|量化|节省|减少|剩余|可用|预留|浪费"
     r"|最多|带宽"
-    # Sentences in which a size may be that of something else, or of several numbers of tokens.
+    # In such sentences, a size may be of something else, or of several sequence lengths.
     r"|\btotal\b(?! (?:KV|key|cache))|\bin all\b(?! (?:\w+ )?(?:layers|heads))|overhead|weights?\b"
     r"|\bmodel has\b|\bGPU|\bRTX\b|\b[AHVT][0-9]{1,3}\b|\bfits?\b"
     r"|\bfills?\b|needs (?:around|about|at least)|\boutput|\binput\b|generat|activations?\b|padding|concurrency"
@@ -134,10 +134,10 @@ _NUMBER_OF = {
     "hidden": r"(?:hidden[ _]?(?:size|dim(?:ension)?)?|d_?model|隐藏层?(?:维度|大小)?|(?<![A-Za-z])[dh](?= ?=))\s?"
     r"(?:of|is|[=:：为是])?\s?([0-9]{3,5})(?![0-9])",
 }
-_MODEL_SIZE = re.compile(r"(?<![0-9.x])[0-9x.]{1,4}B(?![A-Za-z])")  # x stands for the digits in the name of a model
+_MODEL_SIZE = re.compile(r"(?<![0-9.x])[0-9x.]{1,4}B(?![A-Za-z])")  # x replaces the digits in a model's name
 _SENTENCE_END = re.compile(r"[。!?！？\n]|\.(?=\s|$)")
 _BYTES = re.compile(r"[0-9][0-9.,]*\s?(?:[KMGT]i?B|bytes|字节)(?![A-Za-z])", re.I)
-# Words behind the size before: per token, so 3.36 GB; for a sequence of 2,048 tokens; with batch size 8 ...
+# Words that belong to the previous size: per token, so 3.36 GB; for a sequence of 2,048 tokens; with batch size 8 ...
 _OF_LAST = re.compile(
     r"^[\s*`)）]*(?:(?:per|for|of|at)\s|/)(?:[^,;，；]|,(?=[0-9])){0,60}?(?:[;，；]|,(?![0-9])|\band\b)", re.I
 )
@@ -153,7 +153,7 @@ _KEYS_AND_VALUES = N_("keys and values in {dtype} (layers: {layers}, heads: {hea
 
 
 class _CacheSizes(NamedTuple):
-    """The sizes that decide how much a decoder keeps: those of a model, or those that a text states."""
+    """The sizes that the KV cache depends on, from a model or from a text."""
 
     layers: int
     heads: int
@@ -162,7 +162,7 @@ class _CacheSizes(NamedTuple):
 
 
 class _KeysAndValues(NamedTuple):
-    """What a number may count: the bytes of the keys and values of some layers, heads and tokens."""
+    """A possible meaning of a number: the keys and values of some layers, heads and tokens, in bytes."""
 
     sizes: _CacheSizes
     layers: int
@@ -170,7 +170,7 @@ class _KeysAndValues(NamedTuple):
     tokens: int
     batch: int
     width: int
-    of_both: int = 2  # keys and values, or one of them
+    of_both: int = 2  # keys and values: 2; only one of them: 1
 
     @property
     def bytes(self) -> Fraction:
@@ -184,21 +184,21 @@ class _KeysAndValues(NamedTuple):
 
 
 class _Options(NamedTuple):
-    """The values that a size may have by the words, the nearest first, and whether the words say it."""
+    """The values that the words allow for a size, the likeliest first; ``sure`` if the words state it."""
 
     values: tuple[int, ...]
     sure: bool = True
 
 
 class CacheClaims:
-    """What a text says about the memory of keys and values, number by number."""
+    """Judges a text's numbers on the KV cache, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._has_cache = bool(_named(text))
         self._last = 0
         self._words = ""  # before the last size
-        self._line = -1  # of the last size, if it is that of keys and values
+        self._line = -1  # of the last size, if it was of the KV cache
 
     @cached_property
     def _lengths(self) -> list[tuple[int, ...]]:
@@ -227,10 +227,10 @@ class CacheClaims:
         headers: Collection[str] = (),
         others: Collection[Model] = (),
     ) -> Judged | None:
-        """The verdict on a number of bytes by what its words say of keys and values; None if they name none.
+        """The verdict on a number of bytes whose words mean the KV cache; None if they do not.
 
-        ``judged`` is the verdict without it. If the model is only ``assumed``, the text has to state its sizes.
-        ``headers`` are those of its table, and ``others`` the models that the number may be about as well.
+        ``judged`` is the verdict so far. If the model is only ``assumed``, the text has to state its sizes.
+        ``headers`` are those of the number's table, ``others`` further models that it may be about.
         """
         if not self._has_cache or entry.stated.unit != "bytes":
             return None
@@ -271,11 +271,11 @@ class CacheClaims:
             return None
         lengths = {*_lengths(sentence)} - {(1,)}
         if not entry.cells and (len(lengths) > 1 or len(_MODEL_SIZE.findall(sentence)) > 1):
-            return None  # several models, or several numbers of tokens
+            return None  # several models, or several sequence lengths
         return _wrong(stated.value, stated.unit_factors, sure, [reading for reading, _sure in kept], model)
 
     def _beside(self, entry: WrittenNumber, last: int, context: Context, headers: Collection[str]) -> tuple[str, str]:
-        """The words before a number, up to the size before it, and those behind it; the other sizes in its row."""
+        """The words before a number, back to the previous size, and after it; in a table, its header and row."""
         if entry.cells:
             is_narrow = len(headers) == len(entry.cells) <= _MOST_COLUMNS
             row = zip(headers, entry.cells, strict=True) if is_narrow else ()
@@ -295,9 +295,9 @@ class CacheClaims:
         return next(iter(context.names), "") if is_alone else before, after
 
     def _names_cache(self, before: str, after: str, context: Context, *, is_next: bool) -> bool:
-        """Whether the words beside a number name keys and values, and nothing else that takes memory after them.
+        """Whether the words nearest to a number that name a use of memory name keys and values.
 
-        Without any such words, it is of the cache if the size before it is (``is_next``), or if the title says so.
+        Without such words, a number counts the cache if the previous size does (``is_next``), or if a title says so.
         """
         cached, others = max(_last(_CACHED, before), _last(_CACHE, before)), _last(_OF_OTHERS, before)
         if cached != others:
@@ -314,7 +314,7 @@ class CacheClaims:
         return bool(_named(title) and not _OF_OTHERS.search(title))
 
     def _sizes(self, model: Model | None, sentence: str, *, assumed: bool, is_named: bool) -> _CacheSizes | None:
-        """The sizes of the text's model, or those that the text states of a model without a name."""
+        """The sizes of the text's model, or the sizes that the text states for an unnamed model."""
         if model is not None and not assumed:
             config = model.config
             heads = config.num_attention_heads
@@ -327,7 +327,7 @@ class CacheClaims:
     def _readings(
         self, sizes: _CacheSizes, beside: str, after: str, entry: WrittenNumber, context: Context
     ) -> Iterator[tuple[_KeysAndValues, bool]]:
-        """What a number may count by the words, the likeliest first, and whether they say all of it."""
+        """What the words allow a number to count, the likeliest first, and whether they state every size."""
         titles = " ".join((*context.headings, *context.names))
         line_start = self._text.rfind("\n", 0, entry.start) + 1
         sentence = _SENTENCE_END.split(self._text[max(line_start, entry.start - 2 * _MOST_BEFORE) : entry.start])[-1]
@@ -339,8 +339,8 @@ class CacheClaims:
         if operands and entry.computes and not multiplied and not _ANY_LAYER.search(beside):
             layers, heads = _Options((1, sizes.layers), sure=False), _Options((1, sizes.shared), sure=False)
         tokens = self._tokens(places)
-        each = tokens.sure and tokens.values == (1,)
-        batch = _Options((1,)) if each else self._batch(places[1:], entry)
+        is_each_token = tokens.sure and tokens.values == (1,)
+        batch = _Options((1,)) if is_each_token else self._batch(places[1:], entry)
         widths = self._widths(entry, places)
         without = _CACHED.sub(" ", beside)
         of_keys, of_values = bool(_ONLY_KEYS.search(without)), bool(_ONLY_VALUES.search(without))
@@ -387,7 +387,7 @@ class CacheClaims:
         return _Options((sizes.shared,), sure=not _MULTI_QUERY.search(sentence))
 
     def _tokens(self, places: Sequence[str]) -> _Options:
-        """The tokens that a number is for: those that the nearest words say."""
+        """The number of tokens that the nearest words state."""
         after, beside, sentence, *_titles = places
         if _EACH_TOKEN.match(after.strip(" *`_)")):
             return _Options((1,))
@@ -398,7 +398,7 @@ class CacheClaims:
         return _Options((1,), sure=False)
 
     def _batch(self, places: Sequence[str], entry: WrittenNumber) -> _Options:
-        """The sequences that a number is for: one, unless the words before it or beside it give a batch."""
+        """The number of sequences: one, unless the words before a number or beside it give a batch."""
         beside, *others = places
         if _last(_ONE_SEQUENCE, beside) > _last(_BATCH, beside):
             return _Options((1,))
@@ -411,7 +411,7 @@ class CacheClaims:
         return _Options((1, *several[:3]), sure=not set(several) - {1})
 
     def _widths(self, entry: WrittenNumber, places: Sequence[str]) -> _Options:
-        """The bytes of a number; half precision, or else float32, if the text does not say."""
+        """The bytes per element; half precision, or else float32, if the text states none."""
         for side in entry.sides:
             for operand in side.operands:
                 if re.fullmatch(r"[124]\s?(?:bytes?|字节|B)", operand.text, re.I):
@@ -441,14 +441,14 @@ def _batches(words: str) -> set[int]:
 
 
 def _batches_with_ends(words: str) -> list[tuple[int, int]]:
-    """Where each batch size in a text ends, and the size."""
+    """Each batch size in a text, after the position where it ends."""
     return [
         (match.end(), int((match["number"] or match["users"]).replace(",", ""))) for match in _BATCH.finditer(words)
     ]
 
 
 def _lengths(words: str) -> list[tuple[int, ...]]:
-    """The numbers of tokens in a text, in its order, each with what 4K can mean; 1 for each token."""
+    """The sequence lengths in a text, in its order, each with all meanings (4K: 4,096 or 4,000); 1 for "per token"."""
     lengths: list[tuple[int, ...]] = []
     matches = (*_TOKENS.finditer(words), *_EACH_TOKEN.finditer(words))
     for match in sorted(matches, key=lambda match: match.start()):
@@ -463,7 +463,7 @@ def _lengths(words: str) -> list[tuple[int, ...]]:
 
 
 def _stated_sizes(text: str) -> _CacheSizes | None:
-    """The sizes that a text states; None if it leaves some open, or gives one several values."""
+    """The sizes that a text states; None if a size is missing or has several values."""
     sizes: dict[str, int] = {}
     for name, pattern in _NUMBER_OF.items():
         matches = re.finditer(pattern, text, re.I if name != "layers" else 0)
@@ -490,7 +490,7 @@ def _wrong(
     kept: Collection[_KeysAndValues],
     model: Model | None,
 ) -> Judged | None:
-    """The verdict on a number that is far from everything that its words can mean."""
+    """The verdict on a number that is far from every meaning of its words."""
     near = (abs(reading.bytes - unit * value) <= _NEAR * reading.bytes for reading in kept for unit in units)
     right = next(iter(sure))
     cause = _cause(right, value, units)
@@ -508,7 +508,7 @@ def _wrong(
 
 
 def _siblings(model: Model) -> Iterator[_CacheSizes]:
-    """The sizes of the larger models that a name without a size can mean: GPT-2 is also GPT-2 XL."""
+    """The sizes of larger models that a name without a size may also mean: GPT-2 XL for GPT-2."""
     name = next((name for name, preset in PRESETS.items() if preset.config == model.config), "")
     for other, preset in PRESETS.items():
         if name and other.startswith(f"{name}-"):
@@ -523,7 +523,7 @@ def _keeps(sizes: _CacheSizes, kept: _KeysAndValues, value: Fraction, units: Col
 
 
 def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -> Problem | None:
-    """The mistake that leads from the right bytes to a number."""
+    """The mistake that turns the right bytes into a number."""
     sizes = kept.sizes
     of_all, several = kept.layers > 1, sizes.heads > sizes.shared == kept.heads
     causes = (
@@ -531,7 +531,7 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
         (Fraction(1, kept.layers), of_all, N_("only one layer is counted")),
         (Fraction(kept.layers), of_all, N_("the layers are counted twice")),
         (Fraction(1, kept.heads), kept.heads > 1, N_("only one head is counted")),
-        (Fraction(1, 2), True, N_("only half of it is counted")),
+        (Fraction(1, 2), True, N_("only half is counted, such as the keys without the values")),
         (Fraction(1, kept.tokens), kept.tokens > 1, N_("only one token is counted")),
         (Fraction(1, kept.batch), kept.batch > 1, N_("only one sequence is counted")),
     )

@@ -24,7 +24,7 @@ PRIMES = ("'", "′", "’")
 
 
 class Operand(NamedTuple):
-    """A number in a calculation, and where it stands."""
+    """A number in a calculation, and its position."""
 
     value: Fraction
     text: str
@@ -35,7 +35,7 @@ class Operand(NamedTuple):
 class ChainSide(NamedTuple):
     """A side of an equals sign: a calculation, a shape or an amount, which may be rounded by ``reach``.
 
-    With insignificant trailing zeros, it is rounded by ``rough``.
+    If its trailing zeros are not significant, it is rounded by ``rough``.
     """
 
     value: Fraction
@@ -50,11 +50,11 @@ class ChainSide(NamedTuple):
     is_shape: bool = False
     letters: bool = False
     about: bool = False  # whether it follows ≈
-    is_decimal: bool = False  # a decimal or a percentage, no count
+    is_decimal: bool = False  # a decimal or a percentage, not a count
 
     @property
     def unit_factors(self) -> tuple[Fraction, ...]:
-        """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
+        """The factors for each meaning of a size's unit: 1, and for MB also the factor of MiB."""
         unit = re.search(r"([kmgt])i?b\b", self.text, re.I)
         power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
         return (Fraction(1), Fraction(1024, 1000) ** power) if power else (Fraction(1),)
@@ -85,7 +85,7 @@ class WrittenNumber(NamedTuple):
 
     @property
     def best(self) -> ChainSide:
-        """The most precise side: an exact one without a unit, or the last."""
+        """The most precise side: an exact one without a unit, or else the last."""
         exact = [side for side in self.sides if not side.reach and side.unit in (None, "parameters")]
         return exact[-1] if exact else self.sides[-1]
 
@@ -141,9 +141,9 @@ _LONGEST_LINE = 4000
 
 
 def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> list[WrittenNumber]:
-    """All numbers and calculations of a text; ``letters`` may stand for sizes in calculations, also primed ones: H'.
+    """All numbers and calculations of a text; in calculations, ``letters`` stand for sizes (also H').
 
-    Those that the text itself gives are ``bound``.
+    ``bound`` are the letters that the text itself defines.
     """
     entries: list[WrittenNumber] = []
     start = 0
@@ -176,19 +176,19 @@ def _of_line(
         yield WrittenNumber(placed, named.strip(), after.strip(), number, cells, column)
 
 
-# What stands between two numbers of the same thing: 85,054,464 -> 42,527,232.
+# Text between two numbers of the same thing: 85,054,464 -> 42,527,232.
 _COMPARED = re.compile(r"\s*(?:->|→|⇒|vs\.?|versus|到|变为|降到|降至)\s*")
 
 
 def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
-    """Whether the words before a number may be about the next one: a small one, or a size of the model: 12 layers."""
+    """Whether a number is small or a model's size (12 layers): the words before it may belong to the next one."""
     only = sides[0]
     if len(sides) == 1 and not (only.is_calculation or only.unit or only.is_decimal) and only.value in sizes:
         return True
     if only.is_decimal and only.text.endswith("%"):
         return False
     if len(sides) == 1 and only.is_shape:
-        return True  # the number after a shape is about the same tensor
+        return True  # a number after a shape counts the same tensor
     if len(sides) == 1 and re.fullmatch(r"[0-9.]{1,5} ?B", only.text):
         return True  # the name of a model: 7B
     return len(sides) == 1 and not (only.is_calculation or only.is_shape or only.unit) and only.value < 1000
@@ -265,11 +265,11 @@ def _chains(
         yield from _worthwhile(sides, bound)
 
 
-_MOST_OF_WHOLE = Fraction(3, 2)  # a ratio that may be written in percent
+_MOST_OF_WHOLE = Fraction(3, 2)  # a ratio, which may be written in percent
 
 
 def _is_comment_on(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a comment behind a calculation is only its result: 4 * (768 * 768 + 768)  # 2,362,368."""
+    """Whether a comment after a calculation is only its result: 4 * (768 * 768 + 768)  # 2,362,368."""
     if tokens[index].kind != "comment" or not side.is_calculation:
         return False
     amount = tokens[index + 1].amount
@@ -288,7 +288,7 @@ def _is_in_words(side: ChainSide, tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mapping[str, int]) -> bool:
-    """Whether a calculation fills a cell of a table and its result the next one: | 2*768*3072 | 4,718,592 |."""
+    """Whether a calculation fills a table cell and its result the next cell: | 2*768*3072 | 4,718,592 |."""
     if tokens[end].kind != "bar" or not first or tokens[first - 1].kind != "bar":
         return False
     side, after = _side(tokens, end + 1, letters)
@@ -297,24 +297,24 @@ def _in_next_cell(tokens: Sequence[_Token], first: int, end: int, letters: Mappi
     computed, _after = _side(tokens, first, letters)
     if computed is None or not computed.is_calculation or tokens[after].kind != "bar":
         return False
-    if side.unit == "bytes":  # only a count that is called megabytes; other sizes are another column
+    if side.unit == "bytes":  # a count may be called megabytes; any other size belongs to another column
         return abs(computed.value / 1024**2 - side.value / 10**6) * 10**6 <= max(side.reach, side.rough)
     return abs(computed.value - side.value) <= max(side.reach, side.rough) or not _may_be_apart(computed, side)
 
 
 def _may_be_apart(computed: ChainSide, side: ChainSide) -> bool:
-    """Whether a cell may be something else than the result of the one before: sizes, of one layer, or in bytes."""
+    """Whether a cell may not be the result of the previous one, but a size, the count of one layer, or bytes."""
     if side.unit not in (None, "parameters") or computed.value < _LEAST_IN_CELLS or side.value < _LEAST_IN_CELLS:
         return True
     ratio = max(computed.value, side.value) / min(computed.value, side.value)
     return len(computed.operands) < 3 or computed.letters or ratio.denominator == 1
 
 
-_LEAST_IN_CELLS = 10_000  # smaller numbers in a table are sizes
+_LEAST_IN_CELLS = 10_000  # smaller numbers in a table are sizes, not counts
 
 
 def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[tuple[ChainSide, ...]]:
-    """The chain, without letters that disagree with its numbers; nothing if it is a range or a single digit."""
+    """The chain, without formulas in letters that disagree with its numbers; empty for a range or a single digit."""
     numeric = [side for side in sides if not side.letters]
     if not numeric and len({side.value for side in sides}) > 1 and not _are_sums(sides):
         sides = sides[:1]  # a definition
@@ -333,21 +333,21 @@ def _worthwhile(sides: Sequence[ChainSide], bound: Collection[str]) -> Iterator[
 
 
 def _is_mistyped(formula: ChainSide, other: ChainSide) -> bool:
-    """Whether a result is that of a formula in letters, with two digits exchanged."""
+    """Whether a result has two digits exchanged, compared with a formula in letters."""
     long = formula.value.denominator == other.value.denominator == 1 and other.value >= _LEAST_OF_WHOLE
     exchanged = long and sorted(str(formula.value)) == sorted(str(other.value))
     return exchanged and is_slip(int(other.value), int(formula.value))
 
 
 def _are_sums(sides: Sequence[ChainSide]) -> bool:
-    """Whether all sides are sums in the same letters, which have to agree: 12d² + 13d + 2d = 12d² + 15d."""
+    """Whether all sides are sums in the same letters, so that they have to agree: 12d² + 13d + 2d = 12d² + 15d."""
     return len({_letters_in(side) for side in sides}) == 1 and all("+" in side.text for side in sides)
 
 
 def _is_bound(side: ChainSide, numeric: Sequence[ChainSide], bound: Collection[str]) -> bool:
     """Whether a formula in letters is certainly about the number beside it.
 
-    It is if the text gives all its letters, or if it has those of a whole model: 12·L·d² + 2·V·d ≈ 124M.
+    It is if the text defines all its letters, or if it is a formula of a whole model: 12·L·d² + 2·V·d ≈ 124M.
     """
     low, high = sorted((side.value, numeric[0].value))
     letters = _letters_in(side)
@@ -370,7 +370,7 @@ def _is_range(side: ChainSide) -> bool:
 
 
 def _side(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
-    """The side that begins at a token, and the index after it."""
+    """The side of a chain that begins at a token, and the index after it."""
     token = tokens[index]
     if token.kind == "shape":
         sizes = [int(size) for size in re.findall("[0-9]+", token.text)]
@@ -414,7 +414,7 @@ def _is_part_of_word(tokens: Sequence[_Token], index: int) -> bool:
 
 
 class _Written(NamedTuple):
-    """How much is read of a calculation so far: its pieces for ``evaluate``, its operands and its tokens."""
+    """The part of a calculation that is read so far: its pieces for ``evaluate``, its operands and its tokens."""
 
     pieces: int
     operands: int
@@ -423,7 +423,7 @@ class _Written(NamedTuple):
 
 
 def _calculation(tokens: Sequence[_Token], first: int, letters: Mapping[str, int]) -> tuple[ChainSide | None, int]:
-    """The longest calculation from a token on; an amount alone is not a calculation."""
+    """The longest calculation that begins at a token; a single amount is not a calculation."""
     pieces: list[str] = []
     operands: list[Operand] = []
     amounts: list[Typed] = []
@@ -554,7 +554,7 @@ def _evaluated(
 
 
 def _bytes_of_each(tokens: Sequence[_Token], index: int, operands: Sequence[Operand]) -> Typed | None:
-    """The bytes of a number as the last factors of a product: 16 × 128 × 2B; 8 × 7B are billions."""
+    """The operands with a last factor such as 2B read as bytes: 16 × 128 × 2B; in 8 × 7B, B means billions."""
     if not re.fullmatch(r"[1248]\s?B", tokens[index].text) or tokens[index - 1].text.strip() not in _TIMES_SIGNS:
         return None
     is_many = prod(operand.value for operand in operands) >= _LEAST_OF_NUMBERS
@@ -565,13 +565,13 @@ _TIMES_SIGNS, _LEAST_OF_NUMBERS = ("x", "X", "*", "×", "·", "⋅"), 100
 
 
 def _is_spaced(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a letter belongs to the number before it although a space is between them: 3 H^2."""
+    """Whether a letter belongs to the number before it despite a space: 3 H^2."""
     before, following = tokens[index - 1], tokens[index + 1 : index + 2]
     is_number = before.kind == "number" and re.fullmatch("[0-9]{1,2}", before.text)
     return bool(is_number and following and following[0].text in ("^", "²", "**"))
 
 
-# A word that ends so is no noun of the first term: 参数量为(768*64+64)*3
+# Words with this ending do not name the first term: 参数量为(768*64+64)*3
 _INTRODUCES = re.compile("(?:为|是|有|等于|约|共|即|参数量?|数量?)$")
 
 
@@ -582,9 +582,9 @@ def _beside_operator(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _letters(tokens: Sequence[_Token], index: int, letters: Mapping[str, int]) -> str:
-    """A name as a product of letters: 4HI; empty if it is none. A and I are words unless they are multiplied."""
+    """A name as a product of letters (4HI), or empty. A and I are words unless they are multiplied."""
     token = tokens[index]
-    if token.text.endswith(PRIMES):  # a name of its own: H' is the intermediate size beside H
+    if token.text.endswith(PRIMES):  # a separate letter: beside H, H' is the intermediate size
         before, primed = token.text[:-2].upper(), letters.get(f"{token.text[-2]}'")
         return f"{before}{'*' * len(before)}{primed}" if primed and (not before or before in letters) else ""
     is_word = token.text in ("a", "A", "I", "p", "P") and not _beside_operator(tokens, index)
@@ -606,7 +606,7 @@ def letters_of(name: str) -> str:
 
 
 def _is_cut(tokens: Sequence[_Token], first: int, end: int) -> bool:
-    """Whether a calculation goes on, before or after, with something that cannot be read: 768 * n_layers."""
+    """Whether an operand before or after a calculation cannot be read: 768 * n_layers."""
     if end < len(tokens) and tokens[end].kind == "operator" and tokens[end].text not in ("-", "−"):
         following = tokens[end + 1 : end + 2]
         amount = tokens[end - 1].amount
@@ -643,7 +643,7 @@ def _named_factor(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _is_last_term(tokens: Sequence[_Token], first: int, side: ChainSide) -> bool:
-    """Whether words and an operator stand before an amount, which alone is not what follows: + pooler 0.6M = 109.5M."""
+    """Whether an amount is the last term of a sum in words, not the sum itself: + pooler 0.6M = 109.5M."""
     if side.is_calculation or side.is_shape:
         return False
     for before in range(first - 1, max(-1, first - 5), -1):
@@ -677,14 +677,14 @@ def _heading(tokens: Sequence[_Token], index: int) -> int:
 
 
 def _opens(tokens: Sequence[_Token], index: int, spaces: int = 0) -> bool:
-    """Whether a parenthesis with a number follows directly, or after so many spaces."""
+    """Whether a parenthesis with a number follows after at most ``spaces`` spaces."""
     if index + 1 >= len(tokens) or tokens[index].text != "(":
         return False
     return tokens[index].start - tokens[index - 1].end <= spaces and tokens[index + 1].kind == "number"
 
 
 def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a parenthesis with a number follows, and a sum goes on after it: embedding(768*2) + ffn(768*2)."""
+    """Whether a parenthesis with a number follows, and then another term: embedding(768*2) + ffn(768*2)."""
     if not _opens(tokens, index):
         return False
     for offset, token in enumerate(tokens[index : index + 20]):
@@ -695,7 +695,7 @@ def _opens_sum(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
-    """Whether a small number stands before a sum in parentheses and its result: 4 (768^2 + 768) = 2,362,368."""
+    """Whether a small number multiplies a sum in parentheses that has a result: 4 (768^2 + 768) = 2,362,368."""
     factor = tokens[index - 1]
     if factor.kind != "number" or not re.fullmatch("[0-9]{1,3}", factor.text):
         return False
@@ -707,7 +707,7 @@ def _is_multiplied(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _note(tokens: Sequence[_Token], index: int) -> int:
-    """The index after a note of words in parentheses: 21,635,072(token), 768*3072(4H in the paper); 0 if it is none."""
+    """The index after a note in parentheses: 21,635,072(token), 768*3072(4H in the paper); 0 if there is none."""
     has_words = False
     for after in range(index + 1, min(len(tokens), index + 12)):
         token = tokens[after]

@@ -1,4 +1,4 @@
-"""Whether the sides of a calculation agree: 4 * 768 * 768 = 2,359,296.
+"""Whether the sides of an equation agree: 4 * 768 * 768 = 2,359,296.
 
 >>> from bertcalc.proofreading.calculations import find
 >>> [entry] = find("2 * 768 * 768 = 1,179,684", {})
@@ -48,7 +48,7 @@ _TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # before the rest of a calcul
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
-    """Whether only the last term of a sum equals the first one of the next: 1 + 2 * 3 = 6 + 4 = 11."""
+    """Whether only the last term of a sum equals the first term of the next sum: 1 + 2 * 3 = 6 + 4 = 11."""
     *steps, result = sides
     if any(side.letters for side in steps) or not any(len(_terms(side.text)) > 1 for side in steps[1:]):
         return False
@@ -67,7 +67,7 @@ def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:
 
 
 def _terms(text: str) -> list[str]:
-    """The terms of a sum; what stands in parentheses belongs together."""
+    """The terms of a sum; parentheses are part of one term."""
     terms, depth = [""], 0
     for sign in text:
         depth += (sign == "(") - (sign == ")")
@@ -79,7 +79,7 @@ def _terms(text: str) -> list[str]:
 
 
 def _agree(value: ChainSide, other: ChainSide) -> bool:
-    """Whether a result is the value, perhaps rounded or cut off, or its size in bytes."""
+    """Whether a result equals a value, perhaps rounded, truncated, or as a size in bytes."""
     if other.unit == "bytes" and value.unit != "bytes":
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
@@ -106,12 +106,12 @@ def _are_same_size(size: ChainSide, other: ChainSide) -> bool:
 
 
 def _is_flattened(side: ChainSide) -> bool:
-    """Whether a calculation may have a power of ten without its exponent: 7×109×4 for 7×10⁹×4."""
+    """Whether an exponent may have lost its superscript: 7×109×4 for 7×10⁹×4."""
     return any(operand.text in ("106", "109", "1012") for operand in side.operands)
 
 
 def _is_approximate(value: Fraction, other: Fraction) -> bool:
-    """Whether a rule of thumb gives nearly a count: 7,087,872 ≈ 12 × 768²."""
+    """Whether a rule of thumb is close to a count: 7,087,872 ≈ 12 × 768²."""
     return abs(value - other) * _RULE_OF_THUMB <= max(value, other)
 
 
@@ -124,13 +124,13 @@ def _is_near(value: ChainSide, stated: Fraction, reach: Fraction) -> bool:
 
 
 def _is_near_scaled(value: ChainSide, other: ChainSide, scale: int) -> bool:
-    """Whether a sum in thousands, millions or billions gives a result: 23.4 + 85.1 = 108.5M."""
+    """Whether a sum gives a result if its terms are thousands, millions or billions: 23.4 + 85.1 = 108.5M."""
     reach = max(other.reach, other.rough) + value.reach * scale
     return abs(value.value * scale - other.value) <= reach
 
 
 def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
-    """Whether a size is a count times the bytes of each number, perhaps after a division by a prefix."""
+    """Whether a size is a count times the bytes per parameter, perhaps divided by a unit prefix."""
     reach = max(other.reach, other.rough)
     divided = bool(_DIVIDED.search(value.text))
     decimal = _DECIMAL if divided or value.value < _MOST_WITH_PREFIX else ()
@@ -140,10 +140,10 @@ def _agree_in_bytes(value: ChainSide, other: ChainSide) -> bool:
 
 
 _DIVIDED = re.compile(r"/\(?1,?024|/\(?2\^[123]0|/\(?10\^|/\(?1000")
-_WIDTHS = (1, 2, 4, 8, 12, 16, Fraction(1, 8))  # bytes of a number, also with gradients and moments; or bits
+_WIDTHS = (1, 2, 4, 8, 12, 16, Fraction(1, 8))  # bytes per parameter, also with gradients and moments; or bits
 _DECIMAL = (10**3, 10**6, 10**9)
 _BINARY = [Fraction(decimal, 1024**power) for power, decimal in enumerate(_DECIMAL, 1)]
-_MOST_WITH_PREFIX = 10**4  # a larger number is no count of kilobytes, megabytes or gigabytes
+_MOST_WITH_PREFIX = 10**4  # a larger number is not in kilobytes, megabytes or gigabytes
 
 
 def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
@@ -161,7 +161,7 @@ def _disagreement(first: ChainSide, other: ChainSide) -> Judged:
 
 
 def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
-    """The verdict on a size that a count times the bytes of each number does not give: 110M × 4 bytes = 44 MB."""
+    """The verdict on a size that is not the count times the bytes per parameter: 110M × 4 bytes = 44 MB."""
     is_size, width = first.unit == "bytes", min((operand.value for operand in first.operands), default=0)
     if len(first.operands) < _OF_PRODUCT or first.value < (LEAST if is_size else _LEAST_COUNT):
         return None
@@ -187,7 +187,7 @@ _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str) -> Judged:
-    """The verdict on a result of a calculation that gives another value."""
+    """The verdict on a wrong result: the calculation gives ``value``."""
     return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value), written=written),))
 
 
@@ -197,7 +197,7 @@ def _divided(count: Fraction, other: ChainSide) -> Judged:
 
 
 def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> Judged | None:
-    """The verdict on a sum that multiplies the table of words by the number of layers: L·(12·d² + V·d)."""
+    """The verdict on a sum that multiplies the word embeddings by the number of layers: L·(12·d² + V·d)."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or not {vocabulary, layers} <= {operand.value for operand in side.operands} or layers < 2:
         return None
@@ -219,19 +219,19 @@ def table_in_every_layer(entry: WrittenNumber, vocabulary: int, layers: int) -> 
 
 
 def _with(text: str, number: int, value: int) -> str:
-    """A calculation with another value for a number."""
+    """A calculation with one of its numbers replaced."""
     return re.sub(rf"(?<![0-9.]){number}(?![0-9.])", f"{value}", text)
 
 
 def is_miscalculated(judged: Judged) -> bool:
-    """Whether a verdict says first that a calculation gives something else, whatever it counts."""
+    """Whether the first reason of a verdict is a wrong result, whatever the number counts."""
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 
 def divided_count(entry: WrittenNumber, right_of: Callable[[Fraction], Fraction | None]) -> Judged | None:
-    """The verdict on a count that is divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
+    """The verdict on a count divided by 1,024 · 1,024 and called MB: 75641856 / 1024 / 1024 = 72.1 MB.
 
-    ``right_of`` gives the right value of an earlier number of the text; None for other numbers.
+    ``right_of`` returns the right value of an earlier number of the text, and None for other numbers.
     """
     stated = entry.stated
     if stated.unit != "bytes" or len(entry.sides) < 2:
@@ -274,9 +274,9 @@ _MOST_APART = 4
 
 
 def judge_several(before: str, value: Fraction, between: str, after: str, total: Fraction) -> Judged | None:
-    """The verdict on a number that is said to be several times the one before it; None if it is not said so.
+    """The verdict on a number that should be a multiple of the previous one; None if no words say that.
 
-    ``before`` are the words before the ``value`` of one, ``between`` those up to the ``total``, ``after`` the next.
+    ``before`` are the words before ``value``, ``between`` those up to ``total``, and ``after`` the words after that.
     """
     several = _SEVERAL.search(before)
     make = _MAKE.fullmatch(between) if several else None

@@ -1,4 +1,4 @@
-"""What proofreading reports: each claim of a text with its verdict, as sentences, HTML or Markdown."""
+"""The result of proofreading: each claim of a text with its verdict, as sentences, HTML or Markdown."""
 
 import html
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from bertcalc.text.amounts import Unit
 from bertcalc.text.digits import brief, size
 from bertcalc.text.problem import Problem
 
-Say = Callable[[Problem], str]  # writes a sentence, in the language of the reader
+Say = Callable[[Problem], str]  # translates a sentence for the reader
 Verdict = Literal["right", "wrong", "conditional", "unknown"]
 _PAGE = Path(__file__).parent / "page.html"
 MARKS: dict[Verdict, str] = {"right": "✓", "wrong": "✗", "conditional": "~", "unknown": "?"}
@@ -29,9 +29,9 @@ WORDS: dict[Verdict, str] = {
 class CheckedClaim(NamedTuple):
     """A number or a calculation of a text, and whether it is right.
 
-    ``start`` and ``end`` are positions in the text; ``value`` is in the unit ``unit``, parameters if it is None, and
+    ``start`` and ``end`` are positions in the text; ``value`` is in ``unit``, in parameters if that is None, and
     40 for 40 %. For a wrong claim, ``right_value`` is the right one, in the same unit. ``counts`` says what it counts,
-    and ``reasons`` why it is wrong or under which condition it is right; ``carried`` is whether only earlier mistakes
+    and ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only earlier mistakes
     make it wrong.
     """
 
@@ -48,7 +48,7 @@ class CheckedClaim(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """Why it is wrong, or under which condition it is right; what it counts if it is right."""
+        """Why the claim is wrong, or under which condition it is right; if it is right, what it counts."""
         return self.explained()
 
     def explained(self, say: Say = str) -> str:
@@ -67,8 +67,8 @@ class CheckedClaim(NamedTuple):
 class Proofread(NamedTuple):
     """A proofread text: its claims in order, and the model that it is about.
 
-    ``model`` is None if the text is about models that bertcalc does not count. ``assumed`` is whether the text does not
-    say which model it is about. ``differing`` are the sizes of the text that differ from those of the model that it
+    ``model`` is None if the text is about models that bertcalc does not count. ``assumed`` is True if the text does not
+    name its model. ``differing`` are the sizes of the text that differ from those of the model that it
     names: the text's, and the model's.
     """
 
@@ -136,9 +136,9 @@ class Proofread(NamedTuple):
         return "".join(_mark(claim, piece, say) if claim else html.escape(piece) for claim, piece in self._pieces())
 
     def page(self, say: Say = str, language: str = "en") -> str:
-        """A page to hand back: the summary, the marked text, and a list of the claims with their reasons.
+        """An HTML page to return to the author: the summary, the marked text, and the claims with their reasons.
 
-        ``say`` writes the sentences in a ``language``.
+        ``say`` translates the sentences into ``language``.
         """
         parts = {
             "language": language,
@@ -150,7 +150,7 @@ class Proofread(NamedTuple):
         return Template(_PAGE.read_text(encoding="utf-8")).substitute(parts)
 
     def markdown(self, say: Say = str) -> str:
-        """The text with a sign after every claim, and a footnote for each that is not simply right."""
+        """The text with a sign after every claim, and a footnote for each one that is not simply right."""
         notes: list[str] = []
         pieces = []
         for claim, piece in self._pieces():
@@ -163,7 +163,7 @@ class Proofread(NamedTuple):
         return "".join(pieces).rstrip("\n") + "\n\n" + "".join(f"{note}\n" for note in notes)
 
     def _pieces(self) -> Iterator[tuple[CheckedClaim | None, str]]:
-        """The text in pieces: those between claims, and each claim's."""
+        """The text in pieces: each claim, and the text between claims."""
         last = 0
         for claim in self.claims:
             if claim.start < last:

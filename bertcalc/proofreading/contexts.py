@@ -1,4 +1,4 @@
-"""The words around a number that may say what it counts: before and after it, in its row, and in headings.
+"""The words that may tell what a number counts: before and after it, in its table row, and in headings.
 
 >>> from bertcalc.proofreading.calculations import find
 >>> text = "# Attention\\nThe query has 590,592 parameters."
@@ -61,7 +61,7 @@ _BETWEEN_SCRIPTS = re.compile(r"(?<=[㐀-鿿]) (?=[A-Za-z])|(?<=[A-Za-z]) (?=[�
 _TOUCHING = re.compile(r"(?<=[㐀-鿿])(?=[A-Za-z])|(?<=[A-Za-z])(?=[㐀-鿿])")
 
 
-# Words before a number that the text itself does not claim.
+# Words before a number that is hypothetical.
 _INSTEAD = re.compile(
     r"\b(?:instead of|rather than|if (?:you|we|one|it|they)\b"
     r"(?!\s?,| (?:add|sum|multiply|count|look|put|take|do)\b)|would|without (?:\w+[ -]){0,2}(?:shar|ty|ti)\w+)\b"
@@ -72,7 +72,7 @@ _INSTEAD = re.compile(
 
 
 class WrittenBatch(NamedTuple):
-    """The batch that a text gives for a number: its length, or 0 if it is open, and the batch sizes it may have."""
+    """The batch that a text states for a number: its length, or 0 if none is stated, and possible batch sizes."""
 
     length: int = 0
     batch_sizes: tuple[int, ...] = (1,)
@@ -81,7 +81,7 @@ class WrittenBatch(NamedTuple):
 
     @property
     def possible(self) -> tuple[int, ...]:
-        """The lengths that a number may be for by the text."""
+        """The sequence lengths that a number may refer to."""
         return (self.length,) if self.length else self.lengths
 
 
@@ -93,7 +93,7 @@ _LENGTH = re.compile(
 )
 _BATCH = re.compile(r"batch(?:[ _]?size)?\s?(?:of|=|为|是|:|：)?\s?([0-9]{1,4})(?![0-9])", re.I)
 _SHORTEST, _LONGEST = 16, 8192
-_MOST_BEHIND, _FARTHEST_LENGTH = 30, 1000  # characters: of a batch size behind a number, of a length before it
+_MOST_BEHIND, _FARTHEST_LENGTH = 30, 1000  # characters: to a batch size after a number, to a length before it
 
 
 def _lengths(text: str) -> list[int]:
@@ -109,19 +109,19 @@ class Context(NamedTuple):
     line: str
     without_biases: bool = False  # whether the text's model is made with bias=False
     header: str = ""  # of its column, in a table
-    before: str = ""  # the last characters of the line before it
-    opening: str = ""  # of its sentence, if that says of which layers it is
+    before: str = ""  # the last characters of the previous line
+    opening: str = ""  # of its sentence, if they tell which layers it is about
     sentence: str = ""  # the words on both sides of the number, up to the ends of its sentence; none in a table
-    after: str = ""  # the first characters of the line behind it
+    after: str = ""  # the first characters of the line after it
     below: str = ""  # the first characters of the next line
-    of_other: bool = False  # whether the number is judged by another model than the words beside it mean
+    of_other: bool = False  # whether the number is judged by a model that is not the one that the words beside it mean
     batch: WrittenBatch = WrittenBatch()
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
     text: str = ""  # the whole text
 
     @property
     def supposes(self) -> bool:
-        """Whether the words beside a number suppose something that the text does not claim."""
+        """Whether the words beside a number make it hypothetical, not a claim."""
         return any(map(_INSTEAD.search, (*self.names, _SENTENCE_END.split(self.before)[-1])))
 
     def scope(self, layers: int) -> str:
@@ -142,7 +142,7 @@ class Context(NamedTuple):
 
     @property
     def is_of_any_layer(self) -> bool:
-        """Whether only a heading means a layer, which is any of them: The parameters of a Transformer layer."""
+        """Whether only a heading means a layer, and means any layer: The parameters of a Transformer layer."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         return not re.search(_ONE, beside, re.I) and any(map(_IN_GENERAL.search, self.headings[:1]))
 
@@ -167,14 +167,14 @@ def _in_digits_or_words(layers: int) -> str:
 
 
 class TableRow(NamedTuple):
-    """A row of a table: its cells, those of the table's first row, and the one of these above a number."""
+    """A row of a table, the table's header row, and the header above a number."""
 
     cells: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     header: str = ""
 
 
-# Query, key and value are one thing, although commas stand between them.
+# Query, key and value are one part, despite the commas.
 _TRIPLE = re.compile(
     r"(?<![A-Za-z])Q[,、/] ?K[,、/]? ?(?:and|&|和|与|[,、/] ?)? ?V(?![A-Za-z])"
     r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])"
@@ -201,7 +201,7 @@ _RUN_IN = re.compile(
 
 
 _WORD = re.compile(r"[^\W\d_]")
-# The header of a column that says nothing about which part it counts.
+# A column header that does not tell which part is counted.
 _OF_ANYTHING = re.compile(r"param|参数|model|模型|bert|gpt|total|size|shape|count|number|value|#|数|^\W*\w?\W*$", re.I)
 # A formula without any word: 2 d d_ff + d_ff + d =
 _IS_FORMULA = re.compile(r"^(?!.*(?:[^\W\d_]{3}|[㐀-鿿])).*[*+/^×·=⋅]")
@@ -211,13 +211,13 @@ _OF_LAST = re.compile(
     r"|(?:for|in) [\w.-]{2,30}(?: [\w.-]{2,12})?,? (?:and|vs\.?|versus|but)(?:\s|$))\s?",
     re.I,
 )
-# The same, where the number itself has words behind it: 7.1M parameters for each layer, 85.1M parameters for all.
+# The same, where words follow the number itself: 7.1M parameters for each layer, 85.1M parameters for all.
 _NOUN_BEHIND = re.compile(r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s", re.I)
 _NOUN_OF_LAST = re.compile(
     r"^(?:parameters?|params|weights)?\s?(?:for|in|of|are|per)\s[^,.;，；]{2,80}?(?:[,;，；]|\sand(?:\s(?:at|to|of|with|in))?$)",
     re.I,
 )
-# A sentence that goes on about the subject of the one before: The MLP has two matrices. It needs ...
+# A sentence that continues the subject of the previous one: The MLP has two matrices. It needs ...
 _GOES_ON = re.compile(
     r"^\W*(?:(?:so|thus|altogether|together|in total|then),?\s)?(?:it|this|that|they|these|each of (?:them|these))\b"
     r"|^\W*[它其这]",
@@ -226,7 +226,7 @@ _GOES_ON = re.compile(
 # A word between a question and the number that answers it.
 _ANSWER = re.compile(r"^\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*$", re.I)
 _QUESTION = re.compile(r"^\W*(?:Q|Question|问题?)[0-9]{0,2}\W+", re.I)
-# The sizes of a model behind its name, which are about no number: bert-medium (8 layers, hidden 512) 41.4M
+# The sizes of a model after its name, which do not describe the number: bert-medium (8 layers, hidden 512) 41.4M
 _SIZES_OF_MODEL = re.compile(
     r"(?<=[a-z0-9])\s?[(（](?=[^()（）]{0,60}[0-9])[^()（）]{0,60}(?:hidden|heads|[HLA] ?=|隐藏|个头)"
     r"[^()（）]{0,60}[)）](?=\W*$)",
@@ -275,7 +275,7 @@ class Surroundings:
         opening = _OPENING.match(
             _SENTENCE.split(self._text[max(0, entry.start - 400) : entry.start].rpartition("\n")[2])[-1]
         )
-        said = opening[0] if opening else ""
+        layers_named = opening[0] if opening else ""
         sentence = "" if entry.cells else self._sentence(entry)
         after = entry.after[:_MOST_AFTER]
         batch = self.batch_of(entry) if entry.stated.unit in ("FLOPs", "MACs") else WrittenBatch()
@@ -287,7 +287,7 @@ class Surroundings:
             self._without_biases,
             header,
             before,
-            said,
+            layers_named,
             sentence,
             after,
             below,
@@ -296,7 +296,7 @@ class Surroundings:
         )  # fmt: skip
 
     def batch_of(self, entry: WrittenNumber) -> WrittenBatch:
-        """The batch of a number: that of its sentence, the last one before it on its line, or the text's only one."""
+        """The batch of a number: its sentence's, the last one before it on its line, or the text's only one."""
         sentence = self._sentence(entry)
         in_sentence = list(dict.fromkeys(_lengths(sentence)))
         line_start = self._text.rfind("\n", 0, entry.start) + 1
@@ -321,7 +321,7 @@ class Surroundings:
         return self._lines[number]
 
     def row(self, entry: WrittenNumber) -> TableRow:
-        """The row of a table in which a number stands; empty if it is in none, or in the first."""
+        """The table row that contains a number; empty outside of a table and in the header row."""
         first = self._first_rows[entry.line]
         if not entry.cells or first in (None, entry.line):
             return TableRow()
@@ -360,7 +360,7 @@ class Surroundings:
             yield _run_in(self._lines[entry.line][:80])
 
     def _above(self, line: int) -> Iterator[str]:
-        """The last line with words, if it introduces this one; the heading if it is directly above."""
+        """The last line with words, if it introduces this line; the heading if it is directly above."""
         for number in range(line - 1, max(-1, line - 3), -1):
             text = self._lines[number].strip()
             if heading := _HEADING.match(text[:200]):
@@ -375,8 +375,8 @@ class Surroundings:
 def _title(line: str) -> str:
     """The words of a heading; empty for other lines.
 
-    A page that is copied without its markup has headings that are only short lines: a numbered part or step, or the
-    name of a part alone.
+    In a page copied without its markup, a heading is just a short line: a numbered part or step, or only the name of a
+    part.
     """
     if heading := _HEADING.match(line[:200]):
         is_prompt = re.match(r"\s*#\s?(?:In|Out)\b", line)
@@ -428,7 +428,7 @@ _LONGEST_PARENT = 80
 
 
 def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """The items above each item of a list that it belongs to, the nearest first, if they have no count themselves."""
+    """The items that each item of a list is nested under, the innermost first; without items that have a count."""
     stack: list[tuple[int, str]] = []
     for line in lines:
         if not line.strip():
@@ -446,7 +446,7 @@ def _parents(lines: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _is_without_biases(lines: Sequence[str]) -> bool:
-    """Whether a model, not only one of its modules, is made with bias=False."""
+    """Whether the whole model, not only one of its modules, is built with bias=False."""
     fields = ((line, field.start()) for line in lines for field in re.finditer(r"\bbias\s?=\s?False\b", line))
     return any(not _IN_MODULE.search(line[max(0, start - 200) : start]) for line, start in fields)
 
@@ -456,7 +456,7 @@ _IN_MODULE = re.compile(r"(?:\bnn\.\w{1,30}|Linear|Norm|Embedding|Conv\w{0,4})\(
 
 
 def _first_rows(lines: Sequence[str]) -> Iterator[int | None]:
-    """The number of the first row of the table that each line is in, or None; rows may have empty lines between."""
+    """For each line, the line number of its table's first row, or None; empty lines may separate rows."""
     first, empty = None, 0
     for number, line in enumerate(lines):
         if line.count("|") > 1:
@@ -483,7 +483,7 @@ def _row_label(cells: Sequence[str]) -> str:
 
 @lru_cache(maxsize=16)
 def _run_in(line: str) -> str:
-    """The heading that begins a line; empty if there is none."""
+    """The heading at the beginning of a line (**Attention.** ...); empty if there is none."""
     label = _RUN_IN.match(line)
     return _trimmed(label[1]) if label else ""
 
@@ -492,14 +492,14 @@ def _run_in(line: str) -> str:
 _IS_COUNT = re.compile(
     r"[0-9][0-9,.]{2,}|[0-9]\s?[kKM亿万%]|[0-9]\s?B\s?(?:param|参数)|\.[0-9]+\s?B|[=*×/+]\s?[0-9(]|[0-9)]\s?[*×/+]|\||[.。!]$|^.{80}"
 )
-# Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are no words.
+# Formulas in names, such as V*W + L*W = (V+L+2)*W: their letters are not words.
 _FORMULA = re.compile(
     r"(?<![A-Za-z_])\(?(?:[A-Za-z0-9]{1,3}|[a-z]{1,20}_[a-z_]{1,20})[²³]?\)?"
     r"(?:\s?[*+/^×·⋅]\s?\(?(?:[A-Za-z0-9.,]{1,12}|[a-z]{1,20}_[a-z_]{1,20})[²³]?\)?){1,12}(?![A-Za-z_])"
 )
 
 
-# The size of the embeddings is no part of a model, and neither is a decoder that is tied or not.
+# An embedding size is not a part of a model, and neither is a tied or untied decoder.
 _SIZE = re.compile(
     r"(?:embed(?:ding)?|嵌入|词向量)[ _-]?(?:size|dim\w*|width|大小|维度|维数)"
     r"|\bposition-?wise\b"
@@ -523,7 +523,7 @@ _WITH_ITS = re.compile(
 )
 
 
-# A linear layer is no layer of the model, and a size in a sentence is no name: with L = 24.
+# A linear layer is not a layer of the model, and a size in a sentence is not a name: with L = 24.
 _LINEAR = re.compile(r"\b(linear|dense|fully[ -]connected) layers?\b", re.I)
 _NON_EMBEDDING = re.compile(r"\bnon[- ]?embeddings?\b", re.I)
 _ASSIGNED = re.compile(r"(?<![\w.])[A-Za-z_]{1,30}\s?=\s?[0-9][0-9,]{0,12}\b(?!\s?[-+*/^×·])")
@@ -551,7 +551,7 @@ _BARE = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]{1,4})?|[0-9]{1,6}(?:\.[0
 
 
 def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
-    """The number in the unit that the header of its column gives; the same number if it has one, or is computed.
+    """The number in the unit of its column's header; unchanged if it has a unit itself, or is computed.
 
     >>> from bertcalc.proofreading.calculations import find
     >>> [entry] = find("| BERT-base | 109.5 |", {})

@@ -1,4 +1,4 @@
-"""Models that a text describes by their sizes, and how well a model fits the numbers of a text.
+"""Models that a text describes by their sizes, and how well a model fits a text's numbers.
 
 >>> from bertcalc.proofreading.mentions.written_sizes import size_groups
 >>> line = "It is a BERT with 6 layers and hidden size 384."
@@ -29,9 +29,9 @@ _OF_DEPTH = re.compile(r"-layer\b", re.I)  # a 3-layer BERT
 
 
 def described_by(group: SizeGroup, line: str, preset: str, *, alone: bool = False) -> str:
-    """The name of the model that a group of sizes describes: a preset's, if they are its sizes; empty if they are few.
+    """The name of the model that sizes describe: a preset's, if it has these sizes; empty if there are too few sizes.
 
-    ``preset`` has the sizes that the group leaves open; ``alone``: a single size is enough.
+    ``preset`` has the sizes that the group does not contain; with ``alone``, a single size is enough.
     """
     described = line[group.start : group.end]
     enough = len(group.sizes) >= _FEWEST_SIZES and {"hidden_size", "num_hidden_layers"} & group.sizes.keys()
@@ -54,7 +54,7 @@ def preset_of(name: str) -> str:
 
 
 def is_described(name: str) -> bool:
-    """Whether a model is described by sizes, and is no preset."""
+    """Whether a name is that of a described model, not of a preset."""
     return _WITH in name
 
 
@@ -73,7 +73,7 @@ def model_of(name: str) -> Model:
 
 
 def with_sizes(config: Config, sizes: Mapping[str, int]) -> Config:
-    """A configuration with other sizes; sizes that the text leaves open follow the hidden size."""
+    """A configuration with other sizes; sizes that the text does not state follow the hidden size."""
     hidden = sizes.get("hidden_size", config.hidden_size)
     changes = dict(sizes)
     if hidden != config.hidden_size:
@@ -97,17 +97,17 @@ _LEAST = 10_000  # smaller numbers fit many models
 
 
 def long_numbers(text: str) -> frozenset[int]:
-    """The numbers of a text that are long enough to say which model they belong to."""
+    """The numbers of a text that have enough digits to identify a model."""
     numbers = (int(match[1].replace(",", "")) for match in _NUMBER.finditer(text))
     return frozenset(number for number in numbers if number >= _LEAST and number % 1000)
 
 
 def fit(model: Model | None, numbers: Collection[int]) -> int:
-    """How many of some numbers count a part of a model, or the whole of it."""
+    """How many of the numbers are the count of a part of a model, or of all of it."""
     return len(_counts(model) & frozenset(numbers)) if numbers and model else 0
 
 
 @lru_cache(maxsize=64)
 def _counts(model: Model) -> frozenset[int]:
-    known = every_count(model.config, known_counts)
-    return frozenset((*(part.right for part in all_parts(model)), *(count.total for count in known)))
+    counts = every_count(model.config, known_counts)
+    return frozenset((*(part.right for part in all_parts(model)), *(count.total for count in counts)))

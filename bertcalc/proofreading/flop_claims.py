@@ -1,4 +1,4 @@
-"""Judge numbers of operations: of a forward pass, a training step, or a part of the layers, for the text's batch.
+"""Judge FLOPs: of a forward pass, a training step, or a part of the layers, for the text's batch.
 
 >>> from bertcalc import load
 >>> from bertcalc.proofreading.calculations import find
@@ -31,7 +31,7 @@ from bertcalc.text.problem import InputError, Problem
 
 
 class _Operations(NamedTuple):
-    """A part of the layers whose products people count: its words in a text, and the steps that are in it."""
+    """A part of the layers whose FLOPs people state: its names in texts, and its steps."""
 
     words: str
     pattern: str
@@ -85,18 +85,18 @@ _OF_MODEL = re.compile(
     r"|前向|推理|总|模型|一次|样本",
     re.I,
 )
-# What else a number of operations may be: for each token, a rate, or another tool's.
+# Other meanings of a number of FLOPs: per token, a rate, or another tool's count.
 _OTHERWISE = re.compile(
     r"per (?:\w+ )?token|each token|per second|/s\b|每个? ?(?:token|词)|peak|\b(?:GPU|TPU|V100|A100|T4)\b|rule"
     r"|6 ?N|2 ?N|公式|估计|ignor|attention products|element|softmax|norm|save|less|fewer|differ|节省|减少",
     re.I,
 )
-_NEAR = Fraction(1, 50)  # of the right number: closer ones mean the same
+_NEAR = Fraction(1, 50)  # of the right number: closer numbers are taken as equal
 _FARTHEST = 16
 
 
 def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on a number of operations: right for the text's batch, or under the condition of another one."""
+    """The verdict on FLOPs: right for the text's batch, or right under the condition of a different batch."""
     side, batch = entry.stated, context.batch
     words = " ".join(context.names[:2])
     parts = [part for part in _OF_LAYERS if re.search(part.pattern, " ".join(context.names[:1]), re.I)]
@@ -106,9 +106,9 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
         return stated
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, side.unit)
     costs = flops_of(model, typed)
-    for known in costs:
-        if known.sequence_length in batch.possible and known.batch_size in batch.batch_sizes:
-            return Judged("right", counts=_of_batch(known.batch_size, known.sequence_length))
+    for candidate in costs:
+        if candidate.sequence_length in batch.possible and candidate.batch_size in batch.batch_sizes:
+            return Judged("right", counts=_of_batch(candidate.batch_size, candidate.sequence_length))
     if costs:
         reason = _of_batch(costs[0].batch_size, costs[0].sequence_length)
         return Judged("conditional", costs[0].operations, reason, (reason,))
@@ -116,7 +116,7 @@ def judge_flops(entry: WrittenNumber, context: Context, model: Model) -> Judged:
 
 
 def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number that is right for the phase and the batch that the text states."""
+    """The verdict on FLOPs that are right for the phase and batch that the text states."""
     side, batch = entry.stated, context.batch
     if not batch.length:
         return None
@@ -128,7 +128,7 @@ def _of_stated_batch(entry: WrittenNumber, context: Context, model: Model) -> Ju
 
 
 def _times(context: Context) -> int:
-    """How many times the forward pass a number counts: twice in the backward pass, three times in a training step."""
+    """The FLOPs as a multiple of a forward pass: 2 for a backward pass, 3 for a training step."""
     phases = (name for name in context.names[:2] if _TRAINING.search(name) or _FORWARD.search(name))
     phase = next(phases, "")
     if _BACKWARD.search(phase) and not _WITH_FORWARD.search(phase):
@@ -147,7 +147,7 @@ def _of_batch(batch_size: int, length: int) -> Problem:
 
 
 def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on the cost of the whole model for a batch that the text names, if no way of counting gives it."""
+    """The verdict on the whole model's FLOPs for a stated batch, if no way of counting gives them."""
     side, batch = entry.stated, context.batch
     words = " ".join((*context.names[:2], context.before))
     length = batch.length or batch.recent
@@ -157,9 +157,9 @@ def _wrong_total(entry: WrittenNumber, context: Context, model: Model) -> Judged
         return None
     lengths = (length,) if batch.length else (length, *batch.lengths)
     for batch_size in batch.batch_sizes:
-        for known in flop_counts(model):
-            operations = known.operations * batch_size / known.batch_size
-            if known.sequence_length in lengths and abs(operations - side.value) <= operations * _NEAR:
+        for count in flop_counts(model):
+            operations = count.operations * batch_size / count.batch_size
+            if count.sequence_length in lengths and abs(operations - side.value) <= operations * _NEAR:
                 return None
     products = list(_products(model, length))
     if not products or any(_by_rule(side, model, batch_size * length) for batch_size in batch.batch_sizes):
@@ -180,7 +180,7 @@ def _names_part(context: Context) -> bool:
 
 
 def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
-    """Whether a number is that of 2 or 6 operations for each parameter and token, with or without the embeddings."""
+    """Whether a number is 2 or 6 FLOPs per parameter and token, with or without the embeddings."""
     embeddings = sum(tensor.num_parameters() for tensor in model.tensors() if tensor.place.component == "embeddings")
     return any(
         abs(times * count * tokens - side.value) <= side.value * 2 * _NEAR
@@ -190,7 +190,7 @@ def _by_rule(side: ChainSide, model: Model, tokens: int) -> bool:
 
 
 def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on the cost of a part of the layers, or of all of it, in one layer or in all."""
+    """The verdict on the FLOPs of a part of the layers, or of whole layers, in one layer or in all."""
     side, batch = entry.stated, context.batch
     layers = model.config.num_hidden_layers
     scope = context.scope(layers) or ("one" if part is None else "")
@@ -208,13 +208,13 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
             counts = Problem.of(_COUNTS, part=_called(part, count), batch=batch_size, length=length)
             return Judged("right" if length in batch.possible else "conditional", operations * unit, counts, (counts,))
     others = " ".join((*context.names[:2], context.line if part is None else ""))
-    likely = [known for known in costs if known.length == (batch.length or batch.recent)]
+    likely = [candidate for candidate in costs if candidate.length == (batch.length or batch.recent)]
     if entry.computes or context.supposes or _OTHERWISE.search(others) or not likely:
         return UNKNOWN
-    nearest = min(likely, key=lambda known: abs(known.operations * unit - side.value))
+    nearest = min(likely, key=lambda candidate: abs(candidate.operations * unit - side.value))
     right = nearest.operations * unit
     ratio = side.value / right if right else Fraction(0)
-    as_macs = any(abs(known.operations / 2 - side.value) <= side.value * _NEAR for known in costs)
+    as_macs = any(abs(candidate.operations / 2 - side.value) <= side.value * _NEAR for candidate in costs)
     if (part is None and as_macs) or abs(right - side.value) <= right * _NEAR or not Fraction(1, 4) < ratio < 4:
         return UNKNOWN
     counts = Problem.of(_COUNTS, part=_called(part, nearest.layers), batch=nearest.batch_size, length=nearest.length)
@@ -223,11 +223,11 @@ def _of_part(part: _Operations | None, entry: WrittenNumber, context: Context, m
 
 
 _LENGTHS = (128, 512)
-_COUNTS = N_("the operations of {part} for {batch} x {length} tokens")
+_COUNTS = N_("the FLOPs of {part} for {batch} x {length} tokens")
 
 
 def _called(part: _Operations | None, layers: int) -> Problem:
-    """A part of one layer or of all in words."""
+    """A part of one layer, or of all layers, in words."""
     if part is None:
         return Problem.of(N_("one layer") if layers == 1 else N_("all layers"))
     message = N_("{part} of one layer") if layers == 1 else N_("{part} of all layers")
@@ -235,7 +235,7 @@ def _called(part: _Operations | None, layers: int) -> Problem:
 
 
 def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Model) -> Iterator[tuple[int, Fraction]]:
-    """The cost of a part in one layer and in all: the number of layers, and the FLOPs."""
+    """The FLOPs of a part in one layer and in all layers."""
     layers = model.config.num_hidden_layers
     products = (step for step in _products(model, length) if step.place.component == "encoder" and step.runs == layers)
     operations = sum(cost(step) for step in products if part is None or part.has(step))
@@ -246,7 +246,7 @@ def _in_layers(part: _Operations | None, batch_size: int, length: int, model: Mo
 
 @lru_cache(maxsize=32)
 def _products(model: Model, length: int) -> tuple[Step, ...]:
-    """The products of matrices of one sequence; none if the model cannot run on it."""
+    """The matrix products of one sequence; empty if the model cannot run on it."""
     if cannot_run(model) or length > model.config.longest:
         return ()
     try:
@@ -256,7 +256,7 @@ def _products(model: Model, length: int) -> tuple[Step, ...]:
 
 
 def _in_unit_of(operations: Fraction, side: ChainSide) -> str:
-    """A number of operations in the unit of a number that somebody wrote, with as many decimals."""
+    """FLOPs in the unit of a written number, with as many decimals."""
     number = re.match(r"[0-9][0-9,_']*(?:\.[0-9]+)?", side.text.strip())
     if number is None:
         return f"{int(operations):,}"

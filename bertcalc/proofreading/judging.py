@@ -73,7 +73,7 @@ def judge(
 ) -> Judged:
     """Judge a number by the words around it.
 
-    A model of None is one that bertcalc does not count. Unless the model is ``sure``, no count is called wrong.
+    ``model`` is None for a model that bertcalc does not count. Unless the model is ``sure``, no count is called wrong.
     ``published`` is the configuration of the published model that the text names.
     """
     context = _with_tensors(_of_all_layers(entry, context, model))
@@ -95,13 +95,13 @@ def judge(
     return judged
 
 
-# A count that leaves out what is called the embeddings, whichever they are.
+# A count without embeddings, in whichever sense.
 _NON_EMBEDDING = re.compile(
     r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
     r"|(?:不含|不包括|除去|非)嵌入",
     re.I,
 )
-# A vocabulary with tokens of somebody's own.
+# A vocabulary with added or removed tokens.
 _RESIZED = re.compile(
     r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
     r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
@@ -113,7 +113,7 @@ _RESIZED = re.compile(
 def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
     """Whether the words beside a wrong number say that it counts a variant of the model.
 
-    That is without its embeddings, with other layers, or with tokens of somebody's own.
+    Variants are a model without its embeddings, with a different number of layers, or with added tokens.
     """
     sentence = context.sentence or context.line
     words = " ".join((sentence, context.header, *context.names[:1], *context.headings[:1]))
@@ -145,7 +145,7 @@ def _is_in_numbers(entry: WrittenNumber) -> bool:
 
 
 def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
-    """The context; of all layers if a calculation has their number in it and gives more than one of them has."""
+    """The context, marked as of all layers if a calculation contains their number and gives more than one layer has."""
     layers = model.config.num_hidden_layers if model else 0
     operands = {operand.value for side in entry.sides for operand in side.operands}
     if model is None or layers < _LEAST_LAYERS or layers not in operands:
@@ -171,7 +171,7 @@ _SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
-    """A wrong calculation; if its stated result is right for what it is called, the right value is that."""
+    """A wrong calculation; if its stated result is right for what the words mean, that is the right value."""
     if model is None or entry.stated.unit == "bytes":
         return judged
     if is_total(context) and not entry.computes:
@@ -293,22 +293,24 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
 
 
 def _rounded_layers(entry: WrittenNumber, model: Model) -> Counted | None:
-    """All layers, if a calculation multiplies their number by the rounded count of one: 12 × 7.1M ≈ 85M."""
+    """All layers, if a calculation multiplies their number by the rounded count of one layer: 12 × 7.1M ≈ 85M."""
     calculations = [side for side in entry.sides if side.is_calculation]
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
     values = {operand.value for operand in calculations[0].operands}
-    one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
-    if one is None or whole is None or model.config.num_hidden_layers not in values:
+    layer, layers = (
+        next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all")
+    )
+    if layer is None or layers is None or model.config.num_hidden_layers not in values:
         return None
-    return whole if abs(max(values) - one.right) * _RIGHT_TO <= one.right else None
+    return layers if abs(max(values) - layer.right) * _RIGHT_TO <= layer.right else None
 
 
 _OF_PRODUCT, _RIGHT_TO = 2, 100  # two factors; a hundredth
 
 
 def _sizes_computed(model: Model) -> tuple[int, ...]:
-    """The sizes of a model that texts compute: 12 × 64 = 768, 4 × 768 = 3072, 768 / 12 = 64."""
+    """The sizes of a model that texts derive: 12 × 64 = 768, 4 × 768 = 3072, 768 / 12 = 64."""
     config = model.config
     return config.hidden_size, config.intermediate_size, config.hidden_size // config.num_attention_heads
 
@@ -330,7 +332,7 @@ def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged |
 
 
 def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
-    """Whether a calculation has a vocabulary in it, so that it counts no part of a layer."""
+    """Whether a calculation contains a vocabulary size, so that it does not count a part of a layer."""
     least, most = _VOCABULARIES
     sizes = (model.config.intermediate_size, model.config.hidden_size)
     vocabularies = (operand.value for operand in side.operands if least <= operand.value <= most)
@@ -346,12 +348,14 @@ _OF_VOCABULARY = (
     "head",
     "decoder",
 )
-_EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the heading says that a table is of embeddings
-_MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
+_EMBEDDED = re.compile(
+    r"\bemb|嵌入|词向量", re.I
+)  # otherwise only the heading tells that the table is about embeddings
+_MOST_OF_WHOLE = 2  # mistakes that may explain a whole model's count, if the number is exactly that of a part
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number that no mistakes explain, but that is clearly not what it is called."""
+    """The verdict on a number that no mistakes explain, but that clearly does not count what its words mean."""
     if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model):
@@ -363,7 +367,7 @@ _DECAY = re.compile(r"\bdecay", re.I)
 
 
 def _decayed(side: ChainSide, model: Model) -> Judged:
-    """The verdict on a group of parameters with or without weight decay: usually matrices, and all others."""
+    """The verdict on the parameters with weight decay (usually all matrices) or without (the others)."""
     matrices = sum(tensor.num_parameters() for tensor in counted(model) if len(tensor.shape) > 1)
     for count, words in ((matrices, N_("all matrices")), (model.num_parameters() - matrices, N_("all vectors"))):
         if side.value == count:
@@ -377,7 +381,7 @@ _DIFFERENCE = re.compile(
 )
 
 
-# A matrix of 768 x 64: its sizes, which count nothing.
+# A shape, not a count: a matrix of 768 x 64.
 _SHAPE = re.compile(r"[0-9]+\*[0-9]+")
 
 
@@ -405,7 +409,7 @@ _MATRICES = re.compile(r"\b(?:weights?|kernel|matri(?:x|ces))\b|(?-i:\bW(?:_?[A-
 def _names_whole(verdict: LineVerdict, context: Context, model: Model, part: Counted) -> bool:
     """Whether the words beside a number, not only a heading, mean the layers or the whole model.
 
-    Of a usual part, "per layer" only says that it is counted in one layer.
+    For a common part, "per layer" only means that the part is counted in one layer.
     """
     if verdict.counted and verdict.counted.part == "layers":
         names = (_PER_LAYER.sub(" ", name) if part.part in USUAL else name for name in context.names)
@@ -417,7 +421,7 @@ def _names_whole(verdict: LineVerdict, context: Context, model: Model, part: Cou
     return _says_total(context) or bool(scope)
 
 
-# How many layers are counted, not what: parameters per layer.
+# Words for how many layers are counted, not for which part: parameters per layer.
 _PER_LAYER = re.compile(
     r"\b(?:per|(?:in|for|inside|within) (?:each|every|one|a))(?: \w+){0,2}? (?:layer|block)\b|每一?层", re.I
 )
@@ -431,7 +435,7 @@ def _says_total(context: Context) -> bool:
 
 
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count without biases, where the text says so."""
+    """The verdict on a count without biases, if the text says that it leaves them out."""
     says_so = any(_WITHOUT.search(text) for text in (*context.names, *context.headings[:1], context.line))
     of_part = (heading for heading in context.headings[:1] if names_part_but_whole(_MATRICES.sub(" ", heading)))
     near = (*context.names[:2], *of_part)
@@ -450,7 +454,7 @@ def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged |
 _BIAS_BELOW = re.compile(
     r"[\s|*•+-]*(?:bias(?:es)?|b_?[0-9oqkv]|偏置)\b(?!\s?=\s?(?:True|False))", re.I
 )  # the next line counts the bias
-# Biases that a sentence includes: biases included; with its bias.
+# A sentence that says it includes biases: biases included; with its bias.
 _INCLUDED = re.compile(
     r"\bbias(?:es)? (?:are )?included|\bincluding (?:the |its |their |all )?bias|含偏置|包括偏置|加上?偏置"
     r"|\bwith (?:a|its|the|their) bias(?:es)?\b(?! of [0-9])",
@@ -459,7 +463,7 @@ _INCLUDED = re.compile(
 
 
 def _lacks_biases(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count without the biases that its sentence includes."""
+    """The verdict on a count without biases whose sentence claims to include them."""
     side = entry.best
     if entry.computes or side.reach or not _INCLUDED.search(context.sentence) or _MATRICES.match(entry.after):
         return None
@@ -481,13 +485,13 @@ _WITH_BIASES_ALONE = (
     "feed-forward",
     "pooler",
 )
-_LEAST_OF_LETTERS = 10**6  # of a formula in letters, whose letters may mean something else
+_LEAST_OF_LETTERS = 10**6  # of a formula in letters, which may stand for something else
 
 
 def _unless_explained(
     judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
 ) -> Judged:
-    """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
+    """The verdict; under a condition if the text itself explains it: another vocabulary, biases counted apart."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
     chosen = size is not None and (
@@ -521,7 +525,7 @@ def _unless_explained(
 
 
 def _rounds(cell: str, right: Fraction) -> bool:
-    """Whether a cell beside a calculation rounds the right value, too: | 3 × 768 × 768 | 1.8M/layer |."""
+    """Whether a cell beside a calculation also rounds the right value: | 3 × 768 × 768 | 1.8M/layer |."""
     amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
     try:
         return amount is not None and typed(amount[1]).means(int(right))
@@ -543,7 +547,7 @@ _IS_BIAS = re.compile("bias|beta", re.I)
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
 _NEAR = 40
 _OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
-# What a sentence says is not counted, by the words in the names of the mistakes.
+# The words after "not counted".
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
     r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",
@@ -563,7 +567,7 @@ _LEFT_OUT = {
 
 
 def _says_why(explanation: Explanation, context: Context) -> bool:
-    """Whether the line itself says that it leaves out everything that is missing."""
+    """Whether the line itself says that it leaves out everything that is missing from the count."""
     left_out = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
     patterns = [
         next(
@@ -575,15 +579,15 @@ def _says_why(explanation: Explanation, context: Context) -> bool:
     return bool(left_out) and all(re.search(pattern, left_out, re.I) for pattern in patterns)
 
 
-# An approximation that is called one, and that is right to one part in 500.
 _FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part has exactly this count
 
 
+# An approximation that says so; it is right to one part in 500.
 _ABOUT = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I)
 _RULE_OF_THUMB_ERROR = Fraction(1, 500)
 
 
-# The pooler, the output of the attention, or a head.
+# An "output layer" may be the pooler, the output of the attention, or a head.
 _OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
 _RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
 
@@ -597,13 +601,13 @@ def _is_year(side: ChainSide) -> bool:
     return side.unit is None and bool(re.fullmatch("(?:19|20)[0-9]{2}", side.text.strip()))
 
 
-_CHANGED = re.compile(r"after|prun|trained|saved|之后|剪枝", re.I)  # the header of a column that counts something else
+_CHANGED = re.compile(r"after|prun|trained|saved|之后|剪枝", re.I)  # columns of a changed model
 _TENSOR = re.compile(r"\W*(?:\w+\.){2,12}(?:weight|bias)[\W0-9]*(?:(?:has|is|shape|有|为)[\W0-9]*)?")
 _VARIABLE = re.compile(r"(?<!\w)\w+(?:/\w+){2,12}/(?:kernel|bias|gamma|beta|\w+_embeddings)\b")
 
 
 def _with_tensors(context: Context) -> Context:
-    """The context, with the variables of TensorFlow in its words named as PyTorch names the same tensors."""
+    """The context, with TensorFlow's variable names replaced by PyTorch's names of the same tensors."""
     names = (_VARIABLE.sub(lambda name: pytorch_tensor(name[0], ())[0], name) for name in context.names)
     return context._replace(names=tuple(names))
 
@@ -633,7 +637,7 @@ _OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪",
 
 
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
-    """The verdict on the vocabulary if it is a rounded one, such as 30,000."""
+    """The verdict on a vocabulary size that is rounded, such as 30,000."""
     side = entry.best
     is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or _OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
@@ -644,7 +648,7 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
     if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
         return None
     if not side.text.strip().isdigit() and "," not in side.text:
-        return UNKNOWN  # 30k is rounded, and says so
+        return UNKNOWN  # 30k is clearly rounded
     message = N_("The vocabulary has {count} tokens; {written} is rounded.")
     reason = Problem.of(message, count=right, written=in_words(side.value))
     return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
@@ -656,7 +660,7 @@ def _is_vocabulary(context: Context) -> bool:
 
 
 def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size of the model, such as its vocabulary; sizes as such are no claims."""
+    """The verdict on a size of the model, such as its vocabulary; a size alone is not a claim."""
     config = model.config
     sizes = {value for value in vars(config).values() if isinstance(value, int) and not isinstance(value, bool)}
     if side.value == config.vocab_size:
@@ -671,7 +675,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a right count; under a condition if the words do not say what is left out."""
+    """The verdict on a right count; under a condition if its words do not say what it leaves out."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     missing = count_of_part("LayerNorm of the embeddings", model)
@@ -686,7 +690,7 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
         and not covers
         and not re.search(r"without|norm|三|three|tables", context.line, re.I)
     ):
-        message = N_("The LayerNorm of the embeddings ({count}) is not in it.")
+        message = N_("The LayerNorm of the embeddings ({count}) is not included.")
         reason = Problem.of(message, count=missing)
         return judged._replace(verdict="conditional", reasons=(reason,))
     if not side.reach and side.value != part.right:
@@ -696,7 +700,7 @@ def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Ju
 
 
 def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a count with a digit that is mistyped."""
+    """The verdict on a count with a mistyped digit."""
     if side.reach or side.value.denominator != 1 or side.value < LEAST or side.is_calculation:
         return None
     for right, part in _counts_of_parts(model):
@@ -714,12 +718,12 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """The parts that people count, with their counts."""
+    """The parts that people usually count, with their counts."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
 def _called(part: Counted) -> str:
-    """The pattern of the names of a part; the whole model may be called its body, if it has no head."""
+    """The pattern for a part's names; a whole model without a head may also go by the names of its body."""
     also = f"|{PARTS['the model without its head'][1]}" if part.part == WHOLE_MODEL else ""
     return PARTS[part.part][1] + also
 
@@ -728,7 +732,7 @@ _CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four t
 
 
 def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number whose label means one part alone, if it is clearly another number."""
+    """The verdict on a number whose label means a single part, if it is clearly not that part's count."""
     scope = context.scope(model.config.num_hidden_layers)
     for name in context.names[:2]:
         meant = meant_alone(name)
@@ -748,10 +752,10 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
     return None
 
 
-_LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
+_LEAST_EXACT = 10**6  # a larger number that is not rounded is meant to be exact
 
 
-# What else embeddings and an encoder may be, besides the parts that are called so.
+# Further meanings of "embeddings" and "encoder", besides the parts with these names.
 _ALSO = {
     "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
     "layers": (WHOLE_MODEL,),
@@ -759,7 +763,7 @@ _ALSO = {
 
 
 def _is_near_another(name: str, value: Fraction, model: Model) -> bool:
-    """Whether a number is near a count that goes by the same name; always where embeddings are projected."""
+    """Whether a number is near a count with the same name; always True if embeddings are projected."""
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     if name == "embeddings" and count_of_part("projection of the embeddings", model):
         return True
@@ -778,7 +782,7 @@ def _any_part(side: ChainSide, model: Model) -> Counted | None:
 
 
 def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part of an attention head that has exactly this count, with biases or without, if the words name a head."""
+    """The part of an attention head with exactly this count (with or without biases), if the words name a head."""
     if side.reach or not any(map(_HEAD.search, context.names[:2])):
         return None
     parts = (part for part in all_parts(model) if part.heads == "one" and part.layers != "all")
@@ -792,7 +796,7 @@ _HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头�
 
 @lru_cache(maxsize=32)
 def _by_count(model: Model) -> dict[int, Counted]:
-    """The parts, modules, tensors and heads by their counts; the first of each count."""
+    """The parts, modules, tensors and heads by their counts; the first one for each count."""
     return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 

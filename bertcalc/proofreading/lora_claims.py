@@ -1,4 +1,4 @@
-"""Judge the parameters that LoRA trains by the rank and the targets that the text states.
+"""Judge the number of parameters that LoRA trains, by the rank and target modules that the text states.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.calculations import find
@@ -46,7 +46,7 @@ _FEED_FORWARD: Targets = frozenset(("up", "down"))
 _EVERY: Targets = _ATTENTION | _FEED_FORWARD
 _PROJECTIONS: Targets = frozenset(("query", "key", "value"))
 _LETTERS = {"q": "query", "k": "key", "v": "value", "o": "output"}
-# Single letters count only beside each other: q, v; QKV; q/k/v/o.
+# Single letters only count in a group: q, v; QKV; q/k/v/o.
 _LETTERED = re.compile(
     r"(?<![A-Za-z_^{\\])(?:[qkvo](?:\s?(?:[,、/+&;]|,?\s?and\s|和|与|及)\s?(?:the\s)?(?=[qkvo](?![A-Za-z]))"
     r"|(?=[qkvo]))){1,3}"
@@ -89,7 +89,7 @@ _MORE = re.compile(
     r"|还|另外|加上",
     re.I,
 )
-# What changes what LoRA trains in another way than by its rank and its targets.
+# Other settings that change what LoRA trains, besides rank and targets.
 _OTHERWISE = re.compile(
     r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b"
     r"|\bwithout\b"
@@ -121,7 +121,7 @@ _MOST_BEHIND = 40
 
 
 class _StatedSetting(NamedTuple):
-    """The ranks and the targets that a text may state for a number, and whether its own sentence states them."""
+    """The ranks and targets that a text may state for a number; ``is_near`` if its own sentence states them."""
 
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
@@ -129,7 +129,7 @@ class _StatedSetting(NamedTuple):
 
 
 class _SettingInText(NamedTuple):
-    """A stretch of text that states ranks or targets."""
+    """A sentence that states ranks or targets."""
 
     start: int
     end: int
@@ -139,20 +139,20 @@ class _SettingInText(NamedTuple):
 
 
 class LoraClaims:
-    """The settings of LoRA in a text, by which its numbers are judged."""
+    """The LoRA settings in a text, and the verdicts on its numbers."""
 
     def __init__(self, text: str) -> None:
         self.is_about_lora = bool(_LORA.search(text))
         self._text = text
         self._sentences = list(_sentences(text)) if self.is_about_lora else []
         self._starts = [place.start for place in self._sentences]
-        self._last = 0  # the end of the last number
-        self._implied: tuple[Targets, ...] = ()  # what the first right number targets, where the text does not say it
+        self._last = 0  # the end of the previous number
+        self._implied: tuple[Targets, ...] = ()  # the targets of the first right number, if the text states none
 
     def judge(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None, headers: Sequence[str] = ()
     ) -> Judged | None:
-        """The verdict on a number that LoRA trains; None if it counts something else, or nothing is stated."""
+        """The verdict on a number of LoRA parameters; None if it counts something else, or no setting is stated."""
         if not self.is_about_lora or model is None:
             return None
         side, last = entry.best, self._last
@@ -172,9 +172,9 @@ class LoraClaims:
         if right := _fitting(rights, side, words):
             self._implied = self._implied or (right.targets,)
             return Judged("right", counts=right.in_words(model))
-        own = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
-        is_claimed = setting.is_near and targets and len(setting.ranks) == 1 and _TRAINED.search(f"{words} {own}")
-        if not is_claimed or context.of_other or _OTHERWISE.search(" ".join((own, *context.names[:2]))):
+        around = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
+        is_claimed = setting.is_near and targets and len(setting.ranks) == 1 and _TRAINED.search(f"{words} {around}")
+        if not is_claimed or context.of_other or _OTHERWISE.search(" ".join((around, *context.names[:2]))):
             return None
         scope = _scope(words)
         meant = next((count for count in rights if count.scope == scope), None)
@@ -187,7 +187,7 @@ class LoraClaims:
         return Judged("wrong", Fraction(meant.value), described, (reason,))
 
     def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str]) -> _StatedSetting:
-        """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""
+        """The setting that the text states for a number: beside it, in its sentence or row, or earlier."""
         index = bisect_left(self._starts, entry.start + 1) - 1
         sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
         pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
@@ -195,19 +195,19 @@ class LoraClaims:
             pieces.append(self._text[sentence.start : entry.start])
         ranks = next(filter(None, map(_ranks, pieces)), ())
         targets = next(filter(None, map(_targets, pieces)), ())
-        more = any(_MORE.search(piece) for piece in pieces if targets)
+        is_extended = any(_MORE.search(piece) for piece in pieces if targets)
         is_near = bool(ranks or targets)
         if entry.cells and (row := _in_row(entry, headers)):
             ranks, targets, is_near = row.ranks or ranks, row.targets or targets, bool(row.ranks or ranks)
         before = self._sentences[max(0, index - _MOST_SENTENCES) : index + (not entry.cells and last <= sentence.start)]
         earlier = next((place.targets for place in reversed(before) if place.targets and place.end <= entry.start), ())
-        if targets and more:
-            targets = (*targets, *(one | other for one in targets for other in earlier))[::-1]
+        if targets and is_extended:
+            targets = (*targets, *(roles | other for roles in targets for other in earlier))[::-1]
         ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
         return _StatedSetting(ranks, targets or earlier, is_near)
 
     def _behind(self, entry: WrittenNumber) -> str:
-        """The words behind a number, up to the next one or the end of its sentence."""
+        """The words after a number, up to the next number or the end of the sentence."""
         behind = self._text[entry.end : entry.end + _MOST_BEHIND]
         end = next((match.start() for match in (_SENTENCE_END.search(behind), _BIG.search(behind)) if match), None)
         behind = behind[:end]
@@ -232,7 +232,7 @@ _EXPLAINED = {
 
 
 class _LoraCount(NamedTuple):
-    """What LoRA trains: in all layers, in one, or in one matrix or half of it."""
+    """The parameters that LoRA trains in all layers, in one layer, in one matrix, or in half of it (A or B)."""
 
     value: int
     scope: str
@@ -254,13 +254,13 @@ def _sentences(text: str) -> Iterator[_SettingInText]:
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    """The ranks that a text states last."""
+    """The last ranks that a text states."""
     last = next((match["ranks"] for match in reversed([*_RANK.finditer(text)])), "")
     return tuple(dict.fromkeys(int(rank) for rank in re.findall("[0-9]+", last) if int(rank)))
 
 
 def stated_ranks(text: str) -> frozenset[int]:
-    """All ranks of LoRA that a text states, also in a column of a table.
+    """All LoRA ranks in a text, including those in a table column.
 
     >>> sorted(stated_ranks("With r = 8 it is 294,912, with rank 16 twice as much."))
     [8, 16]
@@ -278,7 +278,7 @@ def stated_ranks(text: str) -> frozenset[int]:
 
 @lru_cache(maxsize=512)
 def _targets(text: str) -> tuple[Targets, ...]:
-    """The sets of matrices that words may mean; none if they name no matrix."""
+    """The sets of matrices that words may mean; empty if they name no matrix."""
     if _ALL_LINEAR.search(text):
         return (_EVERY, _EVERY | {"dense"})
     named: set[str] = set()
@@ -310,14 +310,14 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """What a number is said to count: the matrices of all layers, of one, or one matrix."""
+    """What the words say is counted: the matrices of all layers, of one layer, or a single matrix."""
     if _PER_MATRIX.search(words) and not _ALL_LAYERS.search(words):
         return "matrix"
     return "layer" if _PER_LAYER.search(words) and not _ALL_LAYERS.search(words) else "all"
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
-    """The count that a number is, rounded as it is written; in all layers unless the words say otherwise."""
+    """The count that a number states, within its rounding; in all layers unless the words say otherwise."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
@@ -325,7 +325,7 @@ def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _Lora
 
 
 def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
-    """Whether a number is trained with another rank or on other matrices, or has a mistyped digit."""
+    """Whether a number is right for a different rank or different matrices, or has a mistyped digit."""
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
     if is_slip(int(side.value), right.value):
@@ -335,7 +335,7 @@ def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
 
 @lru_cache(maxsize=32)
 def _other_counts(model: Model) -> frozenset[int]:
-    """What LoRA trains with any usual rank on any matrices, in all layers or in one."""
+    """What LoRA trains with any common rank on any matrices, in all layers or in one."""
     roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
     sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
     return frozenset(
@@ -363,7 +363,7 @@ def _roles(tensor: Tensor) -> Targets:
 
 
 def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
-    """What LoRA trains on some matrices: in all layers, in one, and in one matrix and its halves."""
+    """What LoRA trains on these matrices: in all layers, in one layer, in one matrix, and in its halves A and B."""
     chosen = [tensor for tensor in _matrices(model) if _roles(tensor) & targets]
     if not chosen:
         return
@@ -376,13 +376,13 @@ def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
 
 
 def _usual_targets(model: Model) -> tuple[Targets, ...]:
-    """What LoRA targets where a text does not say it: peft's defaults, which are the paper's query and value."""
+    """The targets if a text states none: peft's defaults, and query and value as in the paper."""
     default = LORA_TARGETS.get(model.family.name, ())
     return (_PROJECTIONS,) if default == ("c_attn",) else (frozenset(("query", "value")),)
 
 
 def _names(targets: Targets, model: Model) -> str:
-    """The modules of a model that have some roles, as peft's target_modules names them."""
+    """The modules with these roles, as peft's target_modules names them."""
     names = []
     for tensor in _matrices(model):
         *path, name, _weight = tensor.name.split(".")

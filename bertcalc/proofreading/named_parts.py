@@ -34,7 +34,7 @@ _BITS = 9.0
 
 
 def with_and_without_biases(part: Counted) -> tuple[list[Tensor], ...]:
-    """The tensors of a part: all, without biases, without beta as well, and matrices only."""
+    """The tensors of a part: all, without biases, also without beta, and matrices only."""
     return (
         list(part.tensors),
         [tensor for tensor in part.tensors if not is_bias(tensor)],
@@ -43,7 +43,7 @@ def with_and_without_biases(part: Counted) -> tuple[list[Tensor], ...]:
     )
 
 
-# Words that say how many layers are meant, not which part.
+# Words for the number of layers, not for a part.
 _NUMBERS = r"(?:all|per|each|every|one|single|a|the|[0-9]+)"
 _LAYERS = re.compile(
     rf"\b(?:{_NUMBERS}|in|for|of)\b(?:\s+{_NUMBERS})*\s+(?:transformer |encoder |identical )?(?:layers?|blocks?)\b"
@@ -53,7 +53,7 @@ _LAYERS = re.compile(
 
 
 def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdict | None:
-    """The verdict by the nearest words that name a part: right if any beside it do, else the likeliest mistake."""
+    """The verdict by the nearest names of parts: right if one of them has the count, else the likeliest mistake."""
     wrong: LineVerdict | None = None
     scope = context.scope(model.config.num_hidden_layers)
     for name in _named_parts(context, model):
@@ -72,7 +72,7 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
 
 
 def _is_repeated(verdict: LineVerdict) -> bool:
-    """Whether a line counts all layers."""
+    """Whether a verdict is on the count of all layers."""
     return bool(verdict.counted and verdict.counted.part == "layers" and verdict.counted.layers == "all")
 
 
@@ -91,9 +91,9 @@ def _names_strictly(verdict: LineVerdict) -> bool:
 
 
 def _named_parts(context: Context, model: Model) -> list[str]:
-    """The names around a number that mean a part of a model: particular ones before "layers", "total" and "model".
+    """The words around a number that name parts: particular parts before "layers", "total" and "model".
 
-    A heading that means a particular part comes before "layers" and "total" beside a number.
+    A heading that names a particular part comes before "layers" and "total" beside the number.
     """
     names = [_without_layers(name, model) for name in context.names if _names_part(name, model)]
     headings = [_without_layers(name, model) for name in context.headings if _names_part(name, model)]
@@ -106,11 +106,11 @@ def _heading_is_particular(context: Context, model: Model) -> bool:
     return bool(context.headings) and not names_whole_only(_WEIGHTS.sub(" ", context.headings[0]), model)
 
 
-_WEIGHTS = re.compile(r"\bweights?\b|\bmatri(?:x|ces)\b|权重|矩阵", re.I)  # in a heading, of any part
+_WEIGHTS = re.compile(r"\bweights?\b|\bmatri(?:x|ces)\b|权重|矩阵", re.I)  # in a heading of any part
 
 
 def _without_layers(name: str, model: Model) -> str:
-    """A name without the number of layers, if the rest still means a part: feed forward, all layers."""
+    """A name without the number of layers, if the rest still names a part: feed forward, all layers."""
     rest = _LAYERS.sub(" ", name)
     return rest if rest != name and _names_part(rest, model) and not names_whole_only(rest, model) else name
 
@@ -120,14 +120,14 @@ WIDE = ("layers", "layers without cross-attention and distances", *WHOLE_OR_BODY
 
 @lru_cache(maxsize=4096)
 def names_whole_only(name: str, model: Model) -> bool:
-    """Whether a name means layers or the whole model, and no particular part."""
+    """Whether a name means only layers or the whole model, not a particular part."""
     if re.search(r"\w\.(?:weight|bias)\b", name):
         return False
     called = (part for part, (_of, pattern) in PARTS.items() if re.search(pattern, name, re.I))
     return all(part in WIDE for part in called)
 
 
-# Parts that a name means alone, although others are called so as well.
+# Names that mean a single part, although the patterns of other parts match them as well.
 _TABLE = r"(?:[ _-]?embeddings?)(?: (?:table|matrix|layer))?"
 _TABLE_LABELS = {
     "word embeddings": rf"(?:the )?(?:word|token|input){_TABLE}|词嵌入(?:矩阵|表)?",
@@ -154,7 +154,7 @@ _PLAIN_LABELS = {
 
 
 def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> LineVerdict:
-    """The verdict; explained for the part that the name means alone, if it is right or explained for another."""
+    """The verdict, changed to the single part that the name means if it is about a different part."""
     alone = _alone(name)
     part = verdict.counted
     if not alone or not part or part.part not in PARTS or part.part == alone[0]:
@@ -169,7 +169,7 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
         if meant.right and meant.heads == "all" and (not scope or meant.layers == scope)
     ]
     if right := next((meant for meant in meant_parts if verdict.line.means(meant.right)), None):
-        return verdict._replace(counted=right, explanation=())  # four layers of a quarter of it have as many
+        return verdict._replace(counted=right, explanation=())  # by chance: four layers of a part, and a larger part
     explained = [
         verdict._replace(counted=meant, explanation=explanation)
         for meant in meant_parts
@@ -178,7 +178,7 @@ def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> 
     return min(explained, key=lambda other: len(other.explanation or ()), default=verdict)
 
 
-# The two matrices of a feed-forward, by words that mean one of them alone.
+# The two matrices of a feed-forward, by words that mean only one of them.
 _MATRIX = {
     "first matrix of the feed-forward": r"\bup[ -]?proj|\bfirst (?:linear|dense|layer|matrix|projection)"
     r"|\b(?:fc|linear|dense)_?1\b|\bc_fc\b|\bintermediate\.dense|第一个?(?:全连接|线性|矩阵|dense)",
@@ -189,7 +189,7 @@ _MATRIX = {
 
 
 def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
-    """The matrix of the feed-forward that the nearest words mean, if a number counts the other one."""
+    """The matrix of the feed-forward that the nearest words mean, if a number counts the other matrix."""
     if part.part not in _MATRIX or not context.names:
         return None
     meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
@@ -199,7 +199,7 @@ def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
     return other if other and other.right != part.right else None
 
 
-# Words around the name of a part that say nothing about which part it is: "So the feed forward has".
+# Words around the name of a part that are not part of the name: "So the feed forward has".
 _AROUND_LABEL = re.compile(
     r"(?:[\W_]|\b(?:of|in|and|plus|per|for|alone"
     r"|only|just|has|have|is|are|contains?|with|takes?|needs?|adds?|gives?|parameters?|params"
@@ -213,7 +213,7 @@ _AROUND_LABEL = re.compile(
 _ALL_NORMS = re.compile(r"\ball (?:the )?layer[ _-]?norms?\b|(?:所有|全部)的?(?:layer ?norm|层归一化)", re.I)
 
 
-# Whose part it is: the feed-forward part of one layer of BERT-large
+# The owner of a part: the feed-forward part of one layer of BERT-large
 _OF_ONE_LAYER = re.compile(
     r" (?:part|block|sub-?layer) (?:of|in) (?:one|each|every|a single|a) (?:\w+ )?layer"
     rf"(?: of (?:the )?[\w-]{{0,12}}(?:bert|gpt)[\w-]{{0,12}}(?: (?:{SIZE_NAMES}))?)?",
@@ -230,7 +230,7 @@ _WITH_OUTPUT = re.compile(
 
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> tuple[str, ...]:
-    """The parts that a name means and no others; none if it is not so particular."""
+    """The part that a name means unambiguously (also with LayerNorm); empty for an ambiguous name."""
     if table := table_called(name):
         return (table,)
     label = " ".join(_AROUND_LABEL.sub("", _OF_ONE_LAYER.sub(" ", name.strip())).split())
@@ -245,7 +245,7 @@ def _alone(name: str) -> tuple[str, ...]:
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
-    """A wrong verdict, explained for one layer or for all if the words say which it is."""
+    """A wrong verdict, explained for one layer or for all layers as the words say."""
     part = verdict.counted
     if not part or not scope or part.layers == scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -255,7 +255,7 @@ def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
 
 
 def names_particular_part(context: Context, model: Model) -> bool:
-    """Whether words beside a number, or its heading, mean a particular part, not only layers or the model."""
+    """Whether the words beside a number, or its heading, name a particular part, not only layers or the model."""
     near = any(not names_whole_only(name, model) for name in context.names)
     return near or _heading_is_particular(context, model)
 
@@ -272,12 +272,12 @@ def _names_part(name: str, model: Model) -> bool:
 def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
     tensor = re.search(r"(?:[A-Za-z_][\w*]*\.)+(?:[0-9]+\.)?(?:\w+\.)*(?:weight|bias)\b", name)
     if not tensor and re.fullmatch(r"\W*[A-Za-z]+\W*", name):
-        name = f"the {name}"  # a word of the text, not the path of a module such as attention
+        name = f"the {name}"  # an ordinary word, not the path of a module such as attention
     return judge_line(line._replace(name=tensor[0] if tensor else name), model, model.config)
 
 
 def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> LineVerdict:
-    """The verdict, or that of one layer instead of all if the words say which it is."""
+    """The verdict, changed to one layer or to all layers if the words say so."""
     part, line = verdict.counted, verdict.line
     if not part or not scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -314,7 +314,7 @@ def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
 
 @lru_cache(maxsize=32)
 def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
-    """The counts of all parts without biases in ascending order, and the parts, each with its place in the model."""
+    """The counts of all parts without biases in ascending order, and the parts, each with its position in the model."""
     parts = enumerate(
         part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)
@@ -334,12 +334,14 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
     """The likeliest mistakes that lead from a part to a value."""
     sizes = MiscountSizes.of(model.final_config)
     among = search(part.tensors, sizes, _BITS)
-    found = [combination for value in among.near(*line.bounds, _BITS) for combination in among.combinations(value)[:1]]
-    return causes(part.tensors, sizes, min(found).miscounts) if found else None
+    combinations = [
+        combination for value in among.near(*line.bounds, _BITS) for combination in among.combinations(value)[:1]
+    ]
+    return causes(part.tensors, sizes, min(combinations).miscounts) if combinations else None
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a right count of one layer that is multiplied by the number of layers."""
+    """The verdict on a right count of one layer multiplied by the number of layers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -347,7 +349,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a count of one layer where all are meant: one layer instead of twelve."""
+    """The verdict on a count of one layer where all layers are meant."""
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None
@@ -360,7 +362,7 @@ def count_of_part(name: str, model: Model) -> int:
 
 
 def names_part_but_whole(name: str) -> bool:
-    """Whether words mean a part that is not the whole model."""
+    """Whether words name a part other than the whole model."""
     return any(
         re.search(pattern, name, re.I)
         for part, (_of, pattern) in PARTS.items()
@@ -375,7 +377,7 @@ _LABELS_OF_PARTS = {
     "embeddings": r"(?:the |all |total )?(?:input )?embeddings?(?: layers?| parameters?)?|嵌入层?|总嵌入",
     "layers": r"(?:the )?(?:transformer )?encoder(?: layers| stack| blocks)?|编码器",
 }
-# The model whose part it is: DistilBERT's encoder.
+# The model that a part belongs to: DistilBERT's encoder.
 _OWNER = re.compile(
     rf"\b(?:the )?[\w-]{{0,12}}(?:bert|electra|gpt-?2)(?:[-_ ](?:{SIZE_NAMES}))?"
     r"(?:'s|’s|的)?(?![\w-])"
@@ -406,7 +408,7 @@ _ONE_LAYER = (
 
 
 def meant_alone(name: str) -> list[str]:
-    """The part that a label means, if it is nothing else."""
+    """The part that a label consists of; empty if the label has other words."""
     if _EACH.search(name):
         return ["layers"]
     name = _DANGLING.sub("", _OWNER.sub(" ", name))

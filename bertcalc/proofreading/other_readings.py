@@ -1,4 +1,4 @@
-"""Another reading of a number that is judged wrong: what its sentence names elsewhere, or what it computes.
+"""Another reading of a number that was judged wrong: by other words of its sentence, or by its calculation.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.calculations import find
@@ -27,10 +27,10 @@ ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 
 
 def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict by another reading of a number than the one that makes it wrong; None if there is none."""
+    """The verdict by a reading in which the number is not wrong; None if there is none."""
     side = entry.best
     if judged.counted and judged.counted.part.startswith(("gamma of", "beta of")):
-        return UNKNOWN  # words that name one of both often mean both
+        return UNKNOWN  # words that name one of the two often mean both
     if side.unit not in (None, "parameters") or side.value < LEAST_WITHOUT_WORDS or side.reach * ROUGHEST > side.value:
         return UNKNOWN if judged.counted and _says_only_biases(judged.counted, context) else None
     if times := _of_some_layers(side, context, model):
@@ -50,7 +50,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with a number's count that its sentence names, although the nearest words mean layers or the model."""
+    """The part with this count, if the sentence names it, although the nearest words mean layers or the model."""
     scope = context.scope(model.config.num_hidden_layers)
     for part in all_parts(model):
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
@@ -67,7 +67,7 @@ _LAYERS = re.compile(
 
 
 def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the count of a few of a model's layers: two layers have 14,175,744 parameters."""
+    """The verdict on the count of several layers: two layers have 14,175,744 parameters."""
     for name in context.names[:2]:
         number = in_digits(match["number"]) if (match := _LAYERS.search(name)) else 0
         if not 1 < number < model.config.num_hidden_layers:
@@ -80,7 +80,7 @@ def _of_some_layers(side: ChainSide, context: Context, model: Model) -> Judged |
     return None
 
 
-# Modules whose weights and biases somebody computes alone.
+# Modules whose weights and biases are often computed separately from the rest.
 _MODULES = (
     "query, key and value",
     "output projection of the attention",
@@ -90,7 +90,7 @@ _MODULES = (
 
 
 def _module(judged: Judged, side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The module that a calculation counts with its biases, if only a heading names what it is part of."""
+    """The module that a calculation counts with its biases, if only a heading names the part that contains it."""
     if any(meant_alone(name) and name in " ".join(context.before.split()) for name in context.names[:1]):
         return None
     whole = {tensor.name for tensor in judged.counted.tensors} if judged.counted else set()
@@ -103,5 +103,5 @@ _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)
 
 
 def _says_only_biases(part: Counted, context: Context) -> bool:
-    """Whether the words beside a number say only that it counts biases, of whatever."""
+    """Whether the words beside a number name biases, but not of which part."""
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))

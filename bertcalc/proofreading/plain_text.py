@@ -1,4 +1,4 @@
-r"""A write-up without its markup, with the position of every character in the text as it was given.
+r"""A write-up without its markup, with the position of every character in the original text.
 
 Markdown, HTML, LaTeX and notebooks are read. Every step takes time proportional to the text.
 
@@ -21,14 +21,14 @@ Rewrite = Callable[[re.Match[str]], str]
 
 
 class Plain(NamedTuple):
-    """A text, and for each of its characters the place in the given text that it stands for."""
+    """A text without markup, with the span of the original text that each of its characters stands for."""
 
     text: str
     starts: list[int]
     ends: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The place in the given text of a place in this one."""
+        """The span in the original text of a span in this one."""
         return self.starts[start], self.ends[end - 1]
 
     def rewritten(self, pattern: re.Pattern[str], rewrite: Rewrite) -> "Plain":
@@ -95,7 +95,7 @@ def _notebook(text: str) -> Plain:
 
 
 def _shown_strings(text: str) -> Iterator[tuple[int, int, bool]]:
-    """The bounds of each string that is shown, and whether it is the last of its list."""
+    """The bounds of each string that the notebook displays, and whether it is the last of its list."""
     key, word, pending, inside = "", None, None, False
     for token in _JSON_TOKEN.finditer(text):
         if token["string"] is not None:
@@ -159,9 +159,9 @@ _COLUMNS = re.compile(
     r"\\begin\{(?:tabular|longtable)[*x]?\}(?:\[\w{1,3}\])?(?:\{(?:[^{}\n]|\{[^{}\n]{0,30}\}){0,80}\}){1,2}"
 )
 _FULL_WIDTH = re.compile("[\uff01-\uff0b\uff0d-\uff5e\u3000]|(?<=[\uff10-\uff19])\uff0c(?=[\uff10-\uff19])")
-# Groups of digits with a space of their own between them, or with an ordinary one in a result: = 131 072
+# Groups of digits separated by a special space, or in a result by an ordinary one: = 131 072
 _INVISIBLE = re.compile("[\u200b-\u200d\u2060-\u2064\ufeff]")
-_HYPHEN = re.compile("[\u2010\u2011]")  # word processors have other signs for it
+_HYPHEN = re.compile("[\u2010\u2011]")  # word processors use other characters for it
 _TIMES = re.compile(f"[{TIMES}]")
 _NARROW = re.compile("(?<=[0-9])[\u00a0\u2009\u202f](?=[0-9]{3}(?![0-9]))")
 _SPACED_COMMAS = re.compile(r"(?<=[0-9]) , (?=[0-9]{3}(?![0-9]))")  # as MathJax writes digits: 23 , 440 , 896
@@ -173,7 +173,7 @@ _CHINESE_COMMA = re.compile(
 )
 _WORDS = r"text(?:bf|it|tt|rm)?|math(?:rm|bf|it|cal|sf)|emph|operatorname|underline|boxed"
 
-# What has to occur in a text, what is replaced then, and by what.
+# A text that must occur, the pattern that is replaced in that case, and the replacement.
 _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (re.compile("\x1b"), re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]"), lambda _match: ""),
     (re.compile("<"), _COMMENTS, lambda _match: ""),
@@ -227,6 +227,6 @@ _STEPS: tuple[tuple[re.Pattern[str], re.Pattern[str], Rewrite], ...] = (
     (_LATEX, re.compile(r"(?<=[0-9])\$?~(?=[A-Za-z])"), lambda _match: " "),
     (re.compile("[`$]"), re.compile(r"[`$]"), lambda _match: ""),
     (_SPACED, _SPACED, lambda match: match[0].replace(" ", ",")),
-    # A derivation over several lines is a single calculation.
+    # A derivation over several lines is one calculation.
     (re.compile(r"\n[ \t]{0,20}[=≈]"), re.compile(r"\n(?=[ \t]{0,20}[=≈][ \t]?[0-9(])"), lambda _match: " "),
 )

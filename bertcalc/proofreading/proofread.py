@@ -68,7 +68,7 @@ LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
 _MOST_SEARCHES = 3  # searches of a text, each of which takes a second
-_LEAST_OF_OTHERS = 10**6  # smaller numbers are some part of some other model by chance
+_LEAST_OF_OTHERS = 10**6  # smaller numbers are, by chance, the count of a part of some other model
 _LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 
 
@@ -101,7 +101,7 @@ _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many nu
 
 
 class _Finding(NamedTuple):
-    """A number of the text, the model that it is about, and its verdict."""
+    """A number of the text, its model, and its verdict."""
 
     entry: WrittenNumber
     model: Model | None
@@ -123,17 +123,17 @@ def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
 
 
 class _Verdicts:
-    """The verdicts on the numbers of a text, in its order; each may depend on those before it."""
+    """The verdicts on the numbers of a text, in its order; a verdict may depend on earlier ones."""
 
     def __init__(self, text: str, about: subject.Subject, entries: Sequence[WrittenNumber], written: str) -> None:
         self._about = about
-        self._written = written  # the text with the sizes in models' names: Llama-2-7B
+        self._written = written  # the text in which models' names keep their sizes: Llama-2-7B
         self._text = text
         self._around = Surroundings(text)
         self._findings: list[_Finding] = []
         self._by_value: dict[Fraction, int] = {}
         self._searches = 0
-        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and the words around it
+        self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and its words
         self._lora = LoraClaims(text)
         self._training = TrainingClaims(text)
         self._cache = CacheClaims(text)
@@ -142,7 +142,7 @@ class _Verdicts:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[_Finding]:
-        """The verdicts; a total that is the model's and another number of the text is that of a larger model."""
+        """The verdicts; totals that include another number of the text besides the model are left unjudged."""
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
         larger: Fraction | None = None  # the last of these totals
         for finding in self._findings:
@@ -178,17 +178,17 @@ class _Verdicts:
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
         if judged.right_value == 0 and self._about.others():
-            judged = UNKNOWN  # a part of another model that the text names
+            judged = UNKNOWN  # a part that only another model of the text has
         if (
             judged.verdict == "wrong"
             and _CODE.fullmatch(context.header)
             and not _is_arithmetic(_Finding(entry, model, judged))
         ):
-            judged = UNKNOWN  # a model that only a letter in the header names
+            judged = UNKNOWN  # a model that is only named by a letter in the header
         if is_of_another(judged) and self._names_its_model(entry, context):
             judged = total_is(model) if model else judged
         if judged.verdict == "wrong" and self._follows_arrow(entry, judged):
-            judged = UNKNOWN  # what a changed model has: 85,054,464 -> 42,527,232
+            judged = UNKNOWN  # the count of a changed model: 85,054,464 -> 42,527,232
         row = self._around.row(entry)
         printed = judge_printed(entry.start, entry.stated.value, context, model) if model else None
         judged = self._operations(entry, context, judged, model) or judged
@@ -244,7 +244,7 @@ class _Verdicts:
         return self._around if self._written == self._text else Surroundings(self._written)
 
     def _continued(self, entry: WrittenNumber, context: Context) -> Context:
-        """The context; with the words of the number before it, if its own say only of how many layers it is."""
+        """The context, with the words of the previous number if the number's own words only name a number of layers."""
         line, names = self._names
         last = self._findings[-1].entry.stated.text if self._findings else ""
         is_next_share = line == entry.line and last.endswith("%") and entry.stated.text.endswith("%")
@@ -255,7 +255,7 @@ class _Verdicts:
         return context._replace(names=(f"{context.names[0]} {_OF_LAYERS.sub(' ', names[0])}", *context.names))
 
     def _after_arrow(self, entry: WrittenNumber, model: Model | None) -> Model | None:
-        """The model of a number behind an arrow, where the heading compares two: From base to large: 23.8M → 31.8M."""
+        """The model of a number after an arrow, if the heading compares two: From base to large: 23.8M → 31.8M."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or self._about.is_named_on(entry.line):
             return model
@@ -265,14 +265,14 @@ class _Verdicts:
         return compared[1] if compared and last.model is compared[0] else model
 
     def _follows_arrow(self, entry: WrittenNumber, judged: Judged) -> bool:
-        """Whether an arrow stands between the right count of a part and another number of it."""
+        """Whether an arrow leads from the right count of a part to a new count of the same part."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.judged.verdict != "right" or last.judged.counted != judged.counted:
             return False
         return bool(_ARROW.fullmatch(self._text[last.entry.end : entry.start]))
 
     def _difference(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on the difference of two models that the words beside a number compare."""
+        """The verdict on the difference between two models that the words beside a number compare."""
         if model is None or entry.computes or entry.best.unit not in (None, "parameters"):
             return None
         if entry.best.value < _LEAST_OF_OTHERS or any(map(names_part_but_whole, context.names[:2])):
@@ -291,7 +291,7 @@ class _Verdicts:
     def _size(
         self, entry: WrittenNumber, context: Context, model: Model | None, published: Config | None
     ) -> Judged | None:
-        """The verdict on a size that is not that of the published model, or on a product with one."""
+        """The verdict on a size that is not the published model's, or on a product that contains such a size."""
         if model is None or published is None or self._about.assumed:
             return None
         if entry.computes:
@@ -301,7 +301,7 @@ class _Verdicts:
         return judge_size(stated, context, model, published) if stated else None
 
     def _formula_gives(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """The verdict on another number than the last calculation gives, where the text says that it gives this one."""
+        """The verdict on a wrong result that the text attributes to the last calculation: the formula gives ..."""
         last = self._findings[-1] if self._findings else None
         if last is None or not last.entry.computes or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
             return None
@@ -313,7 +313,7 @@ class _Verdicts:
         return None if is_near or last.entry.best.unit != stated.unit else gives(value, shorten(stated.text))
 
     def _times(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on another number than the one before it times that of the layers: multiplied by 12, it is ..."""
+        """The verdict on the previous number times the number of layers: multiplied by 12, it is ..."""
         last = next((finding for finding in reversed(self._findings) if finding.judged.verdict), None)
         times = _TIMES.search(entry.before[-_SHORT:])
         if last is None or times is None or entry.computes or entry.line - last.entry.line > _NEAR_LINES:
@@ -339,7 +339,7 @@ class _Verdicts:
     def _of_training(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on the memory of training; none if it is wrong only for the model of some line above."""
+        """The verdict on training memory; None if the number is right for another model of the text."""
         training = self._training.judge(entry, context, judged, model)
         if training is None or training.verdict != "wrong":
             return training
@@ -351,7 +351,7 @@ class _Verdicts:
         return None if any(self._training.fits(entry, other) for other in others) else training
 
     def _of_cache(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on the memory of keys and values; it may be right for another model, if its line names none."""
+        """The verdict on a KV cache; if its line names no model, it may be right for any model of the text."""
         is_named = entry.cells or any(map(names_model, (context.sentence, *context.names[:1])))
         others = (
             [] if is_named else [other for other in (self._about.model, *self._about.others()) if other is not model]
@@ -363,7 +363,7 @@ class _Verdicts:
         )
 
     def _operations(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a number without a unit below a heading that says that operations are counted."""
+        """The verdict on a number without a unit under a heading about FLOPs."""
         stated = entry.stated
         if model is None or judged.verdict not in ("unknown", None) or stated.unit or stated.value < _LEAST_OF_OTHERS:
             return None
@@ -374,7 +374,7 @@ class _Verdicts:
         return operations if operations.verdict in ("right", "wrong") else None
 
     def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on another number than several times the one before it, where the words multiply that."""
+        """The verdict on a multiple of the previous number, if the words multiply that: 25 LayerNorms of 1,536 each."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or entry.computes or last.entry.computes:
             return None
@@ -386,7 +386,7 @@ class _Verdicts:
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
 
     def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on the sum of the numbers before it in its row: weights, biases, and both."""
+        """The verdict on a number that is the sum of the earlier ones in its row: weights, biases, and both."""
         if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
             return None
         row = self._row(entry)
@@ -405,7 +405,7 @@ class _Verdicts:
     def _share_of_last(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on the share that the number before it has of all parameters: 23,440,896, 21.4% of the model."""
+        """The verdict on the share of all parameters that the previous number is: 23,440,896, 21.4% of the model."""
         last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
             return None
@@ -430,7 +430,7 @@ class _Verdicts:
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
 
     def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """The verdict on a percentage in a column that begins with 100%: a row's count beside the first row's."""
+        """The verdict on a percentage in a column that begins with 100%: a row's count relative to the first row's."""
         header = self._around.row(entry).header
         if not entry.cells or not entry.stated.text.endswith("%") or not _RELATIVE.search(header):
             return None
@@ -452,7 +452,7 @@ class _Verdicts:
         return judge_relative(count.entry.best, first.entry.best, entry.stated) if first and is_right else None
 
     def _is_among_shares(self, entry: WrittenNumber, model: Model | None) -> bool:
-        """Whether a number beside a percentage is a right share of the parameters: in its column, sentence or list."""
+        """Whether a nearby number in the same column, sentence or list is a right share of the parameters."""
         for last in reversed(self._findings[-_MOST_BEFORE:]):
             if entry.line - last.entry.line > 1 + bool(entry.cells):
                 return False
@@ -463,14 +463,14 @@ class _Verdicts:
     def _among_shares(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on a percentage beside a share of the parameters: 22% embeddings, and 5% pooler."""
+        """The verdict on a percentage near a right share of the parameters: 22% embeddings, and 5% pooler."""
         if judged.verdict or model is None or entry.cells or not entry.stated.text.endswith("%"):
             return None
         among = self._is_among_shares(entry, model)
         return judge_share(entry.best, context, model, among_shares=True) if among else None
 
     def _ratio(self, entry: WrittenNumber, context: Context, model: Model | None) -> Judged | None:
-        """The verdict on how large a model is beside another one: 61% of the parameters of BERT, or 3.06 times."""
+        """The verdict on a model's size relative to another model: 61% of the parameters of BERT, or 3.06 times."""
         if model is None or context.supposes:
             return None
         times, is_percent = TIMES.match(entry.after), entry.stated.text.endswith("%")
@@ -492,25 +492,25 @@ class _Verdicts:
         first = total if total is not other and total else named if compared.other else model
         if other is None or first is None or other is first or not (total or first is model or other is model):
             return None
-        return judge_ratio(entry.stated, compared.more, first, other)
+        return judge_ratio(entry.stated, compared.comparative, first, other)
 
     def _subject_of(self, entry: WrittenNumber) -> Model | None:
-        """The model that begins the sentence of a number, or its part up to a semicolon."""
+        """The model that the sentence of a number, or its clause after a semicolon, begins with."""
         before = self._text[max(0, entry.start - _MOST_OF_SENTENCE) : entry.start]
         return self._about.named_first(_SUBJECT.sub("", _CLAUSE_END.split(before)[-1])[:_SHORT])
 
     def _quotient(
         self, entry: WrittenNumber, context: Context, model: Model, times: re.Match[str] | None
     ) -> Judged | None:
-        """The verdict on how many times a model has the parameters of another one, or the number before it."""
+        """The verdict on a ratio: of the parameters of two models, or of the two previous numbers."""
         counts = [
             finding
             for finding in self._row(entry)
             if finding.entry.best.value >= _LEAST_CARRIED and finding.entry.best.unit in (None, "parameters")
         ][:2]
-        both = [finding.entry.best.value for finding in counts if finding.judged.verdict in ("right", "conditional")]
-        if len(both) == len(counts) == _OF_QUOTIENT and (entry.cells or FORMER.search(entry.before)):
-            return judge_quotient(both[0], both[1], entry.stated)
+        terms = [finding.entry.best.value for finding in counts if finding.judged.verdict in ("right", "conditional")]
+        if len(terms) == len(counts) == _OF_QUOTIENT and (entry.cells or FORMER.search(entry.before)):
+            return judge_quotient(terms[0], terms[1], entry.stated)
         if times is None or any(map(names_part_but_whole, (*context.names[:1], entry.after[: _SHORT // 2]))):
             return None
         compared = compared_times(entry.before, entry.after)
@@ -525,12 +525,12 @@ class _Verdicts:
         return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
 
     def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
-        """The last count before a number in its row of a table."""
+        """The last count before a number in its table row."""
         counts = (finding for finding in self._row(entry) if not finding.entry.stated.is_decimal)
         return next((finding for finding in counts if finding.entry.best.value >= _LEAST_CARRIED), None)
 
     def _joins_share(self, last: _Finding, entry: WrittenNumber, context: Context) -> bool:
-        """Whether a percentage is the share of the number before it: behind it, or in its row under such a header."""
+        """Whether a percentage is the share of the previous number: directly after it, or in a column of shares."""
         if entry.cells:
             return bool(_SHARE_COLUMN.search(context.header or self._around.row(entry).header))
         between = self._text[last.entry.end : entry.start]
@@ -546,7 +546,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: _Finding, context: Context) -> Judged | None:
-        """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
+        """The verdict on a total that nothing simpler explains, by the likeliest mistakes in any class."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -560,13 +560,13 @@ class _Verdicts:
         return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
-        """Whether the text has more different numbers than can be judged in a few seconds."""
+        """Whether the text has too many different numbers to judge in a few seconds."""
         if entry.best.value >= _LEAST_CARRIED:
             self._judged.add((context.names, entry.best.value))
         return len(self._judged) > MOST_JUDGED
 
     def _of_others(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict by another model that the text names, if the number is right for that one only."""
+        """The verdict by another model that the text names, if the number is right only for that model."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         is_share = entry.stated.text.endswith("%")
@@ -583,7 +583,7 @@ class _Verdicts:
                 total = instead.verdict == "conditional" and not entry.computes and entry.best.value >= _LEAST_OF_OTHERS
                 of_bert = total and self._about.is_bert_alone(context.sentence, other)
                 if (instead.verdict == "right" or total) and (of_bert or is_share or not entry.best.reach):
-                    reason = Problem.of(N_("It is right for another model that the text names."))
+                    reason = Problem.of(N_("It is right for a different model in the text."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None
 
@@ -597,7 +597,7 @@ class _Verdicts:
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: _Finding) -> _Finding | None:
-        """The verdict on the wrong count of one layer times their number, without the calculation."""
+        """The verdict on a result that is the wrong count of one layer times the number of layers."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
         index = self._by_value.get(value / layers) if layers > 1 and not finding.entry.best.reach else None
         if index is None or finding.entry.computes:
@@ -630,7 +630,7 @@ class _Verdicts:
         }
 
     def _multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
+        """The verdict on the product of an earlier count of one layer and the number of layers: 4,722,432 * 12."""
         if judged.verdict not in ("wrong", "unknown") or model is None:
             return None
         if _is_arithmetic(_Finding(entry, model, judged)):
@@ -660,7 +660,7 @@ class _Verdicts:
         return apart <= 2 * max(stated.reach, stated.rough)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: _Finding) -> None:
-        """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
+        """Judge a term again as all layers, if it counts one layer in a sum whose other terms count all layers."""
         parts = {value: self._findings[index].judged.counted for value, index in used.items()}
         if finding.model is None or not any(
             part and part.layers == "all" and _repeats(part) for part in parts.values()
@@ -733,7 +733,7 @@ class _Verdicts:
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     def _computed_again(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""
+        """The verdict on a calculation that gives the previous number of its line: 396,544 parameters (2 × 198,272)."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
             return None
@@ -767,7 +767,7 @@ class _Verdicts:
         return self._because(finding, entry.best, used, corrected)
 
 
-# What stands between a number and the model that it belongs to: 109.5M parameters for BERT-base.
+# Words between a number and the model that it belongs to: 109.5M parameters for BERT-base.
 _OWNED = re.compile(r"[ *`]{0,4}(?:(?:parameters?|params?)\s)?(?:for|in|of)\s(?:the\s)?[*`]{0,3}", re.I)
 # 110 million for base and 340 million for large
 _OWNED_BY_SIZE = re.compile(
@@ -776,7 +776,7 @@ _OWNED_BY_SIZE = re.compile(
     re.I,
 )
 _ARROW = re.compile(r"[ M*`]{0,6}(?:->|→|⇒|vs\.?)[ *`]{0,4}")
-# Words that say of how many layers a number is, but not of which part: 12层合计; all 24 layers together.
+# Words that only name the number of layers, not a part: 12层合计; all 24 layers together.
 _ONLY_LAYERS = re.compile(
     r"(?:(?:so|and|or|that|this|which|is|makes?) |所以|因此|那么)*"
     r"(?:(?:for|in|over|across) (?:all )?(?:the )?[0-9]{1,3} (?:\w+ )?(?:layers|blocks)"
@@ -813,7 +813,7 @@ _TIMES = re.compile(
 )
 _OF_PRODUCT = 2  # sides, and factors
 _MOST_TIMES, _OF_QUOTIENT = 100, 2
-_MOST_BEFORE = 8  # numbers before another one that it may be the product of
+_MOST_BEFORE = 8  # earlier numbers that may be factors of a product
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(
     r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt)"
@@ -825,10 +825,10 @@ _OF_MODEL = re.compile(r"of (?:the )?(?=[A-Z*`])")
 _OPERATIONS = re.compile(r"\bFLOPs\b|\bMACs\b|multiply-adds|计算量|浮点运算", re.I)
 _CLAUSE_END, _MOST_OF_SENTENCE = re.compile(r"[\n;；。!?！？]|\.\s"), 300
 _SUBJECT = re.compile(r"^\W*(?:so|thus|hence|then|therefore|also|and|but)?[ ,]*", re.I)
-# The header of a column of shares of the model.
+# The column header for shares of the model.
 _SHARE_COLUMN = re.compile(r"\bshare|fraction|percent|proportion|^\W*%\W*$|% of|of total|占比|比例|百分比", re.I)
 _SHORT = 40
-# What may stand between a count and its share of the model.
+# Words between a count and its share of the model.
 _JOINS_SHARE = re.compile(
     r"(?:[\s,，、(（:：=≈~—–]|(?:trainable |trained )?(?:parameters?|params?|weights)\b"
     r"|(?:in|per) (?:(?:each|every|one|a) )?(?:layer|block)\b"
@@ -849,12 +849,12 @@ _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 def _is_total(finding: _Finding) -> bool:
     """Whether a number counts its whole model."""
     part = finding.judged.counted
-    known = bool(part) and finding.judged.verdict in ("right", "conditional")
-    return known and part is not None and part.part in WHOLE_OR_BODY
+    is_recognized = bool(part) and finding.judged.verdict in ("right", "conditional")
+    return is_recognized and part is not None and part.part in WHOLE_OR_BODY
 
 
 def _is_arithmetic(finding: _Finding) -> bool:
-    """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
+    """Whether the sides of an equation disagree, so that it is wrong whatever it counts."""
     return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
 
 

@@ -8,12 +8,12 @@
 >>> print(judge_share(entry.best, Surroundings(text).of(entry), build(BertConfig())).reasons[0])
 The share of this component is 21.4 %: word embeddings.
 
-Or of how large a model is beside another: 61% of the parameters of BERT, 40% fewer, 3.06 times as many.
+Or a model's size relative to another model: 61% of the parameters of BERT, 40% fewer, 3.06 times as many.
 
 >>> compared_in("DistilBERT has", "of the parameters of BERT-base")
-ComparedModels(other='BERT-base', more='')
+ComparedModels(other='BERT-base', comparative='')
 >>> compared_in("DistilBERT 相比 BERT-base 减少了大约", "")
-ComparedModels(other='BERT-base', more='减少')
+ComparedModels(other='BERT-base', comparative='减少')
 """
 
 import re
@@ -42,14 +42,14 @@ from bertcalc.text.problem import Problem
 
 _DOUBLE = Fraction(1, 10**12)  # shares are computed in double precision
 _OF_COMPONENT = N_("the share of this component: {component}")
-_OF_A_LAYER = N_("the share that the number before it has of a layer")
+_OF_A_LAYER = N_("the previous number's share of a layer")
 _OF_LAYER = N_("the share of a layer: {component}")
 
 
 def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares: bool = False) -> Judged:
     """The verdict on a share of a component: 0.2177 of the parameters are in the embeddings.
 
-    ``among_shares`` is whether a number beside it is a share of the parameters.
+    ``among_shares`` is True if a number nearby is a share of the parameters.
     """
     if len(re.sub(r"\D", "", side.text.lstrip("0."))) < 2:
         judged = _other_share(side, context, model, among_shares)
@@ -83,7 +83,7 @@ def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged |
 _OF_PART = re.compile(
     r"\s*of (?:the |its |each |a |every |all )*(?:\w+ )?(?:layer|block|encoder|attention|ffn|mlp|embed|feed)", re.I
 )
-# Words around a share that mean one of the parameters of the model.
+# Words around a share that refer to the model's parameters.
 _OF_PARAMETERS = re.compile(
     r"\bshare (?:of|is)|\bfraction of|\bproportion of|percent(?:age)? of|\baccount|\bmakes? up|\bconsists? of"
     r"|% of|占|比例"
@@ -92,7 +92,7 @@ _OF_PARAMETERS = re.compile(
     r"|\bshare\b.{0,30}\bembed|param.{0,40}(?:%|per ?cent) of (?:them|these|those)\b|参数.{0,20}其中",
     re.I,
 )
-# Shares of something else than the parameters.
+# Shares of other things than parameters.
 OF_OTHER_THINGS = re.compile(
     r"flop|\bmacs?\b|comput(?:e|ation)\b|\btime\b|latency|speed|faster|slower|throughput|\bmemory|\bpeak|activation"
     r"|accura|\bscore|\bglue\b|\bf1\b|perform|\bloss\b|perplex|dropout|\bmask|probab|\bdata|corpus|energy"
@@ -131,9 +131,9 @@ _COMPONENTS = {
     "all LayerNorms": ("all LayerNorms", "LayerNorms of the layers", "LayerNorm of the attention"),
     "pooler": ("pooler", "weight of the pooler"),
 }
-_FAR_SHARE = Fraction(1, 50)  # a share this close to some right one is imprecise, not wrong
+_FAR_SHARE = Fraction(1, 50)  # a share this close to a right one is imprecise, not wrong
 _OF_NETWORK = r"(?: ?-?(?:networks?|sub-?layers?|layers?|blocks?|modules?|stacks?|matrices|mechanism|parts?))?"
-# What the parts are called beside a share, where nothing but parts of the model is named.
+# Names of parts beside a share, in texts that only list parts of the model.
 _CALLED = {
     "word embeddings": r"(?:token|word(?:piece)?|vocab(?:ulary)?|lookup|input)(?:[- ]?embeddings?)?(?: (?:table"
     r"|matrix|layer))?"
@@ -165,14 +165,14 @@ def _labels(names: Sequence[str]) -> Iterator[str]:
 
 _IN_BRACKETS = re.compile(r"[(（][^)）]{0,60}(?:[)）]|$)|^\W*[a-z]\)")
 _NUMBER_ALONE = re.compile(r"(?<![\w-])[0-9][0-9.,]*(?![\w-])")
-# An answer stands alone, and its question says of what: Which share of the parameters are embeddings?
+# An answer without words; its question names the part: Which share of the parameters are embeddings?
 _IS_ANSWER = re.compile(r"\W*(?:solution|answer|ans|result|a|解|答|答案|解答|结果)?\W*", re.I)
-# The table of the words by other names.
+# Other names of the word embeddings.
 _LOOKUP = re.compile(r"(?:vocabulary|vocab|lookup|embedding)(?: (?:table|matrix))?|词表|词向量表?", re.I)
 
 
 def _other_share(side: ChainSide, context: Context, model: Model, among_shares: bool) -> Judged | None:
-    """The verdict on the share of a component that is none of it in any count of the model."""
+    """The verdict on a component's share that is wrong for every way of counting."""
     words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
     if _IS_ANSWER.fullmatch(context.before):
         words = " ".join((*context.names, words))
@@ -194,10 +194,10 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     counts = [part.right for part in parts if not scope or part.layers == scope]
     shares = [Fraction(count, whole) for count in counts for whole in _wholes(model, context.text) if whole]
     main = next((part.right for part in scoped(meant[0], model) if not scope or part.layers == scope), 0)
-    one = next((part.right for part in scoped(meant[0], model) if part.layers == "one"), 0)
+    in_layer = next((part.right for part in scoped(meant[0], model) if part.layers == "one"), 0)
     is_of_layer = context.scope(model.config.num_hidden_layers) == "one" and meant[0] in ("attention", "feed-forward")
     layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
-    right = Fraction(one, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
+    right = Fraction(in_layer, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
     far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
     is_near = abs(right - side.value) <= roundness(side)
     if not main or is_near or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
@@ -208,39 +208,39 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
 
 
 def _percent(share: Fraction, side: ChainSide) -> str:
-    """A share in percent, with as many decimals as somebody wrote, at least one, and two digits."""
+    """A share in percent, with the decimals of a written number: at least one decimal, and at least two digits."""
     places = max(1, len(side.text.strip(" %$\\").partition(".")[2]))
     return fixed(100 * share, places if 100 * share >= 1 else max(places, 2))
 
 
 def roundness(side: ChainSide) -> Fraction:
-    """How far a percentage may be from a right one: half of ten percent if it is a multiple of it."""
+    """How far a percentage may be from the right one: five percent for multiples of ten."""
     is_round = "." not in side.text and side.value and (10 * side.value).denominator == 1
     return min(_HALF_OF_TENTH, side.value / 4) if is_round else Fraction(0)
 
 
 _HALF_OF_TENTH = Fraction(1, 20)
-# Texts in which the decoder may be counted apart from the embeddings.
+# Texts that may count the decoder separately from the embeddings.
 _UNTIED = re.compile(r"untied|not tied|decoder|lm_?head|not shar|output layer|不共享|不绑定|解码|输出层", re.I)
-_LARGEST = Fraction(21, 20)  # of the model: larger wholes count the decoder apart
+_LARGEST = Fraction(21, 20)  # of the model: larger wholes count the decoder separately
 
 
 def _wholes(model: Model, text: str = "") -> list[int]:
     """The wholes that a share may refer to: each class with each convention, or the layers."""
     most = model.num_parameters() * (2 if not text or _UNTIED.search(text) else _LARGEST)
-    wholes = [known.total for known in every_count(model.config, known_counts) if known.total <= most]
+    wholes = [count.total for count in every_count(model.config, known_counts) if count.total <= most]
     return wholes + [part.right for part in scoped("layers", model)]
 
 
 def judge_share_of(
     count: Fraction, side: ChainSide, model: Model, text: str, *, of_model: bool = False
 ) -> Judged | None:
-    """The verdict on the share of all parameters that a count before it has; None if it is one of something else.
+    """The verdict on a count's share of all parameters; None if it is a share of something else.
 
-    ``text`` is the whole text; ``of_model`` is whether shares beside it are certainly those of the model.
+    ``text`` is the whole text; ``of_model`` is True if nearby shares are certainly shares of the model.
     """
     right = count / model.num_parameters()
-    counts = Problem.of(N_("the share of the number before it"))
+    counts = Problem.of(N_("the previous number's share"))
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
         return Judged("right", counts=counts)
     layer = next((part.right for part in scoped("layers", model) if part.layers == "one"), 0)
@@ -251,7 +251,7 @@ def judge_share_of(
     wholes = [whole for whole in wholes if not of_model or abs(whole - model.num_parameters()) * 50 < whole]
     if right >= 1 or any(abs(count / whole - side.value) <= roughly for whole in wholes):
         return None
-    message = N_("The share of the number before it is {share} %.")
+    message = N_("The previous number's share is {share} %.")
     reason = Problem.of(message, share=_percent(right, side))
     return Judged("wrong", right, counts, (reason,))
 
@@ -260,25 +260,25 @@ _ROUGHLY = Fraction(1, 200)
 
 
 def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model) -> Judged:
-    """The verdict on the share that a wrong count before it has, which should be the share of the ``right`` one."""
+    """The verdict on the share of a wrong count, which should be the share of the ``right`` count."""
     share = right / model.num_parameters()
-    counts = Problem.of(N_("the share of the number before it"))
+    counts = Problem.of(N_("the previous number's share"))
     reach = max(side.reach, _DOUBLE)
     if abs(share - side.value) <= reach:
         return Judged("right", counts=counts)
     if share >= 1 or abs(count / model.num_parameters() - side.value) > reach:
         return UNKNOWN
-    message = N_("The number before it is wrong: with the right one, {count}, the share is {share} %.")
+    message = N_("The previous number is wrong: with the right one, {count}, the share is {share} %.")
     reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
     return Judged("wrong", share, counts, (reason,))
 
 
 def is_share(judged: Judged) -> bool:
-    """Whether a verdict is that on a share of the parameters, and it is right."""
+    """Whether a verdict says that a number is a right share of the parameters."""
     return judged.verdict == "right" and judged.counts is not None and judged.counts.message in _SHARES
 
 
-_SHARES = (_OF_COMPONENT, N_("the share of the number before it"))
+_SHARES = (_OF_COMPONENT, N_("the previous number's share"))
 
 
 _MORE = "fewer|less|smaller|lighter|more|larger|bigger"
@@ -318,14 +318,14 @@ _TIMES_BEFORE = re.compile(rf"(?:是|为|有|相当于|约)\s?{_NAME}\s?(?:的|�
 
 
 class ComparedModels(NamedTuple):
-    """The model that another one is compared with, by the words that begin with its name, and whether it is more."""
+    """What words compare with: the words that begin with a model's name, and a comparative, such as "fewer"."""
 
     other: str
-    more: str = ""
+    comparative: str = ""
 
 
 def compared_in(before: str, after: str) -> ComparedModels | None:
-    """What the words around a percentage compare; ``other`` is empty if they do not name it, and None for nothing."""
+    """What the words around a percentage compare, if anything; ``other`` is empty if they name no second model."""
     if alone := _ALONE.match(after):
         return ComparedModels("", alone["more"] or "")
     if beside := _BESIDE.match(after):
@@ -337,7 +337,7 @@ def compared_in(before: str, after: str) -> ComparedModels | None:
 
 
 def compared_times(before: str, after: str) -> str:
-    """The words for the model whose parameters another one has several times; empty if there are none."""
+    """The words after "times the parameters of"; empty if there are none."""
     if beside := _TIMES_OF.match(after):
         return after[beside.end() :]
     named = _TIMES_BEFORE.search(before)
@@ -349,48 +349,48 @@ TEACHER, _STUDENT = model_of(DEFAULT_PRESET), PRESETS["distilbert-base-uncased"]
 
 
 def is_distilled(model: Model) -> bool:
-    """Whether a model is DistilBERT, whose size people give beside BERT-base's without its name."""
+    """Whether a model is DistilBERT, which people compare with BERT-base without naming that."""
     return model.config == _STUDENT
 
 
-def judge_ratio(side: ChainSide, more: str, model: Model, other: Model) -> Judged | None:
-    """The verdict on the share that a model's parameters are of another's, or by which they are ``more`` or fewer.
+def judge_ratio(side: ChainSide, comparative: str, model: Model, other: Model) -> Judged | None:
+    """The verdict on a model's parameters relative to another model's, or on the difference, if a comparative is given.
 
-    None if it is right only roughly.
+    None if it is roughly right.
     """
     ratio = Fraction(model.num_parameters(), other.num_parameters())
-    right = ratio if not more else ratio - 1 if _IS_MORE.fullmatch(more) else 1 - ratio
+    right = ratio if not comparative else ratio - 1 if _IS_MORE.fullmatch(comparative) else 1 - ratio
     counts = Problem.of(_IS_BESIDE, first=name_of(model), second=name_of(other))
     if abs(right - side.value) <= max(side.reach, _DOUBLE):
         return Judged("right", counts=counts)
     rough = min(_ROUGH_RATIO, _ROUGH_PUBLISHED * right)
     if right <= 0 or abs(right - side.value) <= max(side.reach, rough, roundness(side)):
         return None
-    message = N_("The number of parameters of {first} is {share} % of that of {second}.")
+    message = N_("{first} has {share} % of the parameters of {second}.")
     reason = Problem.of(message, first=name_of(model), second=name_of(other), share=fixed(100 * ratio, 1))
     return Judged("wrong", right, counts, (reason,))
 
 
-_IS_BESIDE = N_("the number of parameters of {first} beside that of {second}")
+_IS_BESIDE = N_("the number of parameters of {first}, relative to {second}")
 _IS_MORE = re.compile("more|larger|bigger|[多增大].*", re.I)
 _ROUGH_RATIO, _ROUGH_PUBLISHED = Fraction(3, 100), Fraction(3, 50)  # published numbers have few digits
 
 
 def judge_times(side: ChainSide, model: Model, other: Model) -> Judged | None:
-    """The verdict on how many times a model's parameters another one has; None if it is right only roughly."""
+    """The verdict on how many times the parameters of ``model`` ``other`` has; None if it is roughly right."""
     ratio = Fraction(other.num_parameters(), model.num_parameters())
     counts = Problem.of(_IS_BESIDE, first=name_of(other), second=name_of(model))
     return _ratio_is(ratio, side, counts)
 
 
 def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged | None:
-    """The verdict on how many times one of two numbers before it the other one is."""
+    """The verdict on the ratio of the two previous numbers."""
     larger, smaller = max(first, second), min(first, second)
-    return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two numbers before it")))
+    return _ratio_is(larger / smaller, side, Problem.of(N_("the ratio of the two previous numbers")))
 
 
 def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judged | None:
-    """The verdict on the share that a count is of another one in a table; None if it is right only roughly."""
+    """The verdict on a count relative to another one in a table; None if it is roughly right."""
     right = count.value / whole.value
     counts = Problem.of(N_("the share of the first row"))
     reach = side.reach + right * (count.reach / count.value + whole.reach / whole.value)

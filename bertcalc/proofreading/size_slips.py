@@ -1,4 +1,4 @@
-"""Sizes of a published model that a text gives wrongly: d_model = 786 for BERT-base is a slip of the pen.
+"""Mistyped sizes of a published model: d_model = 786 for BERT-base.
 
 >>> config = PRESETS["bert-base-uncased"].config
 >>> is_slip_of_size("hidden_size", 786, config), is_slip_of_size("hidden_size", 512, config)
@@ -26,13 +26,13 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
 _LONG = ("hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings")  # sizes of three digits or more
-_ROUND, _MULTIPLE = 50, 64  # sizes that are chosen: multiples of these
+_ROUND, _MULTIPLE = 50, 64  # deliberately chosen sizes are multiples of these
 _MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # tokens that people add to a vocabulary
 _CLOSE = 40  # a fortieth of the right size
 
 
 def is_slip_of_size(field: str, size: int, config: Config) -> bool:
-    """Whether a size is that of a configuration with two digits exchanged, or with one or two wrong digits."""
+    """Whether a size is a configuration's with two digits exchanged, or with one or two wrong digits."""
     if field not in _LONG or not config.has(field):
         return False
     right: int = getattr(config, field)
@@ -43,8 +43,8 @@ def is_slip_of_size(field: str, size: int, config: Config) -> bool:
     differing = [index for index, digit in enumerate(str(right)) if str(size)[index] != digit]
     if len(differing) == _TWO and sorted(str(size)) == sorted(str(right)):
         return True
-    more = size - right
-    is_extended = field == "vocab_size" and more > 0 and (more <= _MOST_ADDED or more % _ADDED_AT_ONCE == 0)
+    surplus = size - right
+    is_extended = field == "vocab_size" and surplus > 0 and (surplus <= _MOST_ADDED or surplus % _ADDED_AT_ONCE == 0)
     is_close = len(differing) <= _TWO and abs(size - right) * _CLOSE <= right
     return is_close and not is_extended and field != "max_position_embeddings"  # 510 is 512 without [CLS] and [SEP]
 
@@ -64,7 +64,7 @@ def _published() -> tuple[Config, ...]:
 
 
 def without_slips(sizes: Mapping[str, int], config: Config) -> dict[str, int]:
-    """The sizes of a text without those that are slips of a configuration's."""
+    """The sizes of a text, without mistyped sizes of a configuration."""
     return {field: size for field, size in sizes.items() if not is_slip_of_size(field, size, config)}
 
 
@@ -75,7 +75,7 @@ def is_published(config: Config) -> bool:
 
 
 def judge_size(stated: StatedSize, context: Context, model: Model, published: Config) -> Judged | None:
-    """The verdict on a size that is not the published model's; None if the text may mean another model."""
+    """The verdict on a size that differs from the published model's; None if the text may mean another model."""
     field, size = stated.field, stated.size
     right = getattr(published, field) if published.has(field) else None
     if right is None or size == right or getattr(model.config, field) != right:
@@ -93,13 +93,13 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
     return Judged("wrong", Fraction(right), None, (Problem.of(message, **values),))
 
 
-# What has sizes of its own in a sentence about a model.
+# Things in a sentence about a model that have sizes themselves.
 _OF_OTHER_PART = re.compile(
     r"\bclassif|dimensional vector|\bwider|narrower|\bclose to\b|\btypo|divisible|\bours\b"
     r"|\b(?:LSTM|GRU|CNN|RNN)\b|\bprobe|\bproject|\bon top\b|\badapter|\b(?:our|my|own)\b|分类器|自己",
     re.I,
 )
-# Words of a model that is made from the published one, or of a part of it.
+# Words for a changed version of the published model, or for a part of it.
 OF_OTHER_MODEL = re.compile(
     r"\b(?:first|last|top|bottom|lower|upper|frozen?|freez\w+|per|remov\w+|prun\w+|drop\w*|distil\w*|student|keep\w*"
     r"|only|our|my|own|custom\w*|smaller|larger|instead|modif\w+|reduc\w+|version|variant|additional|extra|remain\w*|left|more|less"
@@ -110,7 +110,7 @@ OF_OTHER_MODEL = re.compile(
 
 
 def judge_factor(entry: WrittenNumber, published: Config) -> Judged | None:
-    """The verdict on a product of a slip of one size and another size: 50427 * 768 for GPT-2's word embeddings."""
+    """The verdict on a product with a mistyped size: 50427 * 768 for GPT-2's word embeddings."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or len(entry.sides) > _TWO or entry.stated.unit not in (None, "parameters"):
         return None

@@ -1,4 +1,4 @@
-"""The model that a text is about: the models that it names, and the sizes that it gives.
+"""The model that a text is about, from the models that it names and the sizes that it states.
 
 >>> subject = read("BERT-base with vocab_size = 21128: ...")
 >>> subject.preset, subject.model.config.vocab_size, subject.assumed
@@ -59,7 +59,7 @@ from bertcalc.proofreading.size_slips import OF_OTHER_MODEL, is_published, witho
 from bertcalc.text.amounts import typed
 from bertcalc.text.records import dataclass
 
-# A model that only its size names, which is that of no model counted here: a 7B model; 7B 参数的模型.
+# A model named only by its size, which no model in bertcalc has: a 7B model; 7B 参数的模型.
 _BILLIONS = re.compile(
     r"(?<![0-9.,])[0-9]{1,3}(?:\.[0-9])?\s?B(?![A-Za-z])"
     r"(?:[ -]param\w*)?(?: \w+)? ?(?:models?|LLMs?|大?模型|参数(?:的|量的)?模型|级)"
@@ -72,7 +72,7 @@ _MOST_OTHERS = 6
 
 
 _SIZE_WORD = re.compile(rf"(?<![a-z0-9.])(?:{SIZE_NAMES}|[0-9.]{{1,5}}b)(?![a-z])")
-# A label that is only the size of a model: the large model has
+# A label that only names a model's size: the large model has
 _SIZE_ALONE = re.compile(
     rf"\W*(?:the )?(?P<size>{SIZE_NAMES})(?:[ -]?(?:model|version|variant|one|模型|版))?"
     r"(?: (?:has|have|contains?|with|is|needs|takes))?\W*",
@@ -85,7 +85,7 @@ _SIZE_FIRST = re.compile(rf"(?:the )?(?P<size>{SIZE_NAMES})\b(?!-)", re.I)
 
 @dataclass(frozen=True)
 class Subject:
-    """The model of a text, and all models that it names."""
+    """The model of a text, all models that it names, and where it names them."""
 
     model: Model | None  # None: the text is about models that bertcalc does not count
     preset: str
@@ -96,23 +96,23 @@ class Subject:
     bert: bool = False  # whether it names BERT without a size
     sentences: Sequence[int] = ()  # where each sentence but the first begins
     clauses: Sequence[int] = ()  # where each clause but the first begins
-    continued: Collection[int] = ()  # the sentences that go on about the subject of the one before
+    continued: Collection[int] = ()  # the sentences that continue the subject of the previous one
     topics: Sequence[str | None] = ()  # the model that the heading above each line names; None if it names none
     stated: Mapping[int, StatedSize] = field(default_factory=dict)  # the sizes that the text states, by their places
 
     def differing(self) -> dict[str, tuple[int, int]]:
-        """The sizes of the text that differ from those of the model that it names: the text's, and the model's."""
+        """The sizes that differ between the text and the model that it names: the text's and the model's."""
         preset = preset_of(self.preset)
         config = PRESETS[preset].config if is_described(self.preset) else self.published
         if config is None or preset not in PRESETS:
             return {}
         sizes = {name: (size, getattr(config, name)) for name, size in self.written.items() if config.has(name)}
-        return {name: both for name, both in sizes.items() if both[0] != both[1]}
+        return {name: pair for name, pair in sizes.items() if pair[0] != pair[1]}
 
     def model_in_table(self, row: TableRow, model: Model | None) -> Model | None:
-        """The model that a column or the sizes in a row of a table name; ``model`` if they name none."""
-        if own := self._by_label.get(row.header.strip(" *`").lower()):
-            return self.of(own)
+        """The model that a column's header names or the row's sizes describe; ``model`` if there is none."""
+        if labelled := self._by_label.get(row.header.strip(" *`").lower()):
+            return self.of(labelled)
         if mention := model_name_pattern().search(row.header):
             return model if mention["bert"] else self.of(preset_at(mention))
         if size := _SIZE_ALONE.fullmatch(row.header):
@@ -130,10 +130,10 @@ class Subject:
         return _with_counted_layers("\n".join(row.cells), model, layers)
 
     def model_at(self, start: int, line: int, *words: Sequence[str], owner: int = 0) -> Model | None:
-        """The model that a place in the text is about: the last one named on its line, or else the text's.
+        """The model that a position in the text is about: the last one named on its line, or else the text's.
 
-        ``words`` are those around the place, the nearest first; they may name only the size, such as "large".
-        ``owner`` is the place of a name that the number belongs to: 124.4M for GPT-2.
+        ``words`` surround the position, the nearest first; they may only name the size, such as "large".
+        ``owner`` is the position of a name that the number belongs to: 124.4M for GPT-2.
         """
         index = bisect_right(self._starts, start)
         if owner and (named := [mention for mention in self.mentions[index : index + 2] if mention.start == owner]):
@@ -155,7 +155,7 @@ class Subject:
         return next(filter(None, map(self._of_size, words)), self._of_topic(line))
 
     def stated_at(self, start: int, size: int, row: TableRow) -> StatedSize | None:
-        """The size that a number is: by the words around it, or by its column in a row that a model's name begins."""
+        """The size that a number states, by the words around it, or by its column in a row with a model's name."""
         field = _field_of_column(row.header) if size else ""
         label = next(filter(None, row.cells), "").strip(" *`")
         if start in self.stated or not field or not (name := model_name_pattern().fullmatch(label)):
@@ -174,7 +174,7 @@ class Subject:
         return self.of(first_named(text) or (DEFAULT_PRESET if _BERT_ALONE.match(text.strip(" *`")) else ""))
 
     def compared_at(self, line: int) -> tuple[Model | None, Model | None] | None:
-        """The models that the last line above ``line`` with names of models compares, if it names exactly two."""
+        """The models on the last line above ``line`` that names models, if it names exactly two."""
         above = bisect_left(self.mentions, line, key=lambda mention: mention.line)
         before = self.mentions[max(0, above - 20) : above]
         match [*dict.fromkeys(mention.preset for mention in before if mention.line == before[-1].line)]:
@@ -190,14 +190,14 @@ class Subject:
         return self.model if topic is None else self.of(topic)
 
     def _sibling(self, size: str, preset: str = "") -> Model | None:
-        """The model of a size in the family of a model, or else of the text's; None if there is none."""
+        """The model with another size (base, large) of a preset, or else of the text's model; None if there is none."""
         preset = preset_of(preset or self.preset)
         if size.lower() in re.split("[-_]", preset):
             return self.of(preset)
         return self.of(preset_by_name().get(f"{family_name(preset)} {re.sub('x-l', 'xl', size.lower())}", ""))
 
     def _nearest(self, before: Sequence[Mention], start: int) -> list[Mention]:
-        """The mention that a number belongs to: the last one in its sentence, or what the earlier ones are about."""
+        """The mention that a number belongs to: the last one in its sentence, or the subject of earlier sentences."""
         sentence = bisect_right(self.sentences, start)
         topic: list[Mention] = []
         last = -1
@@ -211,7 +211,7 @@ class Subject:
         return topic
 
     def _of_size(self, words: Sequence[str]) -> Model | None:
-        """The model of a size that the nearest words name, if the text names only one of that size."""
+        """The model whose size (base, large) the nearest words name, if the text names only one of that size."""
         for name in words:
             sizes = set(_SIZE_WORD.findall(COMPARED_WITH.sub(" ", name.lower())))
             if sizes:
@@ -245,7 +245,7 @@ class Subject:
 
     @property
     def bound(self) -> frozenset[str]:
-        """The letters of the sizes that the text gives."""
+        """The letters of the sizes that the text states."""
         config = self.model.config if self.model else None
         return frozenset(
             EVERY_LETTER[field]
@@ -258,14 +258,14 @@ class Subject:
         return line in self._lines
 
     def for_operands(self, values: Collection[int], model: Model | None) -> Model | None:
-        """The model that a calculation is about: another one named in the text if only that has its hidden size."""
+        """The model that a calculation is about: another model of the text, if only that has its hidden size."""
         if model is None or model.config.hidden_size in values:
             return model
         others = [other for other in self.others() if other.config.hidden_size in values]
         return others[0] if others else model
 
     def is_bert_alone(self, sentence: str, model: Model) -> bool:
-        """Whether a sentence says only BERT, and a model is BERT-base: its 110M are often quoted."""
+        """Whether a sentence only says BERT, and the model is BERT-base, whose 110M are often quoted."""
         return model.config == PRESETS[DEFAULT_PRESET].config and bool(_BERT_ALONE.search(sentence))
 
     def others(self) -> list[Model]:
@@ -274,12 +274,12 @@ class Subject:
         return [model_of(name) for name in dict.fromkeys(names) if name != self.preset][:_MOST_OTHERS]
 
     def fit(self, numbers: Collection[int]) -> int:
-        """How many of some numbers count a part of the model."""
+        """How many of the numbers are the count of a part of the model."""
         return fit(self.model, numbers)
 
     @property
     def published(self) -> Config | None:
-        """The configuration of the preset that the text is about, if it names it; BERT alone is BERT-base."""
+        """The configuration of the text's preset, if the text names it; BERT alone means BERT-base."""
         named = self.preset in self._named or (self.bert and self.preset == DEFAULT_PRESET)
         if not named or is_described(self.preset):
             return None
@@ -299,7 +299,7 @@ class Subject:
 
 
 def read(text: str, model: Model | None = None) -> Subject:
-    """Read the model of a text without markup; ``model`` takes its place if it is given."""
+    """Find the model of a text without markup, or take ``model``, and read what the text names."""
     mentions = tuple(sorted((*mentions_in(text), *mentions_of_classes(text))))
     sizes = assigned_sizes(text)
     if model is not None:
@@ -342,7 +342,7 @@ def read(text: str, model: Model | None = None) -> Subject:
 
 
 def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
-    """Whether a text is about models that are not counted: it names only such ones, or its title does."""
+    """Whether a text is about models that bertcalc does not count: it names only such models, or its title does."""
     title = text[: len(text) - len(text.lstrip())].count("\n")  # the first line that is not empty
     of_title = text.split("\n")[title]
     if any(mention.line == title for mention in mentions) and not re.search("bert", of_title, re.I):
@@ -350,7 +350,7 @@ def _is_of_others(text: str, mentions: Sequence[Mention]) -> bool:
     return bool(mentions or _BILLIONS.search(text)) and not re.search("bert", text, re.I)
 
 
-# What a text may be about that names no model, or only another one.
+# The likely models of a text that names none, or whose numbers do not fit the one that it names.
 _USUAL = (
     "bert-base-uncased",
     "gpt2",
@@ -359,11 +359,11 @@ _USUAL = (
     "bert-large-uncased",
     "albert-base-v2",
 )
-_CLEARLY_MORE = 2  # numbers that fit a model better than the one that is named most
+_CLEARLY_MORE = 2  # more numbers that fit a model than the one named most often
 
 
 def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -> Subject:
-    """The model that a text names most, with the sizes that it assigns; a BERT whose sizes fit if it names none."""
+    """The model that a text names most, with the sizes that it assigns; without a name, the BERT whose sizes fit."""
     preset = named.most_common(1)[0][0] if named else ""
     sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
     if preset in RELATIVES:
@@ -377,7 +377,7 @@ def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -
         sizes.pop("vocab_size")
     written = dict(sizes)
     if preset and _gives_total(text, preset):
-        sizes = {}  # it is about the published model, whatever other sizes it gives
+        sizes = {}  # it is about the published model, whatever sizes it states
     config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     return Subject(build(config), base, assumed, (), sizes, written)
@@ -419,7 +419,7 @@ def _described(text: str, mentions: Sequence[Mention], named: Collection[str], m
 
 
 _LABEL = re.compile(r"\W{0,6}(?P<name>[A-Za-z][\w.-]{0,20}(?: [\w.-]{1,12})?)\W{0,4}[:：(（]\W{0,4}")
-# A name that is not listed, before the sizes of its model: gbert-large (24 layers, ...
+# An unlisted name before the sizes of its model: gbert-large (24 layers, ...
 _UNLISTED = re.compile(
     r"(?P<name>(?=[\w.-]{0,30}(?:bert|lm|gpt|electra))[A-Za-z][\w.-]{2,40})[`*'\"]{0,3}\s?"
     r"(?:[(（:：,，]|has|is an?|uses|with|的配置[:：为是]?)?\s?(?:has|with|an?|the)?\s?$",
@@ -428,7 +428,7 @@ _UNLISTED = re.compile(
 
 
 def _renamed(text: str, mentions: Collection[Mention], described: Collection[Mention]) -> Iterator[Mention]:
-    """The mentions; those of names that the text gives to described models are of these models."""
+    """The mentions; names that the text gives to described models mean these models."""
     names = {mention.spelling.lower(): mention.preset for mention in described if mention.spelling}
     for mention in mentions:
         yield mention._replace(preset=names.get(mention.spelling.lower(), mention.preset))
@@ -443,9 +443,9 @@ _BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text on another family gives a number of BERT, which is BERT-base.
+    """The places where a text about another family states a number of BERT; BERT-base is meant.
 
-    ``named`` are the presets that it names, with how often.
+    ``named`` are the presets that it names, and how often.
     """
     most = next((preset for preset, _count in named.most_common() if preset in PRESETS), "")
     if most and family_of(PRESETS[most].config).name != "bert":
@@ -480,7 +480,7 @@ def _topics_by_numbers(text: str, mentions: Collection[Mention], subject: Subjec
 
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
-    """The numbers of the lines of each paragraph."""
+    """The line numbers of each paragraph."""
     start = 0
     for number, line in enumerate((*lines, "")):
         if not line.strip():
@@ -489,7 +489,7 @@ def _paragraphs(lines: Sequence[str]) -> Iterator[range]:
             start = number + 1
 
 
-# What may stand between the name of a model and the number of its layers.
+# Text between the name of a model and the number of its layers.
 _HAS = (
     r"['\"`*_]{0,4}\s?(?:[(（,，:：|]|has|with|having|uses|stacks|consists of|comprises|contains|有|是|为|包含|使用)?"
     r"\s?(?:[0-9]{1,4} ?(?:attention )?(?:heads|个头),? ?(?:and |with )?)?"
@@ -505,7 +505,7 @@ _LAYERS_BEHIND_NAME = re.compile(_HAS + _COUNTED["num_hidden_layers"], re.I)
 
 
 def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[str, int]:
-    """Read the number of layers directly behind the name of a text's model: BERT-base (24 layers).
+    """Read the number of layers directly after the name of a text's model: BERT-base (24 layers).
 
     If the text names no model, read the numbers of layers and heads anywhere, if they are the same everywhere.
     """
@@ -526,7 +526,7 @@ def _numbers_of(text: str, mentions: Collection[Mention], preset: str) -> dict[s
 
 
 def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Mention, re.Match[str]]]:
-    """The numbers of layers directly behind the names of models."""
+    """The numbers of layers directly after the names of models."""
     for mention in mentions:
         name = model_name_pattern().match(text, mention.start)
         if name and (match := _LAYERS_BEHIND_NAME.match(text, name.end())):
@@ -534,7 +534,7 @@ def _behind_names(text: str, mentions: Iterable[Mention]) -> Iterator[tuple[Ment
 
 
 def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
-    """The wrong numbers of layers that a text gives as those of a published model: GPT-2 Large (16 layers)."""
+    """Wrong numbers of layers that a text states for a published model: GPT-2 Large (16 layers)."""
     facts = {}
     on_line = Counter(line for line, _preset in {(mention.line, mention.preset) for mention in mentions})
     for mention, match in _behind_names(text, mentions):
@@ -554,13 +554,13 @@ def _facts(text: str, mentions: Iterable[Mention]) -> dict[int, StatedSize]:
 _IS_FACT = re.compile(r"['\"`*_]{0,4}\s?(?:[(（|]|has|contains|consists of|comprises|有|是|为|包含)")
 
 
-_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if no other model is on the line: BERT-large vs BERT-base: 24 layers
+_IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other model: BERT-large vs BERT-base: 24 layers
 
 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
-    """Whether a number of layers may be meant: half of them are a smaller model, and one more counts the embeddings.
+    """Whether a different number of layers is plausible: fewer for a smaller model, or one more for the embeddings.
 
-    So is any number if the text counts the model that has it, and not the published one.
+    Any number is if the text counts the model with this number of layers instead of the published one.
     """
     published = model_of(preset)
     right = published.config.num_hidden_layers
@@ -570,7 +570,7 @@ def _is_chosen(text: str, preset: str, layers: int) -> bool:
 
 
 def _with_counted_layers(text: str, model: Model, layers: int) -> Model:
-    """A model with another number of layers if a text counts that model, and not this one; otherwise this one."""
+    """The model with this number of layers, if it explains the text's numbers better; otherwise ``model``."""
     resized = _resized(model, (("num_hidden_layers", layers),))
     total, numbers = resized.num_parameters(), long_numbers(text)
     is_total = literals(text)[total] or any(typed(amount[0]).means(total) for amount in _AMOUNT.finditer(text))
@@ -582,13 +582,13 @@ _AMOUNT = re.compile(r"(?<![0-9.,])[0-9]{1,4}(?:\.[0-9]{1,3})?\s?(?:M|B|million|
 
 
 def _gives_total(text: str, preset: str) -> bool:
-    """Whether a text gives the number of parameters of a published model, in full, rounded or as it is published."""
+    """Whether a text states the number of parameters of a published model: exactly, rounded, or as published."""
     right = model_of(preset).num_parameters()
     if literals(text)[right]:
         return True
     amounts = [typed(match[0]) for match in _AMOUNT.finditer(text)]
     config = PRESETS[preset].config
-    totals = [known.total for known in every_count(config, known_counts)]
+    totals = [count.total for count in every_count(config, known_counts)]
     published = [claim for claim in CLAIMS if PRESETS[claim.preset].config == config]
     return any(
         any(map(amount.means, totals)) or any(claim.is_meant(amount) for claim in published) for amount in amounts
@@ -599,14 +599,14 @@ _CLAUSE = re.compile(r"[。！？；;，]|[.!?,](?![0-9])|\n|\b(?:while|whereas)
 
 
 def _sentences(text: str) -> tuple[list[int], set[int]]:
-    """Where each sentence but the first begins, and which go on about the subject of the one before."""
+    """Where each sentence but the first begins, and which sentences continue the subject of the previous one."""
     ends = list(SENTENCE.finditer(text))
     return [end.end() for end in ends], {number for number, end in enumerate(ends, 1) if end["goes_on"]}
 
 
 _HEADING = re.compile(r"\s{0,3}(#{1,6})\s")
 _LONGEST_TOPIC = 60
-_ONLY_SIZE = "?"  # before the size that a heading names without the model: Parameters (large)
+_ONLY_SIZE = "?"  # prefix of a size that a heading names without a model: Parameters (large)
 _SIZE_IN_HEADING = re.compile(
     rf"(?:^\s{{0,3}}(?:#{{1,6}}\s)?|[(（])(?P<size>{SIZE_NAMES})(?: model)?"
     r"(?:[)）][?？:：]?\s*$|\s?[?？:：]\s*$|(?<=[a-z])\s*$)",
@@ -615,7 +615,7 @@ _SIZE_IN_HEADING = re.compile(
 
 
 def _topics(text: str, mentions: Collection[Mention]) -> list[str | None]:
-    """The model that the heading above each line names, if it names only one; a short line may be a heading, too."""
+    """The model that the heading above each line names, if it names only one; a short line may also be a heading."""
     named: dict[int, set[str]] = {}
     for mention in mentions:
         named.setdefault(mention.line, set()).add(mention.preset)
@@ -654,7 +654,7 @@ _NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Z
 
 
 def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
-    """The text without the lines that name only other models: their sizes are not those of this one."""
+    """The text without the lines that only name other models, whose sizes are not this model's."""
     named: dict[int, set[str]] = {}
     for mention in mentions:
         named.setdefault(mention.line, set()).add(mention.preset)
@@ -665,7 +665,7 @@ def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: s
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")
 
 
-@lru_cache(maxsize=16)  # every number of a row asks for them
+@lru_cache(maxsize=16)  # read again for every number of a row
 def _sizes_in_row(header: Sequence[str], cells: Sequence[str]) -> Mapping[str, int]:
     """The sizes in a row of a table whose header names them: L, H and A; layers, hidden size."""
     sizes = {}
@@ -696,7 +696,7 @@ _COLUMNS = {
 
 
 def _fitting(sizes: Mapping[str, int], text: str) -> str:
-    """The BERT whose sizes agree best with those of a text that names none."""
+    """The BERT whose sizes agree best with a text that names no model."""
     numbers = literals(text)
     berts = {name: entry.config for name, entry in PRESETS.items() if family_of(entry.config).name == "bert"}
 
@@ -706,7 +706,7 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
         weights = {"hidden_size": 8, "intermediate_size": 4, "num_hidden_layers": 2, "vocab_size": 1}
         assigned = sum(weights[field] for field in fields if sizes.get(field) == getattr(config, field))
         if "hidden_size" not in sizes and not numbers[config.hidden_size]:
-            assigned = 0  # six layers alone are no other model
+            assigned = 0  # six layers alone do not identify a model
         occurring = numbers[config.hidden_size] and numbers[config.intermediate_size]
         return assigned, int(name == "bert-large-uncased" and bool(occurring) and not numbers[768])
 
@@ -716,7 +716,7 @@ def _fitting(sizes: Mapping[str, int], text: str) -> str:
 
 
 def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[str, int]:
-    """The sizes of a text for a preset; the vocabulary of another preset if only that one occurs in it."""
+    """A text's sizes for a preset, with another preset's vocabulary if only that one occurs in the text."""
     config, kept = PRESETS[base].config, dict(sizes)
     numbers = literals(text)
     if "vocab_size" not in kept and not numbers[config.vocab_size]:
@@ -728,13 +728,13 @@ def _without_conflicts(sizes: Mapping[str, int], base: str, text: str) -> dict[s
 
 
 def _is_rounded(sizes: Mapping[str, int], config: Config) -> bool:
-    """Whether sizes have a configuration's vocabulary in whole thousands: 30,000 for 30,522."""
+    """Whether the vocabulary size is a configuration's, rounded to thousands: 30,000 for 30,522."""
     size, vocabulary = sizes.get("vocab_size", 0), config.vocab_size
     return size % 1000 == 0 and 0 < abs(size - vocabulary) <= vocabulary // 20
 
 
 def _is_like_bert(config: Config, text: str) -> bool:
-    """Whether the vocabulary and the hidden size of a model that is not named occur in a text, and are a BERT's."""
+    """Whether a text that names no model contains a BERT's vocabulary and hidden size."""
     numbers = literals(text)
     berts = [entry.config for entry in PRESETS.values() if family_of(entry.config).name == "bert"]
     published = any(config.vocab_size == bert.vocab_size for bert in berts)

@@ -1,4 +1,4 @@
-"""Judge a number behind a module of PyTorch: nn.Linear(768, 3072)  # 2362368.
+"""Judge a number after a PyTorch module: nn.Linear(768, 3072)  # 2362368.
 
 >>> from bertcalc.proofreading.calculations import find
 >>> from bertcalc.proofreading.contexts import Surroundings
@@ -22,7 +22,7 @@ _MODULE = re.compile(
     r"(?:nn\.)?(?P<name>Linear|Embedding|LayerNorm)\((?P<arguments>(?:[^()]|\([0-9, ]{1,20}\)){1,120})\)"
     r"[\s)#:：=→>-]{0,30}(?:params?|parameters|参数量?)?[\s:：=]{0,5}$"
 )
-# The arguments of each module that decide its shapes, in their order; those beside them that change none.
+# The arguments of each module that determine its shapes, in their order, and arguments without such an effect.
 _ARGUMENTS = {
     "Linear": ("in_features", "out_features", "bias"),
     "Embedding": ("num_embeddings", "embedding_dim", "padding_idx"),
@@ -32,7 +32,7 @@ _OTHERS = ("device", "dtype", "max_norm", "norm_type", "scale_grad_by_freq", "sp
 
 
 def judge_module(entry: WrittenNumber, context: Context) -> Judged | None:
-    """The verdict on the parameters of the module that stands directly before a number; None if there is none."""
+    """The verdict on the parameters of the module directly before a number; None if there is none."""
     side = entry.best
     if tensor := _TENSOR.search(context.before):
         return _of_shape(entry, tensor)
@@ -57,7 +57,7 @@ _TENSOR = re.compile(
 
 
 def _of_shape(entry: WrittenNumber, tensor: re.Match[str]) -> Judged | None:
-    """The verdict on the number of elements behind the name and the shape of a tensor."""
+    """The verdict on the number of elements stated after a tensor's name and shape."""
     side, right = entry.best, prod(int(size) for size in tensor["sizes"].split(","))
     if entry.computes or side.unit not in (None, "parameters") or side.value < LEAST:
         return None
@@ -69,7 +69,7 @@ def _of_shape(entry: WrittenNumber, tensor: re.Match[str]) -> Judged | None:
 
 
 def _count(module: re.Match[str]) -> int:
-    """The parameters of a module; 0 if an argument is none of its sizes, or is not known."""
+    """The parameters of a module; 0 if an argument is unknown, or is not a size."""
     names = _ARGUMENTS[module["name"]]
     values: dict[str, str] = {}
     for number, argument in enumerate(re.split(r",(?![^()]*\))", module["arguments"])):

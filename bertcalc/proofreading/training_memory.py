@@ -1,4 +1,4 @@
-"""Judge the bytes that training keeps of each parameter: its weight, its gradient, and Adam's two moments.
+"""Judge the bytes that training needs for parameters: weights, gradients, and Adam's two moments.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.calculations import find
@@ -25,7 +25,7 @@ from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-# What training keeps of a parameter, and its bytes in float32.
+# What training keeps for each parameter, and its bytes in float32.
 _KEPT = {
     "gradients": (
         r"\bgrad(?:ient)?s?\b|梯度",
@@ -50,7 +50,7 @@ _SUM = re.compile(r"\b(?:sum|total|together|altogether|in all)\b|合计|总计|�
 _ADAM = re.compile(r"\badam", re.I)
 _IN_FLOAT32 = re.compile(r"fp32|float32|single precision|32[- ]bit|单精度|全精度|full precision", re.I)
 _MIXED = re.compile(r"mixed|\bamp\b|fp16|bf16|float16|half[- ]prec|16[- ]bit|混合|半精度", re.I)
-# Training that keeps something else of a parameter, or of only some of them.
+# Training that keeps something else for a parameter, or only for some parameters.
 _OTHERWISE = re.compile(
     r"8[- ]?bit|4[- ]?bit|adafactor|\blion\b|\bzero\b|fsdp|shard|offload|per (?:gpu|device)"
     r"|\bsgd\b|each moment|one moment|single moment|first moment(?! and)|per moment|activation|batch|kv|peak"
@@ -65,7 +65,7 @@ _WITHOUT_ACTIVATIONS = re.compile(
     re.I,
 )
 _WOULD_NEED = re.compile(r"\bwould (?:need|take|require|cost|use|be|occupy)", re.I)
-_OF_ALL = re.compile(r"\bfull\b|全量|全参|全部参数", re.I)  # unlike that of adapters in the same sentence
+_OF_ALL = re.compile(r"\bfull\b|全量|全参|全部参数", re.I)  # "full" contrasts with the adapters of the same sentence
 _PLUS = re.compile(r"[\W]*(?:\+|plus|and|with|adding|加上?|再加|还有)", re.I)
 _CONTRAST = re.compile(r"^\W*(?:而|versus|vs|compared|against|instead|while|whereas|but)|全量|\bfull\b", re.I)
 _JOINED = re.compile(r"\band\b|[+&和与及]")
@@ -82,7 +82,7 @@ _STATED = (
     ),
     re.compile(r"=\s?(?P<width>[0-9]{1,2})\s?(?:bytes?|个?字节)\b", re.I),
 )
-# The bytes for each of N parameters: 8N = 875.9 MB
+# Bytes per parameter, for N parameters: 8N = 875.9 MB
 _PER_PARAMETER = re.compile(
     r"(?<![0-9A-Za-z.])(?P<width>[0-9]{1,2})\s?[*×·]?\s?(?:N|Φ|Ψ|\\?Psi|\\?Phi)\s?(?:bytes?|字节"
     r"|B)?\s?[$=≈:：~\s]{1,6}$"
@@ -97,7 +97,7 @@ _FARTHEST, _LEAST_NAMED = 20, 10**4
 
 
 class _BytesOfEach(NamedTuple):
-    """The bytes of a parameter that a number may count; the first is the likeliest. ``sure`` if the text says them."""
+    """The possible bytes per parameter of a number, the likeliest first; ``sure`` if the text states them."""
 
     widths: tuple[int, ...]
     counts: Problem
@@ -105,7 +105,7 @@ class _BytesOfEach(NamedTuple):
 
 
 class _NamedBytes(NamedTuple):
-    """A number of bytes of the text: its line, its end, and what it is said to count."""
+    """A number of bytes in the text: its line, its end, and what the text says it counts."""
 
     line: int
     end: int
@@ -113,7 +113,7 @@ class _NamedBytes(NamedTuple):
 
 
 class _JudgedBytes(NamedTuple):
-    """A number of bytes that is judged: its line, its end, what it counts, and the model."""
+    """A number of bytes that was judged: its line, its end, what it counts, and the model."""
 
     line: int
     end: int
@@ -122,7 +122,7 @@ class _JudgedBytes(NamedTuple):
 
 
 class TrainingClaims:
-    """What a text says about the memory of training, number by number."""
+    """Judges a text's numbers on training memory, in the order of the text."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -131,7 +131,7 @@ class TrainingClaims:
         self._last = 0
 
     def judge(self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on a number of bytes for each parameter; None if it is none that training keeps."""
+        """The verdict on a size of training memory; None if the number does not count it."""
         if entry.stated.unit != "bytes" or model is None:
             return None
         last, self._last = self._last, entry.end
@@ -151,10 +151,10 @@ class TrainingClaims:
             self._named.append(_NamedBytes(entry.line, entry.end, parts or frozenset(("other",))))
         if expected is None:
             return None
-        said = _WITHOUT_ACTIVATIONS.sub(" ", " ".join((label, context.sentence or context.line)))
-        supposes = context.supposes and not _WOULD_NEED.search(said)
-        is_of_few = _OF_FEW.search(said) and not _OF_ALL.search(label)
-        if _OTHERWISE.search(said) or is_of_few or supposes or _names_part(label):
+        words = _WITHOUT_ACTIVATIONS.sub(" ", " ".join((label, context.sentence or context.line)))
+        supposes = context.supposes and not _WOULD_NEED.search(words)
+        is_of_few = _OF_FEW.search(words) and not _OF_ALL.search(label)
+        if _OTHERWISE.search(words) or is_of_few or supposes or _names_part(label):
             return UNKNOWN if judged.verdict == "wrong" and "moments" in parts and not entry.computes else None
         self._kept.append(_JudgedBytes(entry.line, entry.end, expected, model))
         by_width = _judged(entry.stated, expected, model, judged)
@@ -162,13 +162,13 @@ class TrainingClaims:
         return by_width if is_open else None
 
     def fits(self, entry: WrittenNumber, other: Model) -> bool:
-        """Whether the number that was judged last is right for another model."""
+        """Whether the number that was judged last is right for a different model."""
         kept = self._kept[-1] if self._kept and self._kept[-1].end == entry.end else None
         judged = _judged(entry.stated, kept.expected, other, Judged("unknown")) if kept else None
         return judged is not None and judged.verdict in ("right", "conditional")
 
     def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
-        """The words that say what a number counts: those behind it if they begin so, or else those before it."""
+        """The words that tell what a number counts: before it, and after it if they begin with "for" or the like."""
         if entry.cells:
             return " ".join((*context.names[:1], context.header))
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
@@ -189,7 +189,7 @@ class TrainingClaims:
     def _expected(
         self, entry: WrittenNumber, label: str, parts: frozenset[str], context: Context, model: Model
     ) -> _BytesOfEach | None:
-        """The bytes of a parameter that a number counts by the words beside it."""
+        """The bytes per parameter that the words beside a number mean."""
         near = (context.sentence or context.line, *context.headings[:2], *context.names[:2])
         around = " ".join((label, *near))
         if width := self._stated_width(entry, context):
@@ -224,14 +224,14 @@ class TrainingClaims:
         return None
 
     def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
-        """What a number counts, or a running sum with those above it: plus gradients, 2.68 GB."""
+        """What a number counts; after a plus, it may also be a running sum: plus gradients, 2.68 GB."""
         if not _PLUS.match(label):
             return expected
         before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})
         return expected._replace(widths=(*expected.widths, expected.widths[0] + before))
 
     def _stated_width(self, entry: WrittenNumber, context: Context) -> int:
-        """The bytes of a parameter that the sentence of a number states before it; 0 if it states none."""
+        """The bytes per parameter that the sentence states before a number; 0 if it states none."""
         before = self._text[max(0, entry.start - 2 * _MOST_BEFORE) : entry.start]
         sentence = _SENTENCE_END.split(before)[-1]
         if entry.cells:
@@ -245,7 +245,7 @@ class TrainingClaims:
         return 0 if changes or _OTHERWISE.search(between) or _OF_FEW.search(between) else int(latest["width"])
 
     def _above(self, entry: WrittenNumber) -> list[frozenset[str]]:
-        """What the numbers just before one count, in its sentence or list."""
+        """What the previous numbers of the same sentence or list count."""
         near: list[frozenset[str]] = []
         line = entry.line
         for named in reversed(self._named):
@@ -256,7 +256,7 @@ class TrainingClaims:
         return near
 
     def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _BytesOfEach | None:
-        """What a sum of the numbers above it counts: all of 16 bytes, if Adam's moments are among them."""
+        """What a sum of the previous numbers counts: all 16 bytes if Adam's moments are among them."""
         if any("other" in parts for parts in above):
             return None
         if not any("moments" in parts for parts in above):
@@ -266,7 +266,7 @@ class TrainingClaims:
         return _BytesOfEach(widths, Problem.of(_TRAINING), not is_mixed)
 
     def _is_next_model(self, entry: WrittenNumber, label: str, parts: frozenset[str], model: Model) -> bool:
-        """Whether a number says for another model what the one before it says for its own."""
+        """Whether a number repeats the previous number's claim for a different model."""
         last = self._kept[-1]
         if last.model is model or parts - {"weights"} or _IN_FLOAT32.search(label) or _MIXED.search(label):
             return False
@@ -274,7 +274,7 @@ class TrainingClaims:
         return row or (entry.line == last.line and not _SENTENCE_END.search(self._text[last.end : entry.start]))
 
     def _has_total(self) -> bool:
-        """Whether the text counts 16 bytes for each parameter somewhere before."""
+        """Whether the text has already counted 16 bytes per parameter."""
         return any(kept.expected.sure and kept.expected.widths[0] == _ALL for kept in self._kept)
 
 
@@ -282,20 +282,20 @@ _ALL = 16
 _NOT_ONLY_MOMENTS = re.compile(
     r"weights|total|altogether|half|fp16|bf16|16[ -]bit|master|\ball\b|权重|合计|总|半精度|所有|全部|\+", re.I
 )
-_EACH = N_("{width} bytes for each parameter")
+_EACH = N_("{width} bytes per parameter")
 _MOMENTS = N_("Adam's two moments of each parameter, in float32")
 _GRADIENTS = N_("the gradient of each parameter")
-_TRAINING = N_("weights, gradients and Adam's two moments: 16 bytes for each parameter")
+_TRAINING = N_("weights, gradients and Adam's two moments: 16 bytes per parameter")
 
 
 def _own(label: str) -> str:
-    """The words behind the last colon of a label that say what is counted: gradients: the same, ..."""
+    """The last words between colons that name what is counted: gradients: the same, ..."""
     pieces = re.split("[:：]", label)
     return next((piece for piece in reversed(pieces) if _parts(piece) or _SUM.search(piece)), label)
 
 
 def _parts(label: str) -> frozenset[str]:
-    """What words say that training keeps of a parameter: fp32 master weights are no other weights."""
+    """The parts of training memory that words name; "master weights" do not count as weights."""
     rest, parts = _EACH_PARAMETER.sub(" ", label), set[str]()
     for part, (pattern, _width) in _KEPT.items():
         if re.search(pattern, rest, re.I):
@@ -305,14 +305,14 @@ def _parts(label: str) -> frozenset[str]:
 
 
 def _names_part(label: str) -> bool:
-    """Whether words name a part of the model: the training of the embeddings."""
+    """Whether words name a part of the model, such as the embeddings."""
     for pattern, _width in _KEPT.values():
         label = re.sub(pattern, " ", label, flags=re.I)
     return names_part_but_whole(re.sub(r"\b(?:matrices|layers?|fp32|total)\b|\+", " ", label, flags=re.I))
 
 
 def _of_width(width: int, side: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a number of bytes for each parameter of a model."""
+    """The verdict on a number by a stated number of bytes per parameter."""
     expected = _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
     return _judged(side, expected, model, Judged("unknown"), _LAST_DIGITS, _NEAR / 3)
 
@@ -325,8 +325,8 @@ def _judged(
     nearly: Fraction = _ROUNDED,
     near: Fraction = _NEAR,
 ) -> Judged | None:
-    """The verdict on a number by the bytes of a parameter that it counts: right, wrong, or right with other ones."""
-    totals = [known.total for known in every_count(model.config, known_counts) if known.model.config == model.config]
+    """The verdict on a number by the expected bytes per parameter: right, wrong, or right with other bytes."""
+    totals = [count.total for count in every_count(model.config, known_counts) if count.model.config == model.config]
     totals = [model.num_parameters(), *totals]
     sizes = [factor * side.value for factor in side.unit_factors]
     reach = max(side.reach, side.rough)
@@ -351,7 +351,7 @@ def _judged(
             return Judged("right", counts=expected.counts)
         return None if judged.verdict == "right" else _conditional(side, model, expected.widths)
     other = next((width for width in _WIDTHS if is_size(width, nearly)), 0)
-    is_part = other and expected.widths[0] % other == 0  # one moment instead of two: of the same parameters
+    is_part = other and expected.widths[0] % other == 0  # half as much may be one moment instead of two
     parameters = (fitting(other, _LAST_DIGITS) if is_part else 0) or model.num_parameters()
     right = Fraction(expected.widths[0] * parameters)
     if not expected.sure:
@@ -363,7 +363,7 @@ def _judged(
 
 
 def _conditional(side: ChainSide, model: Model, widths: Sequence[int]) -> Judged:
-    """The verdict on a number that is right with another number of bytes for a parameter."""
+    """The verdict on a number that is right with a different number of bytes per parameter."""
     width = min(widths, key=lambda width: abs(width * model.num_parameters() - side.value))
-    reason = Problem.of(N_("It is right with {width} bytes for a parameter."), width=width)
+    reason = Problem.of(N_("It is right with {width} bytes per parameter."), width=width)
     return Judged("conditional", Fraction(width * model.num_parameters()), reason, (reason,))

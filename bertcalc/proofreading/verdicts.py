@@ -1,4 +1,4 @@
-"""The verdict on a single number, and the sentences that several verdicts share."""
+"""The verdict on a single number, and verdicts that several modules share."""
 
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,12 +12,12 @@ from bertcalc.proofreading.claims import Verdict
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-LEAST = 1000  # smaller numbers without a calculation are no claims
+LEAST = 1000  # smaller numbers without a calculation are not claims
 LEAST_WITHOUT_WORDS = 10_000
 
 
 class Judged(NamedTuple):
-    """The verdict on a number; None if it is no claim. ``counted`` is the part that it counts or should count."""
+    """The verdict on a number, None if it is not a claim; ``counted`` is the part that it counts or should count."""
 
     verdict: Verdict | None
     right_value: Fraction | None = None
@@ -31,14 +31,14 @@ UNKNOWN = Judged("unknown")
 
 
 def right_as(part: Counted, model: Model) -> Judged:
-    """The verdict on a number that is another part's count than the words say."""
+    """The verdict on a number that is the count of a different part than the words say."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("It is right as the count of {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
 def right_for(part: Counted, model: Model) -> Judged:
-    """The verdict on a number that is another one than a part's count."""
+    """The verdict on a number that is not a part's count."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("{right} is right for {part}."), right=part.right, part=described)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
@@ -52,14 +52,14 @@ _IS_RIGHT = {
 
 
 def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
-    """The verdict on a number that mistakes in counting a part explain."""
+    """The verdict on a number that counting mistakes explain."""
     described = part_in_words(part, model)
     reason = instead(part.right, described, explanation, model.config)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
 def instead(right: int, described: Problem, explanation: Explanation, config: Config) -> Problem:
-    """The right count with up to three mistakes that lead to another one."""
+    """The right count, and up to three mistakes that lead to the wrong one."""
     made = list(mistakes(explanation, config))[:3]
     words = dict(zip(("first", "second", "third"), made, strict=False))
     return Problem.of(_IS_RIGHT[len(made)], right=right, part=described, **words)

@@ -32,30 +32,30 @@ _TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|共|bert", re.I
 
 
 def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a total that is right by another class or convention, or as it was published."""
+    """The verdict on a total that is right for the model, for another class or convention, or as published."""
     if side.value < 10**6:
         return None
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
     named_total = named_total or is_name(context.names[:1])
     right, rough = model.num_parameters(), max(side.reach, side.rough)
     if named_total and side.reach and abs(right - side.value) <= rough and not _BODY.search(context.line):
-        known = KnownCount(model, right)
+        count = KnownCount(model, right)
         return Judged(
-            "right", Fraction(right), Problem.of(N_("It is the count of {known}."), known=known_in_words(known))
+            "right", Fraction(right), Problem.of(N_("It is the count of {known}."), known=known_in_words(count))
         )
-    for known in _likeliest_first(model):
-        if side.reach and known.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
+    for count in _likeliest_first(model):
+        if side.reach and count.model.config.tie_word_embeddings != model.config.tie_word_embeddings:
             continue
-        exactly = side.value == known.total if not side.reach else abs(known.total - side.value) <= side.reach
+        exactly = side.value == count.total if not side.reach else abs(count.total - side.value) <= side.reach
         if exactly and (named_total or not side.reach):
-            if meant := _class_beside(context, known, model):
+            if meant := _class_beside(context, count, model):
                 return total_is(meant)
             message = N_("It is the count of {known}.")
-            reason = Problem.of(message, known=known_in_words(known))
-            is_named = known.model.architecture in context.line or known == KnownCount(model, model.num_parameters())
+            reason = Problem.of(message, known=known_in_words(count))
+            is_named = count.model.architecture in context.line or count == KnownCount(model, model.num_parameters())
             if is_named:
-                return Judged("right", Fraction(known.total), reason)
-            return Judged("conditional", Fraction(known.total), reason, (reason,))
+                return Judged("right", Fraction(count.total), reason)
+            return Judged("conditional", Fraction(count.total), reason, (reason,))
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:
         if named_total and claim.is_meant(typed) and PRESETS[claim.preset].config == model.config:
@@ -70,19 +70,19 @@ _BODY = re.compile(r"(?<![A-Za-z])[A-Z]\w{2,20}For[A-Z]|without|backbone|不含|
 
 @lru_cache(maxsize=32)
 def _likeliest_first(model: Model) -> tuple[KnownCount, ...]:
-    """The known counts of a model; of classes with the same count, the one that most people mean comes first."""
+    """The known counts of a model; among classes with the same count, the one that most people mean comes first."""
     return tuple(sorted(every_count(model.config, known_counts), key=_is_unusual))
 
 
-def _is_unusual(known: KnownCount) -> bool:
-    return known.model.architecture.endswith(_UNUSUAL)
+def _is_unusual(count: KnownCount) -> bool:
+    return count.model.architecture.endswith(_UNUSUAL)
 
 
 _UNUSUAL = ("ForNextSentencePrediction", "ForMultipleChoice")
 
 
 def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number of parameters of a named model that no way of counting gives."""
+    """The verdict on a named model's number of parameters that no way of counting gives."""
     beside = " ".join(context.names[:2])
     plain = re.search(r"\b(?:has|have|contains?|with|is|are)\b|有|为|总|共|total", beside, re.I)
     about = (re.search(r"param|参数|total|总", beside, re.I) and plain) or is_name(context.names[:1])
@@ -110,19 +110,19 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if context.supposes or is_part or is_table:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
-    nearest = min(counts, key=lambda known: abs(known.total - side.value))
+    nearest = min(counts, key=lambda count: abs(count.total - side.value))
     if abs(nearest.total - side.value) > max(reach, side.value / _PARTS):
         return total_is(model)
     if not reach or reach * _FOUR_DIGITS <= side.value:
         return total_is(model)
-    nearest = next(known for known in counts if abs(known.total - side.value) <= max(reach, side.value / _PARTS))
-    message = N_("It is near the count of {known}, {count}.")
+    nearest = next(count for count in counts if abs(count.total - side.value) <= max(reach, side.value / _PARTS))
+    message = N_("It is close to the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
 def _is_in_list_of(context: Context) -> bool:
-    """Whether a number of parameters is in a list of sizes of a model: BERT-base has 12 layers and 11 billion ..."""
+    """Whether a number of parameters is in a list of a model's sizes: BERT-base has 12 layers and 11 billion ..."""
     return (
         bool(_COUNTS.match(context.after))
         and len(models_named(context.sentence)) == 1
@@ -130,14 +130,14 @@ def _is_in_list_of(context: Context) -> bool:
     )
 
 
-# Names of sizes in which the name of a part stands.
+# Names of sizes that contain the name of a part.
 _SIZE_NAMES_OF_PARTS = re.compile(
     r"(?:attention|encoder|decoder|transformer|hidden)[ -](?:heads|layers|blocks|size)|注意力头|隐藏层", re.I
 )
 
 
 def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:
-    """Whether a number is the model's, with the decimal point or the unit of another: 11 billion for 110 million."""
+    """Whether a number is the model's with a wrong decimal point or unit: 11 billion for 110 million."""
     shifted = (count * factor for count in _published(model) for factor in _TENS)
     if not any(abs(count - side.value) <= max(side.reach, count / _PARTS) for count in shifted):
         return False
@@ -149,21 +149,21 @@ def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:
 
 
 _TENS = tuple(Fraction(10) ** exponent for exponent in (-3, -2, -1, 1, 2, 3))
-_CLOSE_SIZE = 10  # a tenth: 70B, of a family that has a model of 7B, too
+_CLOSE_SIZE = 10  # a tenth: 70B may be meant, in a family that also has a model of 7B
 
 
-# Behind the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
+# After the name of a model: BERT-base (12 layers, hidden size 768, 110M parameters)
 _IN_BRACKETS = re.compile(r"[(（](?:[^()（）]*[,，、;；])?\s?(?:about |约)?$")
 _IS_COUNT_OF_ALL = re.compile(
     r"(?:(?:#|total|number of|num|model|all|trainable) ?)*(?:of )?param(?:eter)?s|(?:模型)?总?参数(?:总?量|数)?", re.I
 )
 _OF_NAME, _NEAR = re.compile(r"(?:parameters|params|weights) (?:of|in) ", re.I), 40
-# Words that mean all of something, which need not be the whole model.
+# Words that mean all of something, not necessarily the whole model.
 _ONLY_TOTAL = re.compile(r"\b(?:in total|total|altogether|overall)\b|总共|一共|共", re.I)
 
 
 def _is_of_layers(side: ChainSide, model: Model) -> bool:
-    """Whether a number counts a part of all layers."""
+    """Whether a number is the count of a part in all layers."""
     parts = counts_of(tuple(PARTS), model)
     reach = max(side.reach, side.rough)
     return any(
@@ -175,21 +175,21 @@ _OF_TABLE = 2  # factors
 _COUNTS = re.compile(r"\s?(?:param|个?参数)", re.I)
 _COUNTED_ALL = re.compile(r"param|参数量", re.I)
 _PARTS = 50  # a fiftieth of a rounded number
-_FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant exactly
+_FOUR_DIGITS = 2000  # times half a unit in the last of four digits: such a number is meant to be exact
 
 
 _CLASS = re.compile(r"(?<![A-Za-z])([A-Z][A-Za-z0-9]{2,20}(?:Model|For[A-Z][A-Za-z]{2,30}))(?![A-Za-z])")
 
 
-def _class_beside(context: Context, known: KnownCount, model: Model) -> Model | None:
-    """The class that the nearest words name, if the number is no count of it but that of another class."""
+def _class_beside(context: Context, count: KnownCount, model: Model) -> Model | None:
+    """The class that the nearest words name, if the number is the count of a different class."""
     beside = set(_CLASS.findall(" ".join(context.names[:1])))
     classes = {cls.name for cls in model.family.classes}
     if len(beside) != 1 or not beside <= classes:
         return None
     [name] = beside
     counts = [other.total for other in every_count(model.config, known_counts) if other.model.architecture == name]
-    return model.changed(architecture=name) if counts and known.total not in counts else None
+    return model.changed(architecture=name) if counts and count.total not in counts else None
 
 
 OWN_MODEL = re.compile(
@@ -197,7 +197,7 @@ OWN_MODEL = re.compile(
     r"(?:model|bert|transformer|net|network|version|implementation|encoder|config|vocab|tokeni[sz]er)",
     re.I,
 )
-# The header of a column that counts whole models.
+# The column header for counts of whole models.
 _OF_WHOLE = re.compile(
     r"param|参数|total|size|count|number|value|weights|actual|exact|model|calcul|formula|公式|计算|模型|总|大小|规模|数量|#",
     re.I,
@@ -205,7 +205,7 @@ _OF_WHOLE = re.compile(
 
 
 def _is_other_column(context: Context) -> bool:
-    """Whether a number is in a column whose header does not say that it counts whole models."""
+    """Whether a number's column has a header that does not mean counts of whole models."""
     return bool(context.header) and not (_OF_WHOLE.search(context.header) or names_model(context.header))
 
 
@@ -237,14 +237,14 @@ def is_name(names: Collection[str]) -> bool:
 
 
 def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
-    """The verdict on the difference of two models: 225M more parameters than BERT-base."""
+    """The verdict on the difference between two models: 225M more parameters than BERT-base."""
     right = abs(model.num_parameters() - other.num_parameters())
     counts = Problem.of(_DIFFERENCE, first=name_of(model), second=name_of(other), count=right)
-    classes = {known.model.architecture: known.total for known in every_count(other.config, known_counts)}
+    classes = {count.model.architecture: count.total for count in every_count(other.config, known_counts)}
     differences = {right} | {
-        abs(known.total - classes[known.model.architecture])
-        for known in every_count(model.config, known_counts)
-        if known.model.architecture in classes
+        abs(count.total - classes[count.model.architecture])
+        for count in every_count(model.config, known_counts)
+        if count.model.architecture in classes
     }
     reach = max(side.reach, side.rough)
     if any(abs(difference - side.value) <= reach for difference in differences):
@@ -262,13 +262,13 @@ _FARTHEST = 4
 
 
 def _published(model: Model) -> list[int]:
-    """The numbers of parameters that are published of a model, and its own."""
+    """A model's number of parameters, and its published numbers of parameters."""
     claims = (claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
     return [model.num_parameters(), *claims]
 
 
 def name_of(model: Model) -> str:
-    """The preset of a model, or its class."""
+    """The name of a model's preset, or of its class."""
     return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
 
 
@@ -276,7 +276,7 @@ _DIFFERENCE = N_("The numbers of parameters of {first} and {second} differ by {c
 _TOTAL_IS = N_("{architecture} has {count} parameters.")
 
 
-_OF_ANOTHER = N_("It is the count of another model: {preset}.")
+_OF_ANOTHER = N_("It is the count of a different model: {preset}.")
 
 
 def judge_published(side: ChainSide) -> Judged | None:
@@ -294,19 +294,19 @@ def is_of_another(judged: Judged) -> bool:
 
 
 def is_total_of_model(judged: Judged) -> bool:
-    """Whether a verdict says no more than how many parameters the model has."""
+    """Whether a verdict only says how many parameters the model has."""
     return bool(judged.reasons) and judged.reasons[0].message == _TOTAL_IS
 
 
 def total_is(model: Model) -> Judged:
-    """The verdict on a number that is another one than a model's total."""
+    """The verdict on a number that should be a model's total."""
     right = model.num_parameters()
     reason = Problem.of(_TOTAL_IS, architecture=model.architecture, count=right)
     return Judged("wrong", Fraction(right), None, (reason,))
 
 
 def is_total(context: Context) -> bool:
-    """Whether the words beside a number, or its heading, mean the whole model and no part of it."""
+    """Whether the words beside a number, or its heading, mean the whole model, not a part of it."""
     names = (*context.names, *context.headings[:1])
     whole = any(re.search(PARTS[WHOLE_MODEL][1], name, re.I) for name in names) or is_name(context.names[:1])
     if OWN_MODEL.search(" ".join(names)) or _is_other_column(context):
@@ -315,9 +315,9 @@ def is_total(context: Context) -> bool:
 
 
 def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
-    """The verdict on a total, by the likeliest mistakes that lead to it in any class of the family.
+    """The verdict on a total by the likeliest mistakes, in any class of the family, that lead to it.
 
-    ``untied`` is whether the text says that the decoder is not tied.
+    ``untied`` is True if the text says that the decoder is not tied.
     """
     typed = Typed(Fraction(value), Fraction(value), Fraction(value), None)
     decoders = [cls.name for cls in model.family.classes if cls.task in ("causal-lm", "masked-lm")]
@@ -327,8 +327,8 @@ def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None
     if diagnosis.known or not diagnosis.confident:
         return None
     likeliest = diagnosis.miscounted[0]
-    known = likeliest.known_count
-    if known.mix or not known.right <= 2 * value <= 4 * known.right:
+    count = likeliest.known_count
+    if count.mix or not count.right <= 2 * value <= 4 * count.right:
         return None
-    reason = instead(known.right, known_in_words(known), likeliest.explanation, model.config)
-    return Judged("wrong", Fraction(known.right), None, (reason,))
+    reason = instead(count.right, known_in_words(count), likeliest.explanation, model.config)
+    return Judged("wrong", Fraction(count.right), None, (reason,))

@@ -91,7 +91,7 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
     count, size = facts.get("total_parameters"), facts.get("total_size")
     notes = [Problem.of(N_("An index has no shapes: to find the model, read the files' headers or the config.json."))]
     if type(size) is int and size >= 0:
-        message = N_("The tensors take {size} bytes: {wide} numbers of 4 bytes (float32), or {narrow} of 2 (float16).")
+        message = N_("The tensors take {size} bytes: {wide} elements of 4 bytes (float32), or {narrow} of 2 (float16).")
         notes.append(Problem.of(message, size=size, wide=size // 4, narrow=size // 2))
     return TextReading(
         "safetensors-index", sentence, num_parameters=count if type(count) is int else None, notes=tuple(notes)
@@ -121,8 +121,8 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
         return TextReading("adapter-config", sentence, model, model, notes=(problem,))
     count = sum(tensor.num_parameters() for tensor in tensors)
     note = Problem.of(N_("The adapter has {count} parameters in addition to those of {name}."), count=count, name=name)
-    both = model.num_parameters() + count
-    return TextReading("adapter-config", sentence, model, model, tensors, both, notes=(note,))
+    total = model.num_parameters() + count
+    return TextReading("adapter-config", sentence, model, model, tensors, total, notes=(note,))
 
 
 def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:

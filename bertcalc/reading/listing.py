@@ -43,7 +43,7 @@ _BEFORE = 300  # characters before a shape that may hold its name
 _MOST_TENSORS = 20_000
 _MOST_DIGITS = 18
 _MORE_BUFFERS = (*BUFFERS, "num_batches_tracked", "running_mean", "running_var", "inv_freq", "masked_bias")
-_SMALLEST_COUNT = 100  # smaller numbers after a shape are rather a number of the line
+_SMALLEST_COUNT = 100  # a smaller number after a shape is probably a line number
 
 
 class Listing(NamedTuple):

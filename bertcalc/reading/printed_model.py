@@ -103,11 +103,11 @@ def _sentence(tree: PrintedTree) -> Problem:
         stacks[path.rpartition(".")[0]] += copies if _is_layer(module) else 0
     layers = max(stacks.values(), default=0)
     if layers:
-        one, more = (
+        one_layer, several_layers = (
             N_("Read as: a printed PyTorch model ({name}), one layer."),
             N_("Read as: a printed PyTorch model ({name}), {layers} layers."),
         )
-        return Problem.of(one if layers == 1 else more, name=shorten(tree.root.kind), layers=layers)
+        return Problem.of(one_layer if layers == 1 else several_layers, name=shorten(tree.root.kind), layers=layers)
     return Problem.of(
         N_("Read as: a printed PyTorch model ({name}), {lines} lines."), name=shorten(tree.root.kind), lines=tree.lines
     )
@@ -165,7 +165,7 @@ def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
 
 
 def _absent_biases(tree: PrintedTree, cls: str | None) -> set[str]:
-    """The biases that prints of older PyTorch releases leave open, in a family that has none by default."""
+    """The biases that older PyTorch releases do not print, in a family that has none by default."""
     default = CLASSES[cls].config.default() if cls else None
     has_none = default is not None and default.has("norm_bias") and not vars(default)["norm_bias"]
     return {starred(name) for name in tree.unsure()} if has_none else set()
@@ -258,7 +258,7 @@ _EMBEDDING = re.compile(r"Embedding$")
 
 
 def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[PossibleCount, ...]:
-    """The counts with and without the biases that prints of older PyTorch releases leave open."""
+    """The counts with and without the biases that older PyTorch releases do not print."""
     copies = {path: copies for path, _module, copies in tree.root.modules()}
     shapes = {tensor.name: tensor.shape for tensor in tree.root.tensors()}
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)

@@ -69,7 +69,7 @@ class PrintedTree:
         return {path: module.kind for path, module in modules if isinstance(module, PrintedModule) and not module.known}
 
     def unsure(self) -> list[str]:
-        """The names of the tensors of which an old release of PyTorch does not print whether they exist."""
+        """The names of the tensors that may not exist: old releases of PyTorch do not print it."""
         return [
             f"{path}.{name}" if path else name
             for path, module, _copies in self.root.modules()
@@ -280,7 +280,7 @@ def _is_reindented(lines: Sequence[str]) -> bool:
 
 
 def _of_attention(kind: str, children: Mapping[str, Module]) -> dict[str, Shape]:
-    """The tensors of PyTorch's MultiheadAttention that do not print: those of query, key and value together."""
+    """The tensors of PyTorch's MultiheadAttention that ``print`` does not show: query, key and value in one."""
     output = children.get("out_proj") if kind == "MultiheadAttention" else None
     if output is None or "weight" not in output.parameters:
         return {}

@@ -119,7 +119,7 @@ def _with_count(architecture: str, count: int) -> Model | None:
 
 
 def _has(model: Model, count: int) -> bool:
-    """Whether a model has a count, or has it if tied tensors count with each module that uses them."""
+    """Whether a model has a count, perhaps with tied tensors counted in each module that uses them."""
     return any(count - model.num_parameters() == again for again in _counted_again(model))
 
 
@@ -132,21 +132,21 @@ def _counted_again(model: Model) -> Iterator[int]:
 
 
 def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
-    """Whether each row of an embedding, matrix or LayerNorm has a module with its count in the model."""
+    """Whether the model has a module with the same count for each row of an embedding, matrix or LayerNorm."""
     counts: Counter[tuple[str, int]] = Counter()
     for _path, module, copies in model.modules():
         if isinstance(module, Linear | Conv1D | Embedding | Norm):
             shapes = module.shapes if isinstance(module, Linear) else module.parameters
             counts[module.kind, sum(map(prod, shapes.values()))] += copies
     kinds = {kind for kind, _count in counts}
-    shown = Counter((row.kind, row.parameters) for row in rows if row.kind in kinds and row.parameters)
-    return not shown - counts
+    row_counts = Counter((row.kind, row.parameters) for row in rows if row.kind in kinds and row.parameters)
+    return not row_counts - counts
 
 
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """The class that has the total, with the number of labels in the last row outside the body.
 
-    Of several classes, the one with most modules of the rows' names. With ``own_head`` the rows may be the author's
+    Of several classes, the one with the most modules named like rows. With ``own_head`` the rows may be the author's
     own head: then at least one name has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
@@ -189,9 +189,9 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model 
     labels = [matrix // (hidden + 1) for matrix in matrices[-1:]]
     labelled = [{}, *({"num_labels": number} for number in labels if 0 < number <= _MOST_LABELS)]
     ties = (default.config.tie_word_embeddings, not default.config.tie_word_embeddings)
-    for more, pooler, tied in product(labelled, (True, False), ties):
+    for label_values, pooler, tied in product(labelled, (True, False), ties):
         with suppress(InputError, ZeroDivisionError):
-            for model in _fitting(default, {**values, **more, "tie_word_embeddings": tied}, pooler, count):
+            for model in _fitting(default, {**values, **label_values, "tie_word_embeddings": tied}, pooler, count):
                 if _has_rows(model, rows):
                     return model
     return None
@@ -200,12 +200,12 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model 
 def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str, int] | None:
     """The sizes that embedding tables show, matched by name or by order; None if a table is missing."""
     tables = [(path, module) for path, module, _copies in default.modules() if isinstance(module, Embedding)]
-    shown = [row for row in rows if row.kind == "Embedding" and row.parameters]
-    if len(tables) > len(shown) or not width:
+    table_rows = [row for row in rows if row.kind == "Embedding" and row.parameters]
+    if len(tables) > len(table_rows) or not width:
         return None
-    named = {row.name: row for row in shown}
+    named = {row.name: row for row in table_rows}
     sizes = {}
-    for (path, module), row in zip(tables, shown, strict=False):
+    for (path, module), row in zip(tables, table_rows, strict=False):
         counted = named.get(path.rpartition(".")[2], row).parameters
         if module.place.role in _FIELDS:
             sizes[_FIELDS[module.place.role]] = counted // width
@@ -227,16 +227,16 @@ def _tokens_within(default: Model, sizes: Mapping[str, int]) -> dict[str, int]:
 def _fitting(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Iterator[Model]:
     """The models with these sizes and this count, solved for intermediate_size or the number of layers."""
 
-    def model(**more: int) -> Model:
-        fields = default.config.under_own_names({**values, **more})
+    def model(**assumed: int) -> Model:
+        fields = default.config.under_own_names({**values, **assumed})
         return Model(replace(default.config, **fields), default.architecture, pooler)
 
-    open_size, more = "intermediate_size", dict[str, int]()
+    open_size, assumed = "intermediate_size", dict[str, int]()
     if "num_hidden_layers" not in values and not type(default.config).has("num_hidden_groups"):
-        open_size, more = "num_hidden_layers", {"intermediate_size": 4 * values["hidden_size"]}
-    one, two = (model(**more, **{open_size: size}) for size in (1, 2))
-    slope = two.num_parameters() - one.num_parameters()
-    for again in dict.fromkeys(_counted_again(one)):
-        size, rest = divmod(count - again - one.num_parameters(), slope)
+        open_size, assumed = "num_hidden_layers", {"intermediate_size": 4 * values["hidden_size"]}
+    smallest, next_model = (model(**assumed, **{open_size: size}) for size in (1, 2))
+    slope = next_model.num_parameters() - smallest.num_parameters()
+    for again in dict.fromkeys(_counted_again(smallest)):
+        size, rest = divmod(count - again - smallest.num_parameters(), slope)
         if not rest and size >= 0:
-            yield model(**more, **{open_size: size + 1})
+            yield model(**assumed, **{open_size: size + 1})

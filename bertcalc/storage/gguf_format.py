@@ -117,7 +117,7 @@ class Gguf(QuantizationFormat):
         stored = _stored(self, model)
         header = 2 * _UINT32 + 2 * _UINT64 + self._keys(model) + self.metadata_bytes
         header += sum(_info(tensor) for tensor, _block_type in stored)
-        return _aligned(header) + sum(_aligned(_blocks(*each) * each[1].bytes) for each in stored)
+        return _aligned(header) + sum(_aligned(_blocks(*pair) * pair[1].bytes) for pair in stored)
 
     def _keys(self, model: Module) -> int:
         """The keys that every file has: the architecture, the version of the quantization and the type of the file."""

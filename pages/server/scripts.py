@@ -30,7 +30,7 @@ def offer(name: str, text: str, kind: str = "js") -> str:
 
 
 def script(address: str) -> str | None:
-    """The script at an address, made at its first use; None if there is none."""
+    """The script at an address, made on first use; None if there is none."""
     with _MAKING:
         if address not in _TEXTS and address in _MAKERS:
             _TEXTS[address] = _MAKERS[address]()

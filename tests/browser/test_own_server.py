@@ -80,7 +80,7 @@ def test_a_model_of_the_hub_is_read_on_request(page: Page, own: tuple[str, int],
     shown(page)
     nothing_is_cut(page)
     expect(page.get_by_text("has all tensors of BertForMaskedLM, and others as well")).to_be_visible()
-    expect(page.get_by_text("head of another class")).to_be_in_viewport()
+    expect(page.get_by_text("head of a different class")).to_be_in_viewport()
     assert len(hub.asked) == 2
     page.get_by_role("link", name="Parameters").click()
     ready(page)

@@ -124,5 +124,5 @@ def test_nothing_is_called_missing_that_a_model_has() -> None:
     """DeBERTa has matrices for queries and keys of positions; only the keys' have no bias."""
     model = bertcalc.load("microsoft/deberta-base")
     text = str(model.explain(f"{model.num_parameters() + 12 * 768:,}"))
-    assert "query, key and value are given biases that this model does not have" in text
+    assert "biases of query, key and value are counted, but this model has none there" in text
     assert "positions" not in text

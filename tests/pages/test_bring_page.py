@@ -417,7 +417,7 @@ def test_a_model_of_the_hub_is_read_on_request_only(hub: Server, models: Path) -
     ours, theirs = real("BertForMaskedLM", SMALL), real("BertForPreTraining", SMALL)
     assert metrics(app)["Parameters in the file"] == theirs
     assert metrics(app)["Parameters in BertForMaskedLM"] == ours
-    row = groups(app)["head of another class"]
+    row = groups(app)["head of a different class"]
     assert row[0] == "4"
     assert row[2] == f"+{int(theirs.replace(',', '')) - int(ours.replace(',', '')):,}"
     assert "`pooler.dense`, `cls.seq_relationship`: BertForPreTraining" in row[3]
@@ -434,8 +434,8 @@ def test_without_a_class_in_the_config_the_tensors_tell(hub: Server) -> None:
 
 def test_a_checkpoint_that_does_not_fit_its_config(hub: Server, models: Path, other_vocabulary: None) -> None:
     app = ask(open_app("bring.py", bring="hub", repo_id="some/published"))
-    assert "does not fit BertForMaskedLM: 16 tensors are missing, 2 have another shape." in app.warning[0].value
-    assert "[50, 128] instead of [60, 128]" in groups(app)["another shape"][3].replace("\\", "")
+    assert "does not fit BertForMaskedLM: 16 tensors are missing, 2 have a different shape." in app.warning[0].value
+    assert "[50, 128] instead of [60, 128]" in groups(app)["different shape"][3].replace("\\", "")
 
 
 @pytest.fixture

@@ -271,9 +271,9 @@ class _Inspector:
         return False
 
     def _is_chance(self, condition: Condition, values: Values) -> bool:
-        """Whether a relation of two sizes does not explain why a configuration is bad: it stays so where it is met.
+        """Whether a relation of two sizes is a coincidence: a bad configuration stays bad when it is met.
 
-        TIPSv2 refuses a hidden_size of 3, which is also less than the number of layers, but with one layer, too.
+        TIPSv2 refuses a hidden_size of 3. This is also less than the number of layers, but one layer is refused, too.
         """
         if isinstance(condition.other, int) or condition.kind in ("multiple", "is", "share"):
             return False
@@ -288,7 +288,7 @@ class _Inspector:
         return False
 
     def _fails_where_equal(self, condition: Condition, values: Values) -> bool:
-        """Whether a configuration is bad at another value of two fields, too, if both have it."""
+        """Whether a configuration stays bad if two equal fields both take a different value."""
         pair = (condition.field, str(condition.other))
         largest = max(values[name] for name in pair)
         equal = [dict.fromkeys(pair, times * largest) for times in (2, 3)]

@@ -200,7 +200,7 @@ class Pass:
         return [tensor.pass_on() for tensor in returned]
 
     def _run(self, index: int) -> None:
-        """Run one step, and delete the variables that are not held after it."""
+        """Run one step, then delete the variables that no later step needs."""
         step = self.steps[index]
         self.memory.where = step.name
         if step.within in self._whole:

@@ -1,1 +1,1 @@
-"""What a text says about models: their names and their sizes."""
+"""The names and sizes of models in a text."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES, SPELLINGS
 
-# Short names that people use, besides the presets' own.
+# Short names that people use, besides the names of presets.
 _ALIASES = {
     "bert base": "bert-base-uncased",
     "bertbase": "bert-base-uncased",
@@ -79,7 +79,7 @@ def _spelled(name: str) -> str:
 
 @lru_cache(maxsize=1)
 def preset_by_name() -> Mapping[str, str]:
-    """The presets by the spelling of their names; also without the words that most people leave out."""
+    """The presets by the spellings of their names, also without the words that people usually omit."""
     names: dict[str, str] = {}
     for preset in PRESETS:
         spelled = _spelled(preset)
@@ -90,7 +90,7 @@ def preset_by_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def model_name_pattern() -> re.Pattern[str]:
-    """The pattern of the names of models: of a preset, a foreign model, or BERT alone, each in a group."""
+    """The pattern for names of models, with a group for each kind: a preset, a foreign model, or BERT alone."""
     names = sorted(
         (re.escape(name).replace(r"\ ", r"[\s_$\\{}-]{0,3}") for name in preset_by_name()), key=len, reverse=True
     )
@@ -107,7 +107,7 @@ def family_name(preset: str) -> str:
 
 
 def names_model(text: str) -> bool:
-    """Whether words name a model."""
+    """Whether words contain the name of a model."""
     return bool(model_name_pattern().search(text))
 
 
@@ -130,7 +130,7 @@ def models_named(text: str) -> set[str]:
 
 
 def first_named(text: str) -> str:
-    """The preset that a text names first, if it begins with that name; empty if it does not.
+    """The preset that a text begins with; empty if it begins with other words.
 
     >>> first_named("the BERT-base model"), first_named("all models")
     ('bert-base-uncased', '')
@@ -151,8 +151,8 @@ class Mention(NamedTuple):
     start: int
     preset: str
     line: int
-    until: int = 0  # where the clause ends in which another model is only compared with it: as in BERT-base, ...
-    is_supposed: bool = False  # whether the text only supposes a model: with half the layers, it would have ...
+    until: int = 0  # the end of a clause that only compares another model with it: as in BERT-base, ...
+    is_supposed: bool = False  # whether the model is hypothetical: with half the layers, it would have ...
     spelling: str = ""  # its name, if that is not the preset's: bert-base-german-cased
 
 
@@ -162,7 +162,7 @@ SENTENCE = re.compile(
 
 
 def mentions_in(text: str) -> Iterator[Mention]:
-    """The models that a text names; "Llama" alone is the one that it names with a size, if there is only one."""
+    """The models that a text names; "Llama" alone means the Llama that it names with a size, if there is only one."""
     mentions = _every_mention(text)
     relatives = {mention.preset for mention in mentions if mention.preset in RELATIVES}
     for mention in mentions:
@@ -175,7 +175,7 @@ def mentions_in(text: str) -> Iterator[Mention]:
 _WITHOUT_SIZE = re.compile(r"[a-z]++(?![ _-]?(?:[0-9](?:\.[0-9])?[ _-])?[0-9.]{1,5}[mb](?![a-z]))", re.I)
 
 
-# Another size of the first model that its line names: XLM-R base ... The large version has 560M.
+# Another size of a model on the same line: XLM-R base ... The large version has 560M.
 _SIBLING = re.compile(
     rf"\b(?:the|its) (?P<size>{SIZE_NAMES})[ -](?:version|variant|one|sibling|model)\b"
     r"|(?P<chinese>tiny|mini|small|medium|base|large|xl)\s?(?:版本?|版模型)",
@@ -184,7 +184,7 @@ _SIBLING = re.compile(
 
 
 def _of_siblings(text: str, mentions: Sequence[Mention]) -> Iterator[Mention]:
-    """The places where a text names only another size of the first model on that line that there is in this size."""
+    """The places where a text only names another size of a model on the same line: the large version."""
     starts = [mention.start for mention in mentions]
     for match in _SIBLING.finditer(text):
         first = bisect_right(starts, text.rfind("\n", 0, match.start()))
@@ -201,7 +201,7 @@ VERSION = re.compile(r"(?<![A-Za-z0-9_.-])[0-9.]{1,6}(?![0-9.]|\s?M)|(?<=-)[0-9.
 
 
 def without_sizes(text: str) -> str:
-    """A text in which the digits of models' names are no numbers: Mistral 7B. Its length is the same."""
+    """A text of the same length in which the digits of models' names are replaced by x: Mistral xB."""
     return model_name_pattern().sub(lambda match: VERSION.sub(lambda size: "x" * len(size[0]), match[0]), text)
 
 
@@ -238,7 +238,7 @@ _CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
 
 
 def compared_until(mention: re.Match[str]) -> int:
-    """Where the clause ends in which a model is only compared with; 0 for other mentions."""
+    """Where the clause ends, if it only compares another model with this one; 0 for other mentions."""
     compared = _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()])
     if not compared:
         return 0
@@ -248,7 +248,7 @@ def compared_until(mention: re.Match[str]) -> int:
 
 
 def _spelling(mention: re.Match[str]) -> str:
-    """The whole name of a model that is not listed, but whose name begins as that of one that is."""
+    """The whole name of an unlisted model whose name begins with a listed one; empty for listed models."""
     rest = _GOES_ON_WITH.match(mention.string, mention.end())
     return mention[0] + rest[0] if rest else ""
 
@@ -257,12 +257,12 @@ _GOES_ON_WITH = re.compile(r"-[A-Za-z][\w.-]{2,40}(?<![.-])")
 
 
 def preset_at(mention: re.Match[str]) -> str:
-    """The preset that a place names; empty for a model that bertcalc does not count."""
+    """The preset that a match names; empty for a model that bertcalc does not count."""
     return preset_by_name()[_respelled(mention["preset"])] if mention["preset"] else ""
 
 
 def mentions_of_classes(text: str) -> Iterator[Mention]:
-    """The places where a text names a class: its line's model of that family, the most named one, or the first."""
+    """The places where a text names a class; the model is its line's, the most named, or the family's first."""
     mentions = [mention for mention in _every_mention(text) if mention.preset in PRESETS]
     often = Counter(mention.preset for mention in mentions).most_common()
     presets = {_class_prefix(preset): preset for preset, _count in reversed(often)}
@@ -275,13 +275,13 @@ def mentions_of_classes(text: str) -> Iterator[Mention]:
 
 @lru_cache(maxsize=64)
 def _class_prefix(preset: str) -> str:
-    """The beginning of the names of a preset's classes: Bert."""
+    """The prefix of a preset's class names: Bert."""
     return type(PRESETS[preset].config).__name__.removesuffix("Config")
 
 
 @lru_cache(maxsize=1)
 def _by_class() -> Mapping[str, str]:
-    """The first preset of each family by the beginning of its classes' names, the longest first."""
+    """The first preset of each family by the prefix of its class names, the longest first."""
     presets: dict[str, str] = {}
     for name in (DEFAULT_PRESET, *PRESETS):
         presets.setdefault(_class_prefix(name), name)
@@ -297,7 +297,7 @@ def _classes() -> re.Pattern[str]:
 
 
 def _respelled(text: str) -> str:
-    """The spelling under which a name is known: gpt-2, gpt2 and gpt 2 are the same."""
+    """The listed spelling of a name: gpt-2, gpt2 and gpt 2 are the same."""
     spelled = _spelled(text)
     if spelled in preset_by_name():
         return spelled

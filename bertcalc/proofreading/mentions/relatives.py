@@ -1,4 +1,4 @@
-"""Published decoders that have the layers of a family counted here: Llama's are EuroBERT's, and GPT-3's are GPT-2's.
+"""Published decoders that consist of a family's layers: Llama of EuroBERT's, GPT-3 of GPT-2's.
 
 >>> RELATIVES["llama-7b"].model.num_parameters()
 6738415616
@@ -37,7 +37,7 @@ class Relative:
 def _llama(
     hidden: int, layers: int, heads: int, shared: int, intermediate: int, vocabulary: int, prefix: str = "Llama"
 ) -> Relative:
-    """A model of Llama's architecture, with a decoder of its own."""
+    """A model of Llama's architecture, with an untied decoder."""
     config = EuroBertConfig(
         vocab_size=vocabulary,
         hidden_size=hidden,
@@ -57,7 +57,7 @@ def _gpt3(hidden: int, layers: int, heads: int) -> Relative:
     return Relative(config, "GPT2Model", {"GPT2": "GPT3"})
 
 
-# The sizes of the files that their makers published.
+# The sizes of the published files.
 RELATIVES: Mapping[str, Relative] = {
     "llama-7b": _llama(4096, 32, 32, 32, 11008, 32000),
     "llama-13b": _llama(5120, 40, 40, 40, 13824, 32000),
@@ -97,12 +97,12 @@ SPELLINGS: Mapping[str, str] = {
 
 @lru_cache(maxsize=64)
 def relative_of(config: Config) -> Relative | None:
-    """The published decoder with this configuration; None if it is none of them."""
+    """The published decoder with this configuration; None if there is none."""
     return next((relative for relative in RELATIVES.values() if relative.config == config), None)
 
 
 def renamed(problem: Problem, model: Model | None) -> Problem:
-    """A sentence about a relative with the names of its own classes."""
+    """A sentence about a relative, with its class names instead of the family's."""
     relative = relative_of(model.config) if model else None
     return problem if relative is None else _with_classes(problem, relative.classes)
 

@@ -1,4 +1,4 @@
-"""The sizes that a text gives to a model: hidden_size = 384; a BERT with 6 layers, hidden size 384 and 12 heads.
+"""The sizes that a text states for a model: hidden_size = 384; a BERT with 6 layers, hidden size 384 and 12 heads.
 
 >>> assigned_sizes("hidden_size = 384, and L = 6")
 {'hidden_size': 384, 'num_hidden_layers': 6}
@@ -60,7 +60,7 @@ _LISTED = re.compile(
 
 
 def assigned_sizes(text: str) -> dict[str, int]:
-    """The sizes that a text assigns; none for a field that is given several values."""
+    """The sizes that a text assigns, without fields that get several values."""
     assigned: dict[str, list[int]] = {}
     for stated in _assigned(text):
         assigned.setdefault(stated.field, []).append(stated.size)
@@ -80,12 +80,12 @@ def assigned_sizes(text: str) -> dict[str, int]:
 
 
 class StatedSize(NamedTuple):
-    """A number that a text gives as a size, and where it stands."""
+    """A number that a text states as a size, and its position."""
 
     start: int
     field: str
     size: int
-    is_fact: bool = False  # whether the words say that the model has it, and do not choose it
+    is_fact: bool = False  # whether it is stated as a fact, not as a choice
 
 
 def _assigned(text: str) -> Iterator[StatedSize]:
@@ -97,7 +97,7 @@ def _assigned(text: str) -> Iterator[StatedSize]:
 
 
 def stated_sizes(text: str) -> dict[int, StatedSize]:
-    """The sizes that a text states, by the places of their numbers.
+    """The sizes that a text states, by the positions of their numbers.
 
     >>> [(stated.field, stated.size) for stated in stated_sizes("d_model = 786; an MLP of 3072 hidden units").values()]
     [('hidden_size', 786), ('intermediate_size', 3072)]
@@ -116,7 +116,7 @@ def stated_sizes(text: str) -> dict[int, StatedSize]:
 
 
 def primed_letters(text: str) -> dict[str, int]:
-    """The sizes that a text gives to letters with a prime.
+    """The sizes that a text assigns to letters with a prime.
 
     >>> primed_letters("H = 4096, H' = 11008")
     {"H'": 11008}
@@ -129,7 +129,7 @@ _PRIMED = re.compile(rf"(?<![A-Za-z0-9'])(?P<letter>[A-Za-z])['′’]\s{{0,2}}=
 
 @lru_cache(maxsize=2)
 def stated_positions(text: str) -> frozenset[int]:
-    """The numbers of positions that a text gives, also as the context that a model reads.
+    """The numbers of positions that a text states, also as a context length.
 
     >>> sorted(stated_positions("GPT-2 with 256 positions; block_size = 128"))
     [128, 256]
@@ -149,18 +149,18 @@ _POSITIONS = re.compile(
 
 @lru_cache(maxsize=2)
 def literals(text: str) -> Counter[int]:
-    """How often whole numbers stand in a text."""
+    """How often each whole number occurs in a text."""
     literals = re.finditer(r"(?<![0-9A-Za-z_.,])([0-9]{1,3}(?:,[0-9]{3})+|[0-9]{3,7})(?![0-9A-Za-z_])", text)
     return Counter(int(match[1].replace(",", "")) for match in literals)
 
 
 class SizeGroup(NamedTuple):
-    """Sizes that stand together and describe one model."""
+    """Adjacent sizes that describe one model."""
 
     start: int
     end: int
     sizes: dict[str, int]
-    is_supposed: bool  # whether the text only supposes the model: with half the layers, it would have ...
+    is_supposed: bool  # whether the model is hypothetical: with half the layers, it would have ...
 
 
 _COUNT = r"(?P<count>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,7})(?![0-9.]*[0-9%kKMB]|,[0-9]{3}(?![0-9]))"
@@ -172,7 +172,7 @@ _IN_WORDS = rf"(?P<word>{'|'.join(_ENGLISH)})"
 
 
 def in_digits(number: str) -> int:
-    """A small number in digits or words: 2 for two; 0 for other words."""
+    """The value of a small number in digits or words: 2 for two; 0 for other words."""
     return int(number) if number.isdigit() else NUMBER_WORDS.get(number.lower(), 0)
 
 
@@ -212,7 +212,7 @@ _GROUPED = {
         rf"最大(?:序列)?(?:长度|位置){_IS}{_COUNT}",
     ),
 }
-# The units inside a feed-forward network, which are not the hidden size; those of its output are.
+# Hidden units of a feed-forward network: not the hidden size, except at its output.
 _UNITS = re.compile(
     r"(?<!second )(?<!output )(?<!final )(?<!last )\b(?:feed[ -]?forward|ffn|mlp)(?: (?!output|input|second)\w+){0,5}?"
     rf" (?:ha[sd]|have|with|of|contains?|uses?|comprises?) {_COUNT}[ -](?:(?:hidden|inner) )?(?:units|neurons|nodes)\b",
@@ -220,7 +220,7 @@ _UNITS = re.compile(
 )
 _PATTERNS = {field: [re.compile(pattern, re.I) for pattern in patterns] for field, patterns in _GROUPED.items()}
 _FARTHEST = 120  # characters between two sizes of a group
-_FEWEST_WORDS = 20  # of amino acids, or characters
+_FEWEST_WORDS = 20  # of amino acids or characters
 _CALCULATED = re.compile(r"\s?(?:[-+*×·/^⋅²]|x\s?[0-9]|\([0-9])|\s?=")
 SUPPOSED = re.compile(
     r"\b(?:if|would|instead|suppose|imagine|halv\w+|doubl\w+|what about)\b|如果|假如|假设|若|换成|只保留", re.I
@@ -228,7 +228,7 @@ SUPPOSED = re.compile(
 
 
 def size_groups(line: str) -> Iterator[SizeGroup]:
-    """The groups of sizes on a line of a text, in its order; a size that is given again begins another group."""
+    """The groups of sizes on a line, in order; a repeated size begins a new group."""
     group: list[_SizePlace] = []
     for place in sorted(_places(line)):
         again = any(other.field == place.field for other in group)
@@ -242,7 +242,7 @@ def size_groups(line: str) -> Iterator[SizeGroup]:
 
 
 class _SizePlace(NamedTuple):
-    """The words that give a size on a line, and where its number begins."""
+    """The words that state a size on a line, and the position of its number."""
 
     start: int
     end: int

@@ -420,7 +420,7 @@ def session_notes() -> dict[str, Any]:
 
 
 def stop_sending() -> Callable[[], object]:
-    """Send nothing more of this run to the browser, until the returned function is called."""
+    """Stop sending this run's messages to the browser until the returned function is called."""
     context = _context()
     resume = partial(setattr, context, "_enqueue", context._enqueue)
     context._enqueue = lambda message: None
@@ -519,7 +519,7 @@ class BrowserMessage:
 
 
 def read_message(payload: bytes) -> BrowserMessage | None:
-    """Read a message; None if messages have other parts than expected. Raises protobuf's DecodeError."""
+    """Read a message; None if messages do not have the expected parts. Raises protobuf's DecodeError."""
     if not is_usable(MESSAGES):
         return None
     from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -534,7 +534,7 @@ def _value_count(control: Any) -> int:
 
 @lru_cache
 def _control_prefixes() -> tuple[str, ...]:
-    """The prefixes of Streamlit's names for controls; "", which fits every name, if they are not known."""
+    """The prefixes of Streamlit's names for controls; if they are unknown, "", which fits every name."""
     return tuple(map(look_up, CONTROL_NAMES.names)) if is_usable(CONTROL_NAMES) else ("",)
 
 
@@ -566,7 +566,7 @@ def restore_parameters() -> None:
 
 
 def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
-    """Change query parameters without telling the browser; return whether this works."""
+    """Change query parameters without telling the browser; return whether that worked."""
     if not is_usable(LINK):
         return False
     context = _context()
@@ -583,7 +583,7 @@ def set_parameters(removed: Iterable[str], added: Mapping[str, str]) -> bool:
 
 
 class DownloadError(Exception):
-    """The exception for a file that is not made; its text is a sentence for the reader."""
+    """The exception for a file that cannot be made; its text is a sentence for the reader."""
 
 
 class UnknownFileError(Exception):
@@ -647,9 +647,9 @@ def address_script(address: str) -> str:
 
 @lru_cache
 def element_scripts(page: str) -> tuple[str, ...]:
-    """The scripts of the elements on a page, and all that these import, as Streamlit's page names its own.
+    """The scripts of the elements on a page, and all scripts that these import, written as in Streamlit's page.
 
-    Those that its page names already are left out.
+    Scripts that Streamlit's page already names are left out.
     """
     if not (is_usable(ELEMENTS) and is_usable(INLINE_SCRIPTS)):
         return ()

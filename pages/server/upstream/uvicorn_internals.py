@@ -71,7 +71,7 @@ REJECTED_SOCKETS = Internal(
 
 
 class Peer:
-    """A connection of a browser, which does not keep the server's object for it alive."""
+    """A browser's connection, by a weak reference to the server's object for it."""
 
     def __init__(self, protocol: Any) -> None:
         self._reference = ref(protocol)

@@ -122,7 +122,7 @@ def show_verdict(discovery: Discovered) -> None:
     where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
         first = where[0] + (_(" and {count:,} more").format(count=len(where) - 1) if where[1:] else "")
-        verdict = in_a_row([verdict, _("It holds where {conditions}.").format(conditions=literal(first))])
+        verdict = in_a_row([verdict, _("The formula holds where {conditions}.").format(conditions=literal(first))])
     st.markdown(verdict)
 
 

@@ -188,7 +188,7 @@ def _show_model(reading: TextReading) -> None:
     titles: Mapping[str, tuple[UnmatchedPart, ...]] = {
         _("Missing in the text"): reading.missing,
         _("Only in the text"): reading.additional,
-        _("Another shape in the text"): reading.reshaped,
+        _("Different shape in the text"): reading.reshaped,
     }
     for title, parts in titles.items():
         if parts:

@@ -77,8 +77,8 @@ def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
     for group, kinds in GROUPS.items():
         with st.popover(_(group), icon=":material/add:", key=menu_key(group, steps)):
             for name in kinds:
-                more = added(steps, first_step(name, model))
-                st.button(_(TITLES[name]), key=f"add {name}", on_click=put, args=(more,), width="stretch")
+                extended = added(steps, first_step(name, model))
+                st.button(_(TITLES[name]), key=f"add {name}", on_click=put, args=(extended,), width="stretch")
     if steps:
         st.button(_("Remove all"), icon=":material/delete:", key="remove all", on_click=put, args=((),))
 

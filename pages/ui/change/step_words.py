@@ -55,7 +55,7 @@ HELP: Mapping[str, str] = {
     "use_dora": N_("DoRA: a magnitude is trained for each output of a target."),
     "use_rslora": N_("rsLoRA: the adapter is scaled by lora_alpha / √r, which changes no count."),
     "lora_bias": N_("The second matrix of each adapter gets a bias."),
-    "feedforward_modules": N_("Those of the target_modules in which IA3 scales the inputs instead of the outputs."),
+    "feedforward_modules": N_("The target_modules whose inputs IA3 scales, instead of their outputs."),
     "num_virtual_tokens": N_("How many trained vectors come before the tokens."),
     "prefix_projection": N_("Whether two dense layers make the prefixes."),
     "encoder_hidden_size": N_("The size of the network that makes the vectors. Empty: the hidden size."),

@@ -187,7 +187,7 @@ def _put(text: str, corrected: Callable[[str], dict[str, Any]]) -> None:
 
 
 def last_read(view: str) -> Any:
-    """The last model that a view read; None if there is none, or if its input is now a model of another type."""
+    """The last model that a view read; None if there is none, or if the input now has a different type."""
     return None if is_of_another_type(_problems(view)) else st.session_state.get(f"{view} read last")
 
 

@@ -24,9 +24,9 @@ from pages.ui.widgets.tables import show_rows
 _WORDS: dict[Group, str] = {
     "same": N_("same name and shape"),
     "renamed": N_("older name: gamma, beta"),
-    "shape": N_("another shape"),
+    "shape": N_("different shape"),
     "missing": N_("missing in the file"),
-    "head": N_("head of another class"),
+    "head": N_("head of a different class"),
     "tied": N_("tied copy"),
     "buffer": N_("buffer: not trained"),
     "other": N_("in no class with these sizes"),
@@ -100,7 +100,7 @@ def show_verdict(brought: Brought) -> None:
         st.info(message.format(**names), icon=":material/add_circle:")
     else:
         message = _(
-            "{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have another shape."
+            "{name} does not fit {architecture}: {missing:,} tensors are missing, {other:,} have a different shape."
         )
         missing, other = (
             comparison.groups[group].tensors if group in comparison.groups else 0 for group in ("missing", "shape")
@@ -173,7 +173,7 @@ def offer(model: Model, item: ModelRef) -> None:
 
 
 def _changes_count(model: Model, name: str) -> bool:
-    """Whether a model has another count with the default of a field; so it is if it cannot have the default."""
+    """Whether the default of a field gives the model a different count; True if the default is not possible."""
     try:
         other = model.changed(config=replace(model.config, **{name: getattr(type(model.config), name)}))
     except InputError:

@@ -17,7 +17,7 @@ from pages.ui.widgets.numbers import signed_percent
 
 
 def names_of(items: Sequence[ModelRef | DiscoveredRef], steps: Sequence[ChangeStep] = ()) -> list[str]:
-    """A distinct name for each model; the present model has ``steps``, unless it is written with others."""
+    """A distinct name for each model; the present model has ``steps``, unless its reference names other steps."""
     items = [
         item.with_steps(steps) if steps and isinstance(item, ModelRef) and item.has_steps_of_present else item
         for item in items

@@ -78,7 +78,7 @@ class _ModelChoice(Select[str]):
 
 EXPLAINED = _ModelChoice("explained", N_("Explain"), [""], width=430)
 COMPARE_BY = Select("compare_by", N_("Compare by"), EVERY_QUANTITY, QUANTITY_NAMES, width=190)
-# What a scatter plot can have above the parameters.
+# The quantities on the vertical axis of a scatter plot.
 VERTICAL = Select(
     "vertical",
     N_("Vertical axis"),
@@ -385,7 +385,7 @@ def show_pairs() -> None:
         for key, pair in PAIRS.items():
             chosen = pair.models == present
             if pair.view not in ("", st.session_state[VIEW.name]) and not chosen:
-                continue  # there is room for one row only
+                continue  # there is room for only one row
             icon = ":material/check:" if chosen else None
             st.button(_(pair.name), key=f"pair {key}", on_click=_take_pair, args=(key,), icon=icon)
     for pair in PAIRS.values():

@@ -92,7 +92,7 @@ def choose_plan(count: Count) -> TrainingRun:
 
 
 def say_batch(count: Count) -> None:
-    """Say that a training run has its own batch, if the other views count another one."""
+    """Say that a training run has its own batch, if the other views count a different one."""
     call, other = count.call, present_batch(count.choice.config, linked_batch()._asdict())
     if (call.batch_size, call.sequence_length) != other:
         message = _(

@@ -31,5 +31,5 @@ LECTURE = Text("lecture", "lecture", DEFAULT, 200, check=_check)
 # The page checks the name, because the screens depend on the lecture.
 SCREEN = Text("screen", "screen", "", LONGEST)
 NOTES = Switch("notes", "notes", draw=st.checkbox)
-# In a link to the Lecture page: the first screen of the first lecture, wherever this session has been in a lecture.
+# A link to the Lecture page leads to the first screen of the first lecture, whatever the session showed before.
 BEGINNING = {control.name: control.default for control in (LECTURE, SCREEN)}

@@ -123,9 +123,9 @@ def _so_far(choice: Choice, path: str) -> None:
     if not inside:
         raise KeyError(path)
     sums = {"so_far": inside[-1].so_far, "total": stops[-1].so_far}
-    said = drawing.box("said", text=fill(_("So far {so_far:,} of {total:,}"), **sums))
+    caption = drawing.box("said", text=fill(_("So far {so_far:,} of {total:,}"), **sums))
     filled = drawing.box("filled", style={"--so-far": sums["so_far"], "--total": sums["total"]})
-    drawing.draw(drawing.box("so-far", said, drawing.box("track", filled, **_HIDDEN)), f"so-far {path}")
+    drawing.draw(drawing.box("so-far", caption, drawing.box("track", filled, **_HIDDEN)), f"so-far {path}")
 
 
 def _heads(choice: Choice) -> None:
@@ -142,7 +142,7 @@ _HEADS = Show("heads", {})
 
 
 def _total(choice: Choice) -> None:
-    """Draw the model's total, its formula in the colours of its parts, and a bar of the parts."""
+    """Draw the model's total, its formula in the colors of its parts, and a bar of the parts."""
     bars = parameter_bars(choice)
     whole = sum(bars.figures.values())
     _metric(_("Parameters in {architecture}").format(architecture=choice.architecture), grouped(whole))
@@ -218,15 +218,15 @@ def _yours(choice: Choice, presets: Collection[str]) -> Compared:
     sizes = [field for field in FIELDS if field in SLIDERS and field in before and field in after]
     named = {field: change_words(field, value) for field, value in item.changes if field not in sizes}
     named |= {
-        field: either(now, before[field], "", change_words(field, now))
+        field: either(size, before[field], "", change_words(field, size))
         for field in sizes
-        for now in [live_size(field, after[field])]
+        for size in [live_size(field, after[field])]
     }
     ordered = sorted(named, key=lambda field: (field != "architecture", FIELDS.index(field)))
     name = joined(_(", "), (choice.preset, *(named[field] for field in ordered)))
     differs = differ([before[field] for field in sizes], [live_size(field, after[field]) for field in sizes])
-    shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
-    return Compared(item, name, choice.model, frozenset(SLIDERS), shown)
+    is_shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
+    return Compared(item, name, choice.model, frozenset(SLIDERS), is_shown)
 
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:

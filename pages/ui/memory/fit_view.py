@@ -50,23 +50,23 @@ class WhatFits(NamedTuple):
 
 def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGenerator) -> None:
     """Write whether the batch fits into ``answer``; below, show metrics, the bar and the formulas."""
-    now = run.live_peak(how)
+    highest = run.live_peak(how)
     length = _largest(run, how, "sequence_length", device, run.choice.config.longest)
     fit = WhatFits(
-        device.needed(now.num_bytes), length, _largest(run, how, "batch_size", device, most_sequences(run.model))
+        device.needed(highest.num_bytes), length, _largest(run, how, "batch_size", device, most_sequences(run.model))
     )
     first, second = _answer(run, fit, device)
     # On the projector the metrics below have the second one.
-    said = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
+    text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
     # The box has the color of the verdict.
     verdict = (
         FigureBound(fit.needed, 0, device.usable) if fit.fits(device) else FigureBound(fit.needed, device.usable + 1)
     )
     with answer.container(), live.container_within((verdict,)):
         if fit.fits(device):
-            live.success(said, icon=":material/check:")
+            live.success(text, icon=":material/check:")
         else:
-            live.error(said, icon=":material/close:")
+            live.error(text, icon=":material/close:")
     note_results(Table(_("What fits into {device}").format(device=device.name), *_results(run, fit, device)))
     show_metrics(
         {
@@ -78,8 +78,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     before = peak(start.model, how, *start.batch).areas if start else {}
     formulas = peak(run.model, how, *run.batch).formulas
     written = {area: plain(formula.expression) for area, formula in formulas.items()}
-    show_bar(run.choice, DeviceUse(now.areas, before, written, device))
-    if not presenting() and start and before != now.areas:
+    show_bar(run.choice, DeviceUse(highest.areas, before, written, device))
+    if not presenting() and start and before != highest.areas:
         show_growth(run.growth(how), _("Memory"), run.choice.preset)
     st.latex(aligned([_solved("S", fit.length.most, device), _solved("B", fit.batch.most, device)]))
     if presenting():
@@ -94,7 +94,7 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         "Each line is the formula of the step that reaches the limit first; with a smaller batch, memory can peak at "
         "another step."
     )
-    which = loop(run, how, now.num_bytes) if isinstance(how, Plan) else ""
+    which = loop(run, how, highest.num_bytes) if isinstance(how, Plan) else ""
     live.caption(in_a_row([capacity, lines, which, _(NOT_COUNTED)]))
 
 

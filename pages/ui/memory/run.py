@@ -132,12 +132,12 @@ class Run(NamedTuple):
         return Side(figures, formulas, {**self.model.config.shared(), **self.batch._asdict()})
 
     def growth(self, how: Plan | Inference) -> FigureGrowth:
-        """The growth of the peak from the preset's with the same batch; none if the preset has no such batch."""
+        """The growth of the peak from the preset's, with the same batch; none if the preset cannot take the batch."""
         start = self.of_preset()
         if not start:
             return FigureGrowth(0, 0)
         highest = self.live_peak(how)
-        # The reason is that of the moment at which memory peaks now.
+        # The reason belongs to the moment at which memory peaks now.
         growth = growths(start._peak_side(how), self._peak_side(how))[WHOLE]
         return growth._replace(after=within(highest.num_bytes, highest.bounds))
 

@@ -260,7 +260,7 @@ class Select(Control[Option]):
         return _(self._words[option]) if option in self._words else present_model.own_name(option)
 
     def named(self, text: str) -> str:
-        """An option as it is in the link, followed by its label if the page shows another word."""
+        """An option's name in the link, followed by its label if that is different."""
         label = next((self.word(option) for option in self.options if option == text), text)
         return text if label.casefold() == text.casefold() else _("{option} ({label})").format(option=text, label=label)
 

@@ -1,4 +1,4 @@
-"""The appearance of the page, light or dark: its colours, how it changes, and how it prints."""
+"""The appearance of the page, light or dark: its colors, how it changes, and how it prints."""
 
 from collections.abc import Collection
 
@@ -18,7 +18,7 @@ def colors() -> dict[Component, str]:
 
 
 # When the reader chooses a theme in Streamlit's menu, Streamlit does not run the page again, so that charts keep their
-# colours, and stores the choice only for this page's address (stActiveTheme-/layers-v2 in the local storage, 1.67).
+# colors, and stores the choice only for this page's address (stActiveTheme-/layers-v2 in the local storage, 1.67).
 _WATCH = st.components.v2.component(
     "bertcalc_theme",
     js="""
@@ -51,7 +51,7 @@ def follow(page: str, pages: Collection[str]) -> None:
 
 
 def style_paper() -> None:
-    """Define --paper, the colour of the page, and invert a dark page for print: hues stay, light becomes dark."""
+    """Define --paper, the color of the page, and invert a dark page for print: hues stay, light becomes dark."""
     st.html(f"<style>:root {{ --paper: {BACKGROUND[appearance()]}; }}</style>")
     if appearance() == "dark":
         st.html(

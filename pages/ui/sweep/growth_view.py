@@ -55,17 +55,17 @@ def show_in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> None:
         # The exponent is that of the present model.
         with live.older("order"):
             st.markdown(f"**{_order(swept, trend)}**", width="content")
-        now = moving(trend.field, present)
+        moving_size = moving(trend.field, present)
         if doubled and figure:
             [(_twice, grown)] = doubled
             text = _("Doubled to {twice}: {figure} → {more}, **{times}**.")
             times = unbroken(fill("× {times}", times=multiple(grown, figure)))
             before = exactly(figure, swept.quantity.unit)
             written = {"figure": before, "more": swept.number(grown), "times": times}
-            live.markdown(fill(text, twice=grouped(2 * now), **written), width="content")
+            live.markdown(fill(text, twice=grouped(2 * moving_size), **written), width="content")
         else:
             text = _("At {now}: {figure}.")
-            live.markdown(fill(text, now=grouped(now), figure=swept.number(figure)), width="content")
+            live.markdown(fill(text, now=grouped(moving_size), figure=swept.number(figure)), width="content")
 
 
 def show_range(trend: Growth) -> None:

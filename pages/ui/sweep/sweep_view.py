@@ -233,7 +233,7 @@ def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | Non
 
 
 def _countable(swept: Swept, problems: list[Problem]) -> Swept:
-    """The sweep with its ranges limited to what int64 can count, with a problem if that shortens them."""
+    """The sweep, with ranges small enough for int64; if that shortens a range, a problem is added."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.quantities, swept.ranges)
     if ranges == swept.ranges:

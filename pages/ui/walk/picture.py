@@ -101,10 +101,10 @@ def _draw(
 def picture_frame(
     stops: Sequence[Stop], marked: Collection[str], config: Config, layer: int, *, close: bool = False
 ) -> tuple[Columns, int]:
-    """The data of the picture, a shape in each row of the table, and the number of rows of the picture.
+    """The data of the picture, one shape per row of the table, and the number of rows in the picture.
 
-    ``marked`` are the names of the marked stops; a single one also has the sign ▶, unless boxes fit their labels
-    closely (``close``).
+    ``marked`` are the names of the marked stops; a single one also gets the sign ▶. With ``close``, boxes are only as
+    wide as their labels, without a sign.
     """
     margin = _NARROW_MARGIN if close else _MARGIN
     shapes: list[dict[str, Any]] = []

@@ -65,7 +65,7 @@ OPEN = Select(
 
 
 class Bars(NamedTuple):
-    """The data of a bar chart: a figure for each part, with its name, colour, formula and path.
+    """The data of a bar chart: a figure for each part, with its name, color, formula and path.
 
     ``before`` are the figures of ``preset``, which can have other parts; empty if there is nothing to compare with.
     A click opens the path of a bar; a bar without a path cannot be opened.
@@ -194,9 +194,9 @@ def bars_frame(bars: Bars, limit: int) -> Columns:
     for name, pair, share, factor in rows:
         present, was = pair
         full, exact, short_form = (write(present) for write in (digits, exactly, compact))
-        more, more_in_short = (joined(" · ", (signed(present - was, write), factor)) for write in (exactly, compact))
-        wide = ((full, more), (full, more_in_short), (short_form, more_in_short))
-        narrow = ((exact, more), (short_form, more_in_short))
+        growth, short_growth = (joined(" · ", (signed(present - was, write), factor)) for write in (exactly, compact))
+        wide = ((full, growth), (full, short_growth), (short_form, short_growth))
+        narrow = ((exact, growth), (short_form, short_growth))
         alike = either(present, was, share, "")  # a bar with a difference shows no share
         room = room_beside(largest(pair), limit, _BESIDE, float(_LONGEST))
         lines.append(_line("", alike, wide, room))

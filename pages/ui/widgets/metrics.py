@@ -17,7 +17,7 @@ _FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
 
 
 def show_metric(label: str, value: str, below: str, *, least: int, **look: Any) -> None:
-    """Show a number, at least ``least`` pixels wide; the text below has no arrow or colour unless ``look`` says so."""
+    """Show a number, at least ``least`` pixels wide; the text below has no arrow or color unless ``look`` says so."""
     width = metric_width(least, value, below)
     with _place(label, value, below):
         st.metric(label, value, below, **{"delta_color": "off", "delta_arrow": "off", "width": width, **look})
@@ -40,8 +40,8 @@ def show_total(
     """Show the parameters of a class, and below them the difference from another model's, named by ``against``.
 
     ``grown`` is the factor of growth. Space is reserved for a difference as large as the total and a factor of ``room``
-    characters, so that the layout does not change with the first step; with two ``lines``, see style.css, ``against``
-    may be on the second.
+    characters, so that the layout does not change with the first step. With two ``lines``, ``against`` may be on the
+    second (style.css).
     """
     label = _("Parameters in {architecture}").format(architecture=architecture)
     change = joined(" · ", (signed_count(difference), grown))

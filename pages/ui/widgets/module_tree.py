@@ -1,4 +1,4 @@
-"""The text of ``print(model)`` as HTML that folds: a line for each module, in the colour of its component."""
+"""The text of ``print(model)`` as HTML that folds: a line for each module, in the color of its component."""
 
 from collections.abc import Mapping, Sequence
 from html import escape

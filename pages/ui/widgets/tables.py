@@ -282,11 +282,11 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
 def _put_cells(key: str, columns: Mapping[str, Sequence[str]]) -> None:
     """Let the live texts of a table in the container ``key`` move with the sliders."""
     for column, (title, texts) in enumerate(columns.items()):
-        for role, at, text in (
+        for role, place, text in (
             ("title", column, title),
             *(("cell", row * len(columns) + column, text) for row, text in enumerate(texts)),
         ):
-            live.put_pieces(key, role, at, text)
+            live.put_pieces(key, role, place, text)
 
 
 _SHORT = 22  # digits and letters that take half of a phone's width

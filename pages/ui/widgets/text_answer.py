@@ -1,4 +1,4 @@
-"""A button beside a text area, and the answer to its text, which is pale as long as the area has a newer text.
+"""A button beside a text area, and the answer to its text, which turns pale while the area has a newer text.
 
 Streamlit sends the text of an area with Ctrl+Enter, or when the area is left: a click on any button does it.
 """
@@ -12,13 +12,13 @@ from pages.ui.shell.i18n import _
 
 
 def show_read_button() -> None:
-    """Draw the button that has the text read."""
+    """Draw the button that reads the text."""
     st.button(_("Read the text"), key="read-text", help=_("Or press Ctrl+Enter in the text"))
 
 
 @contextmanager
 def answering(text: str) -> Iterator[None]:
-    """Draw the answer to a text in here; style.css marks it as old while the area has a text that was not sent."""
+    """Draw the answer inside a container, which style.css marks as old while the area has an unsent text."""
     with st.container(key="old-answer"):
         if text.strip():
             st.caption(_("The answer below is for the text before your change. Press “Read the text”, or Ctrl+Enter."))

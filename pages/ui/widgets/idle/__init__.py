@@ -1,4 +1,4 @@
-"""What a page draws after the rest: what nobody sees at first, such as a text that is only printed."""
+"""Draw hidden parts of a page last, such as a text that is only printed."""
 
 import streamlit as st
 

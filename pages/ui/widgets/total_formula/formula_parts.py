@@ -91,7 +91,7 @@ def equation(letters: str, numbers: str, result: str) -> str:
 
 
 def sum_data(letter: str, terms: Sequence[tuple[str, str, str]], total: int, unit: str) -> dict[str, Any]:
-    """The data of the component for a sum: each term with letters, with numbers, and its colour; no tips."""
+    """The data of the component for a sum: each term with letters, with numbers, and its color; no tips."""
     written, numbers = (between(" + ", [term[way] for term in terms]) for way in (0, 1))
     whole: Part = {"is": "unit", "parts": [_EQUALS, ["total", grouped(total)], ["name", f" {unit}"]]}
     starts: list[list[Part]] = [[["letter", letter], _EQUALS], [_EQUALS]]
