@@ -356,7 +356,13 @@ def model_of_shapes(
     if untied and shapes.keys() >= untied:
         # save_pretrained leaves out tied tensors; files of older releases contain copies.
         values["tie_word_embeddings"], unknown = False, (*unknown, "tie_word_embeddings")
-    if problem := next(problems(kind, kind.under_own_names(values)), None):
+    if kind.has("legacy") and shapes.keys() & _only_with(family.name, "legacy", False, True, "masked-lm"):
+        values["legacy"] = False
+    problem = next(problems(kind, kind.under_own_names(values)), None)
+    if problem and {"pad_token_id": 0} in problem.remedies:  # RoBERTa counts positions from the one after it
+        values["pad_token_id"] = 0
+        problem = next(problems(kind, kind.under_own_names(values)), None)
+    if problem:
         raise _of_another_kind(tensors) or InputError(problem)
     return best_class(tensors, kind(**values), architecture), unknown
 

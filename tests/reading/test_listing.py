@@ -55,6 +55,19 @@ def test_what_a_real_model_lists_is_that_model(case: Case, row: Row, prefix: str
         assert real.num_parameters() in counts
 
 
+@pytest.mark.parametrize("name", ["Deberta", "DebertaV2"])
+def test_debertas_own_masked_lm_head_is_recognized_by_its_tensors(name: str) -> None:
+    config = getattr(transformers, f"{name}Config")(legacy=False, position_biased_input=False)
+    with torch.device("meta"):
+        real = getattr(transformers, f"{name}ForMaskedLM")(config)
+    text = "\n".join(f"{name} {tensor.shape}" for name, tensor in real.named_parameters())
+    for written in (text, str(real)):
+        reading = bertcalc.read(written)
+        assert reading.agrees
+        assert reading.model is not None
+        assert (reading.model.architecture, reading.num_parameters) == (f"{name}ForMaskedLM", real.num_parameters())
+
+
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_class_of_every_family_is_recognized_by_its_tensors(name: str) -> None:
     """In `make test` every third class, of the next family the next."""
