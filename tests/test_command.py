@@ -232,3 +232,12 @@ def test_a_class_of_another_family_and_a_file_of_another_type_say_where_to_go(
     for text in ('{"model_type": "llama"}', '{"architectures": ["LlamaForCausalLM"]}'):
         (tmp_path / "config.json").write_text(text)
         assert "python -m bertcalc.discover" in refused(capsys, "--config", str(tmp_path / "config.json"))
+
+
+def test_given_heads_stay_as_they_are_with_another_width(capsys: pytest.CaptureFixture[str]) -> None:
+    found = json.loads(said(capsys, "--hidden-size", "1024", "--num-attention-heads", "8", "--json"))
+    assert found["config"]["num_attention_heads"] == 8
+
+
+def test_none_is_written_as_in_python(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(said(capsys, "--pad-token-id", "None", "--json"))["config"]["pad_token_id"] is None

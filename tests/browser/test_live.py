@@ -193,7 +193,8 @@ ARGUMENTS: dict[str, Callable[[random.Random], tuple[Any, ...]]] = {
     "growth_words": lambda rng: (_growth(rng), "{times}: {reason}", "{letter} stays", "mostly {letters}", FOLLOWS),
     "quotient": lambda rng: (_count(rng), 1 + _count(rng)),
     "nearest": lambda rng: (rng.choice((1, -1)) * _exact(rng),),
-    "duration": lambda rng: (_exact(rng),),
+    # Also near the lengths from which on the unit is another one.
+    "duration": lambda rng: (rng.choice((_exact(rng), *(unit * rng.randrange(90, 130) for unit in (1, 60, 3600)))),),
     "decimal": lambda rng: (_exact(rng), 1),
     "on_paper": lambda rng: (_exact(rng),),
     "difference_sentence": lambda rng: (tuple(_sentence_part(rng) for _part in range(rng.randrange(6))), _MESSAGES),

@@ -28,6 +28,7 @@ from bertcalc.discover.results.size_steps import (
 )
 from bertcalc.discover.results.types import installed, types
 from bertcalc.text.problem import InputError
+from tests.discover.real import real
 from tests.discover.real import tensors as real_tensors
 from tests.examples import examples, sampled
 
@@ -338,3 +339,15 @@ def test_steps_that_nobody_can_have_written_are_not_restored(written: object) ->
     steps = SizeHistory(found_for("gpt2", "GPT2LMHeadModel"), {})
     steps.restore(written, is_linked=False)
     assert (steps.steps, steps.at, steps.attempt) == ([{}], 0, {})
+
+
+def test_one_head_is_the_nearest_below_two() -> None:
+    """Of 765 hidden units, 2 heads cannot have the same number; 1 and 3 can."""
+    discovery = shipped("gpt2", "GPT2Model")
+    assert discovery is not None
+    with pytest.raises(ValueError, match="divisible"):
+        real("gpt2", "GPT2Model", n_embd=765, n_head=2)
+    assert sorted(nearest(discovery, "n_head", 2, {"n_embd": 765})) == [1, 3]
+    assert {real("gpt2", "GPT2Model", n_embd=765, n_head=heads) for heads in (1, 3)} == {
+        discovery.count(n_embd=765, n_head=1)
+    }

@@ -255,6 +255,12 @@ def test_the_largest_change_can_be_that_of_the_flops() -> None:
     assert "**FLOPs**" in [markdown.value for markdown in app.markdown]
 
 
+def test_the_largest_change_is_not_that_of_the_trained_parameters() -> None:
+    """LoRA trains a 370th of the parameters, which its own line says; the peak falls as well."""
+    app = open_app("change.py", architecture="BertForSequenceClassification", changes=LORA)
+    assert "**Training step**" in [markdown.value for markdown in app.markdown]
+
+
 @pytest.mark.parametrize(("threshold", "outliers"), [("6.0", True), ("0.0", False)])
 def test_int8_says_what_its_layers_hold(threshold: str, outliers: bool) -> None:
     app = open_app("change.py", changes=f"bitsandbytes,load_in_8bit=true,llm_int8_threshold={threshold};lora,r=4")

@@ -449,13 +449,18 @@ def test_the_link_says_no_order_where_there_is_none_to_choose() -> None:
 
 def test_at_a_glance_embeddings_and_tokens_are_the_real_models() -> None:
     app = open_app(
-        "compare.py", compare="glance", models="albert-base-v2 present", sequence_length="64", order="chosen"
+        "compare.py",
+        compare="glance",
+        models="albert-base-v2 present",
+        batch_size="2",
+        sequence_length="64",
+        order="chosen",
     )
     table = glance(app).set_index("Family")
     albert = Case(PRESETS["albert-base-v2"].config, "AlbertModel").real()
     embeddings = sum(tensor.numel() for tensor in albert.embeddings.parameters())
     assert str(table.loc["Albert", "Embeddings"]).startswith(f"{embeddings:,} (")
-    tokens = forward_flops(build(BertConfig(), "BertModel"), batch_size=1, sequence_length=64) / 64
+    tokens = forward_flops(build(BertConfig(), "BertModel"), batch_size=2, sequence_length=64) / (2 * 64)
     assert table.loc["Bert", "FLOPs for a token"] == f"{tokens:,.0f}"
 
 
@@ -686,3 +691,10 @@ def test_a_preset_is_added_with_one_choice_and_its_difference_is_explained() -> 
 def test_the_first_other_type_is_a_well_known_one() -> None:
     app = open_app("compare.py")
     assert app.selectbox(key="compared type").value == "llama"
+
+
+@pytest.mark.parametrize("count", [5, 6])
+def test_up_to_five_models_are_columns(count: int) -> None:
+    names = list(PRESETS)[:count]
+    table = tables(open_app("compare.py", compare="table", models=" ".join(names)))[0]
+    assert {*names} <= {*(table.columns if count == 5 else table["Model"])}

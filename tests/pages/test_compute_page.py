@@ -268,3 +268,17 @@ def test_the_view_of_conventions_has_no_choice_that_changes_nothing() -> None:
     assert tables(app)[0].equals(tables(open_app("compute.py", compute="conventions"))[0])
     app.session_state["compute"] = "forward"
     assert figures(app.run()) == before
+
+
+def test_too_high_a_price_is_explained_and_the_highest_taken() -> None:
+    app = open_app("compute.py", compute="time", price="2000000")
+    assert app.error[0].value.startswith("Price 2,000,000 is not possible")
+    assert figures(app) == figures(open_app("compute.py", compute="time", price="1000000"))
+
+
+def test_the_axis_of_lengths_has_room_for_every_mark() -> None:
+    app = open_app("compute.py", compute="length", sequence_length="64")
+    [chart] = [element for element in app.session_state["shown"] if element.spec]
+    marks = [text for text in chart.data["text"] if text]
+    assert {"S = 64", "max_position_embeddings = 512"} <= {*marks}
+    assert len(marks) == 4  # and two crossovers

@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc.teach import sheet as documents
 from bertcalc.teach.exercise_models import LEVELS
 from bertcalc.teach.exercises import KINDS, exercise, sheet
+from pages.ui.exercises import answering
 from pages.ui.exercises.answering import NUMBERS
 from pages.ui.exercises.sheet_words import ChosenSheet, fill, printable
 from pages.ui.shell.i18n import LANGUAGES, catalogue
@@ -226,3 +227,11 @@ def test_the_sheet_is_the_same_in_every_language(level: Any, solutions: bool) ->
         text = documents.markdown(document, solutions=solutions)
         assert text.count("$") % 2 == text.count("`") % 2 == 0
         assert len(re.findall("^## ", text, re.MULTILINE)) == len(KINDS)
+
+
+@pytest.mark.parametrize(("by", "number"), [(-1, NUMBERS[0]), (1, NUMBERS[-1])])
+def test_a_key_that_outruns_the_page_stays_on_the_sheet(by: int, number: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = {"exercise": number}
+    monkeypatch.setattr("streamlit.session_state", state)
+    answering._move(by)
+    assert state == {"exercise": number}

@@ -382,6 +382,7 @@ def test_the_examples_are_of_the_present_model(preset: str) -> None:
     config = PRESETS[preset].config
     rounded, power, size, wrong = numbers_to_try(Model(config, family_of(config).base.name))
     right = Case(config, family_of(config).base.name).real().num_parameters()
+    assert size == f"{4 * right / 10**6:,.1f} MB"  # in float32
     for text in (rounded, power, size):
         click(app, text)
         assert f"**{right:,}**" in [row[-1] for row in cells(app)]

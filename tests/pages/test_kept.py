@@ -220,3 +220,17 @@ def test_a_text_that_is_too_long_leaves_the_others() -> None:
 def test_whatever_a_browser_sends_the_page_is_shown(page: str, values: dict[str, Any]) -> None:
     app = opened_with(values, page)
     assert app.metric or app.text_input or app.number_input
+
+
+def test_an_answer_that_is_too_long_to_be_kept_is_not_cut() -> None:
+    """A part of it is another answer."""
+    app = answer(open_app(EXERCISES, exercise="4"), "2590" + "+0" * 120)
+    assert app.text_input[0].value
+    assert not reopened(app, EXERCISES, exercise="4").text_input[0].value
+
+
+def test_the_last_answers_are_there_again() -> None:
+    written = [["bert", "easy", seed, "1", "7"] for seed in range(101)]
+    app = opened_with({"answers": written}, EXERCISES, level="easy")
+    seeds = [seed for _family, _level, seed, *_others in app.session_state["answers"]]
+    assert seeds == [*range(1, 101)]

@@ -130,6 +130,14 @@ def test_a_row_is_a_row_of_the_real_table_and_a_slider_moves_it(real: Any) -> No
     assert "a row of 128 numbers" in words(app)
 
 
+def test_a_row_has_a_square_for_each_element() -> None:
+    link = LINK | {"hidden_size": "100"}
+    squares = component(open_app(PAGE, screen="one-row", **link), "bertcalc_drawing")["drawing"]
+    lines, rest = (int(number["text"]) for part in squares["parts"] for number in part["style"].values())
+    assert 64 * lines + rest == 100
+    assert 0 <= rest < 64
+
+
 def test_what_is_counted_so_far_grows_to_the_whole_model(real: Any) -> None:
     drawings = [component(open_app(PAGE, screen=name, **LINK), "bertcalc_drawing") for name in ("embeddings", "pooler")]
     said = [drawing["drawing"]["parts"][0]["text"]["text"] for drawing in drawings]

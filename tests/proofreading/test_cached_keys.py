@@ -174,3 +174,18 @@ def test_the_cause_is_said() -> None:
     report = proofread("Llama 3 8B in fp16: 512 KB of KV cache per token; so 4 GB of it for 8,192 tokens")
     assert "all 32 heads are counted, although only 8 have keys and values" in report.of("wrong")[0].reason
     assert report.of("wrong")[1].right_value == kept("Llama-3-8B", 8192)
+
+
+def test_one_layer_of_gpt2_may_be_that_of_a_larger_gpt2() -> None:
+    with torch.device("meta"):
+        model = GPT2Model(GPT2Config(n_embd=1600, n_layer=1, n_head=25)).to(torch.float16)
+    [layer] = model(torch.zeros(1, 1024, dtype=torch.long), use_cache=True).past_key_values.layers
+    text = "In GPT-2, the KV cache of one layer takes {:.2f} MB in fp16 for 1,024 tokens."
+    xl, other = (layer.keys.nbytes + layer.values.nbytes) / 10**6, 9.9
+    assert [proofread(text.format(size)).claims[0].verdict for size in (xl, other)] == ["unknown", "wrong"]
+
+
+def test_half_of_the_cache_is_named() -> None:
+    half = kept("Llama-3-8B", 4096) // 2
+    text = f"In fp16, the KV cache of Llama-3-8B takes {half / 10**6:.0f} MB for 4,096 tokens."
+    assert "only half of it is counted" in str(proofread(text).claims[0].reasons[0])

@@ -235,3 +235,18 @@ def test_another_size_that_the_text_does_not_choose_is_wrong(text: str) -> None:
 def test_nothing_is_wrong_by_a_model_that_is_only_assumed(number: str) -> None:
     assert [claim.verdict for claim in proofread(f"The network. {number}").claims] == ["unknown"]
     assert [claim.verdict for claim in proofread(f"BERT-base. {number}").claims] == ["wrong"]
+
+
+@pytest.mark.parametrize(("text", "verdict"), [("12 × 7.1M ≈ 85M", "right"), ("12 × 8M = 96M", "wrong")])
+def test_a_rounded_layer_times_their_number_is_right_only_near_the_layer(text: str, verdict: str) -> None:
+    [claim] = proofread(f"BERT-base has 12 layers.\n\nEncoder: {text} parameters.").claims
+    assert claim.verdict == verdict
+
+
+def test_a_number_far_from_the_vocabulary_makes_no_variant() -> None:
+    """15,321 steps are no vocabulary of somebody's own, 30,622 tokens are one."""
+    text = "After {}, BERT-base with 112,482,240 parameters is best."
+    steps, tokens = (proofread(text.format(words)).claims[-1] for words in ("15,321 steps", "30,622 of them"))
+    assert steps.verdict == "wrong"
+    assert steps.right_value == 109_482_240
+    assert tokens.verdict != "wrong"

@@ -75,3 +75,9 @@ def test_the_columns_of_a_table_state_sizes() -> None:
         ("786", "wrong", 768),
         ("67M", "right", None),
     ]
+
+
+@pytest.mark.parametrize(("tokens", "wrong"), [("33,522", []), ("30,322", [_BERT.vocab_size])])
+def test_a_size_a_tenth_larger_is_no_slip(tokens: str, wrong: list[int]) -> None:
+    claims = proofread(f"BERT-base uses a vocabulary of {tokens} tokens.").claims
+    assert [claim.right_value for claim in claims if claim.verdict == "wrong"] == wrong

@@ -1,6 +1,7 @@
 """The model that a text is about."""
 
 import pytest
+from transformers import GPT2Config
 
 from bertcalc.families.presets import PRESETS
 from bertcalc.proofreading.contexts import TableRow
@@ -243,3 +244,10 @@ def test_sizes_on_a_line_about_another_model_are_not_this_ones() -> None:
     subject = read("BERT-base has 12 layers. BERT-base!\nGPT-2 has a vocabulary of 50,257.")
     assert subject.model is not None
     assert subject.model.config.vocab_size == 30_522
+
+
+def test_a_calculation_is_about_any_of_several_models_that_has_its_width() -> None:
+    subject = read("BERT-base is compared with BERT-large, DistilBERT, and GPT-2 XL.")
+    model = subject.for_operands({4, GPT2Config.from_dict({"n_embd": 1600}).hidden_size}, subject.model)
+    assert model is not None
+    assert (model.config.hidden_size, model.architecture) == (1600, "GPT2Model")

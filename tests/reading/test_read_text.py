@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 from torch import zeros
+from transformers import BertConfig, BertModel
 
 import bertcalc
 from bertcalc.__main__ import main
 from bertcalc.families import hf_json
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.model import Model
+from bertcalc.reading.config_text import config_in
+from bertcalc.reading.explained import is_hand_count
 from bertcalc.reading.read_text import kind_of
 from bertcalc.reading.text_reading import KIND_NAMES, KINDS
 from bertcalc.text.problem import InputError
@@ -165,6 +170,24 @@ def test_the_header_of_a_real_file_is_read() -> None:
     reading = bertcalc.read(header)
     assert (reading.kind, reading.agrees) == ("safetensors-header", True)
     assert reading.num_parameters == sum(tensor.numel() for tensor in tensors.values())
+
+
+@pytest.mark.parametrize(("dtype", "count"), [("float32", "{:,} numbers of 4 bytes"), ("float16", "or {:,} of 2")])
+def test_the_index_of_real_shards_says_how_many_numbers_they_have(dtype: str, count: str, tmp_path: Path) -> None:
+    model = BertModel(BertConfig(vocab_size=50, hidden_size=8, num_hidden_layers=2, num_attention_heads=1))
+    model.to(getattr(torch, dtype)).save_pretrained(tmp_path, max_shard_size=3000)
+    index = (tmp_path / "model.safetensors.index.json").read_text()
+    assert count.format(sum(tensor.numel() for tensor in model.parameters())) in str(bertcalc.read(index))
+
+
+@pytest.mark.parametrize(("lines", "is_hand"), [("layers", True), ("layers\nheads of it", False)])
+def test_a_hand_count_has_values_in_most_of_its_lines(lines: str, is_hand: bool) -> None:
+    text = f"embeddings = 23,837,184\npooler = 590,592\n{lines}"
+    assert is_hand_count(text, Model(bertcalc.BertConfig())) is is_hand
+
+
+def test_two_sizes_without_braces_are_no_configuration() -> None:
+    assert config_in("hidden_size: 128\nnum_hidden_layers: 2") == "hidden_size: 128\nnum_hidden_layers: 2"
 
 
 def test_an_adapter_is_counted_with_its_model() -> None:

@@ -56,20 +56,12 @@ class Recipe:
         ``changed`` keeps the other fields of a nested configuration; here, they get its class's defaults. Raises any
         exception of the class.
         """
-        for typed in (False, True):  # some classes need the nested configuration's model_type
-            arguments = deepcopy(self.arguments)
-            for path, value in values.items():
-                self._put(arguments, path, value, plain=True, typed=typed)
-            try:
-                return self.kind(**arguments)
-            except Exception:  # transformers raises exceptions of all types
-                if typed:
-                    raise
-        raise AssertionError
+        arguments = deepcopy(self.arguments)
+        for path, value in values.items():
+            self._put(arguments, path, value, plain=True)
+        return self.kind(**arguments)
 
-    def _put(
-        self, arguments: dict[str, Any], path: str, value: Any, *, plain: bool = False, typed: bool = False
-    ) -> None:
+    def _put(self, arguments: dict[str, Any], path: str, value: Any, *, plain: bool = False) -> None:
         path_steps = steps(path)
         place: Any = arguments
         source: Any = self.config
@@ -79,7 +71,7 @@ class Recipe:
                 nested = self._nested.get(str(step)) if place is arguments else None
                 whole = (nested or _as_given(source)) if is_config(source) else source
                 if plain and is_config(source):
-                    whole = {"model_type": source.model_type} if typed else {}
+                    whole = {"model_type": source.model_type}  # without it, some classes raise KeyError
                 place[step] = deepcopy(whole)
             if isinstance(following, int) and isinstance(place[step], tuple):
                 place[step] = list(place[step])

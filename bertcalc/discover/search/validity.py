@@ -239,7 +239,7 @@ class _Inspector:
             return condition
         changed, bad = self._changed(values), values[condition.field]
         for _time in range(_HALVES):
-            middle = isqrt(bad * condition.other)
+            middle = isqrt(bad * condition.other) + 1  # between both, or the larger one if nothing is between
             if middle in (bad, condition.other):
                 break
             if self.agrees(self.lab.build({**changed, condition.field: middle})):
