@@ -720,7 +720,7 @@ def _note(tokens: Sequence[_Token], index: int) -> int:
     return 0
 
 
-_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|个?头|个?层)", re.I)
+_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|params?|parameters|个?头|个?层)", re.I)
 
 
 def _noun(tokens: Sequence[_Token], index: int) -> int:

@@ -24,12 +24,14 @@ from bertcalc.proofreading.contexts import Context, Surroundings, in_unit_of_hea
 from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.judging import is_of_variant, judge
+from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
+from bertcalc.proofreading.other_readings import is_of_variant
+from bertcalc.proofreading.rounded_products import judge_each
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -190,6 +192,7 @@ class _Verdicts:
             or self._formula_gives(entry, context)
             or self._times(entry, judged)
             or self._several(entry, judged)
+            or self._each(entry, model)
             or self._sum_of_row(entry, judged)
             or self._table_in_every_layer(entry, context, judged)
             or divided_count(entry, self._earlier.right_value)
@@ -357,6 +360,13 @@ class _Verdicts:
         between, after = self._text[last.entry.end : entry.start], self._text[entry.end : entry.end + _SHORT]
         several = judge_several(before, last.entry.best.value, between, after, entry.best.value)
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
+
+    def _each(self, entry: WrittenNumber, model: Model | None) -> Judged | None:
+        """The verdict on what all layers have, behind the rounded count of one: ~7.1M each = 85.2M."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
+            return None
+        return judge_each(last.entry, self._text[last.entry.end : entry.start], entry, model)
 
     def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
         """The verdict on the sum of the numbers before it in its row: weights, biases, and both."""
