@@ -30,6 +30,7 @@ from bertcalc.text.problem import InputError, Problem
 LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
 MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _OF_PRODUCT = 2  # sides, and factors
+_LEAST_LAYERS = 2
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 
 
@@ -78,16 +79,19 @@ class EarlierNumbers:
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: Finding) -> Finding | None:
-        """The verdict on the wrong count of one layer times their number, without the calculation."""
+        """The verdict on the wrong count of one layer times their number, or of all divided by it, if not computed."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
-        index = self._by_value.get(value / layers) if layers > 1 and not finding.entry.best.reach else None
-        if index is None or finding.entry.computes:
+        if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
             return None
-        earlier = self.findings[index].judged
-        if earlier.verdict != "wrong" or not earlier.right_value or not earlier.counted:
-            return None
-        used = {self.findings[index].entry.best.value: index}
-        return self._because(finding, finding.entry.best, used, layers * earlier.right_value)
+        for factor, counted in ((Fraction(layers), "one"), (Fraction(1, layers), "all")):
+            index = self._by_value.get(value / factor)
+            earlier = self.findings[index].judged if index is not None else None
+            if index is None or earlier is None or earlier.verdict != "wrong" or not earlier.right_value:
+                continue
+            if earlier.counted and (factor > 1 or earlier.counted.layers == counted):
+                used = {self.findings[index].entry.best.value: index}
+                return self._because(finding, finding.entry.best, used, factor * earlier.right_value)
+        return None
 
     def _carried(self, finding: Finding) -> Finding | None:
         """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
@@ -150,6 +154,7 @@ class EarlierNumbers:
         for value, part in parts.items():
             multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
             is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # which have this part in them
             if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
                 index = used[value]
                 self.findings[index] = self.findings[index]._replace(judged=widened)
@@ -198,8 +203,9 @@ class EarlierNumbers:
             return None
         if finding.entry.cells and earlier.entry.cells and finding.entry.cells[:2] != earlier.entry.cells[:2]:
             return None  # another row of a table is about something else
-        reason = Problem.of(N_("It repeats an earlier error."))
-        judged = earlier.judged._replace(reasons=(reason, *earlier.judged.reasons))
+        repeats = Problem.of(N_("It repeats an earlier error."))
+        others = (reason for reason in earlier.judged.reasons if reason != repeats)
+        judged = earlier.judged._replace(reasons=(repeats, *others))
         return finding._replace(judged=judged, carried=True)
 
     def _rounded(self, finding: Finding) -> Finding | None:
@@ -252,3 +258,8 @@ def is_arithmetic(finding: Finding) -> bool:
 def _repeats(part: Counted) -> bool:
     """Whether several layers have the tensors of a part."""
     return any(tensor.copies > 1 for tensor in part.tensors)
+
+
+def _counts_layers(part: Counted | None) -> bool:
+    """Whether a number counts all of the model's layers, with everything in them."""
+    return part is not None and part.part == "layers" and part.layers == "all"

@@ -32,6 +32,7 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.flop_claims import judge_flops
+from bertcalc.proofreading.known_terms import judge_rounded_product
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -53,7 +54,6 @@ from bertcalc.proofreading.other_readings import (
     other_reading,
     unless_explained,
 )
-from bertcalc.proofreading.rounded_products import judge_rounded_product
 from bertcalc.proofreading.shares import judge_share
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
@@ -581,6 +581,8 @@ _LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
 
 # What else embeddings and an encoder may be, besides the parts that are called so.
 _ALSO = {
+    "attention": ("attention with LayerNorm",),
+    "feed-forward": ("feed-forward with LayerNorm",),
     "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
     "layers": (WHOLE_MODEL,),
 }

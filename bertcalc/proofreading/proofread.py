@@ -25,13 +25,13 @@ from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.known_terms import judge_each, judge_sum_of_parts
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
 from bertcalc.proofreading.other_readings import is_of_variant
-from bertcalc.proofreading.rounded_products import judge_each
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -208,6 +208,8 @@ class _Verdicts:
         finding = Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not is_arithmetic(finding):
             finding = self._earlier.carried_forward(finding, context)
+            if finding.judged.verdict == "unknown" and model and not self._about.assumed:
+                finding = finding._replace(judged=judge_sum_of_parts(entry, model) or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
             is_wrong = finding.judged.verdict == "wrong" and is_count and not entry.computes

@@ -1,4 +1,7 @@
-"""Judge the rounded count of one layer times the number of layers: 12 × 7M is not what 12 layers have.
+"""Judge a calculation by those of its terms that are known counts.
+
+Of the rounded count of one layer, a multiple is not what all layers have: 12 × 7M. Of a sum of parts, one is wrong:
+28,661,760 + 56,687,616.
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.calculations import find
@@ -6,16 +9,22 @@
 >>> judged = judge_rounded_product(entry, build(BertConfig()))
 >>> judged.verdict, int(judged.right_value)
 ('wrong', 85054464)
+>>> [entry] = find("28,661,760 + 56,687,616 = 85,349,376", {})
+>>> str(judge_sum_of_parts(entry, build(BertConfig())).reasons[0])  # doctest: +NORMALIZE_WHITESPACE
+'85,054,464 is right for all 12 layers:
+28,366,848 is right for attention with LayerNorm of all 12 layers, not 28,661,760.'
 """
 
 import re
+from collections.abc import Sequence
 from fractions import Fraction
+from itertools import product
 
-from bertcalc.diagnosis.layer_parts import Counted
+from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
-from bertcalc.proofreading.named_parts import scoped, with_and_without_biases
+from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
 from bertcalc.proofreading.verdicts import Judged, right_because
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
@@ -34,12 +43,12 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
     calculations = [side for side in entry.sides if side.is_calculation]
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
-    [product] = calculations
-    values = {operand.value for operand in product.operands}
-    if model.config.num_hidden_layers not in values or product.unit not in (None, "parameters"):
+    [calculation] = calculations
+    values = {operand.value for operand in calculation.operands}
+    if model.config.num_hidden_layers not in values or calculation.unit not in (None, "parameters"):
         return None
     term = max(values)
-    return judge_rounded(term, product.reach / product.value * term, entry.stated, model)
+    return judge_rounded(term, calculation.reach / calculation.value * term, entry.stated, model)
 
 
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
@@ -81,3 +90,59 @@ def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, state
 _ROUNDED = N_("the count of one layer is rounded before it is multiplied")
 _WITHOUT_BIASES = N_("the biases of the layers are left out, in attention and feed-forward")
 _HAS = N_("one layer has {count}")
+
+
+# --- sums of parts ---
+
+
+_WHOLES = (WHOLE_MODEL, "layers", "attention with LayerNorm", "attention", "feed-forward with LayerNorm", "embeddings")
+_SUM, _MOST_TERMS, _NEAR = re.compile(r"[0-9]{3,12}(?:\+[0-9]{3,12}){1,4}"), 5, 20  # a twentieth
+_LEAST_TERM = 10_000  # a smaller term may be a part of another kind
+
+
+def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on a sum of the parts of a layer or a model, of which all but one are right; None for other sums."""
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
+        return None
+    terms = tuple(int(operand.value) for operand in side.operands)
+    judged = [_with_wrong_term(whole, terms, model) for whole in counts_of(_WHOLES, model) if _is_counted(whole)]
+    return next(filter(None, judged), None)
+
+
+def _is_counted(part: Counted) -> bool:
+    return part.heads == "all" and part.layers != "others"
+
+
+def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judged | None:
+    """The verdict on a sum that counts a whole, with one wrong term."""
+    if not abs(sum(terms) - whole.right) * _NEAR <= whole.right:
+        return None
+    tensors = set(whole.tensors)
+    inside = [part for part in counts_of(tuple(PARTS), model) if _is_counted(part) and tensors > set(part.tensors)]
+    fitting = [[part for part in inside if term in _counts(part)] for term in terms]
+    for index, term in enumerate(terms):
+        for parts in product(*(fitting[:index] + fitting[index + 1 :])):
+            others = [tensor for part in parts for tensor in part.tensors]
+            rest = tensors - set(others)
+            part = next((part for part in inside if set(part.tensors) == rest), None)
+            is_apart = len(others) == len(set(others))
+            if part and is_apart and term >= _LEAST_TERM and _is_wrong(term, part, model):
+                words = part_in_words(part, model)
+                return right_because(whole, Problem.of(_TERM, part=words, count=part.right, written=term), model)
+    return None
+
+
+_TERM = N_("{count} is right for {part}, not {written}")
+
+
+def _counts(part: Counted) -> set[int]:
+    """The counts of a part, with biases and without."""
+    return {sum(tensor.num_parameters() for tensor in tensors) for tensors in with_and_without_biases(part)}
+
+
+def _is_wrong(term: int, part: Counted, model: Model) -> bool:
+    """Whether a term is nearly a part's count, but not that of a part with other tables."""
+    has_other_tables = "embeddings" in part.part and (term - part.right) % model.config.hidden_size == 0
+    is_near = abs(term - part.right) * _NEAR <= part.right
+    return is_near and not has_other_tables and term not in _counts(part)
