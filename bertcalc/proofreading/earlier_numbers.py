@@ -10,7 +10,7 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier line
 MOST_BEFORE = 8  # numbers before another one that it may be the product of
 _OF_PRODUCT = 2  # sides, and factors
 _LEAST_LAYERS = 2
+_MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 
 
@@ -56,7 +57,7 @@ class EarlierNumbers:
         value = finding.entry.best.value
         is_result = finding.entry.computes if is_result is None else is_result
         is_sure = finding.judged.verdict not in (None, "unknown")
-        if is_result and is_sure and value.denominator == 1 and value >= LEAST_CARRIED:
+        if (is_result or finding.carried) and is_sure and value.denominator == 1 and value >= LEAST_CARRIED:
             self._by_value[value] = len(self.findings) - 1
 
     def carried_forward(self, finding: Finding, context: Context) -> Finding:
@@ -226,28 +227,35 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
 
     def _summed(self, finding: Finding, context: Context) -> Finding | None:
-        """The verdict on the last row of a table that is the sum of wrong rows."""
+        """The verdict on a total that is the sum of the rows or lines above it, some of which are wrong."""
         entry = finding.entry
-        if not entry.cells or entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
+        if entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
             return None
         rows: list[Finding] = []
-        for earlier in reversed(self.findings):
-            if not earlier.entry.cells or earlier.entry.line < entry.line - len(rows) - 3:
-                break
-            if earlier.entry.column == entry.column and earlier.entry.line != entry.line:
-                rows.append(earlier)
-        values = [row.entry.best.value for row in rows]
-        if len(rows) < 2 or sum(values) != entry.best.value:
-            return None
-        right = [
-            row.judged.right_value if row.judged.verdict == "wrong" and row.judged.right_value else row.entry.best.value
-            for row in rows
-        ]
-        corrected = sum(right, Fraction(0))
-        if corrected == entry.best.value:
-            return None
-        used = {row.entry.best.value: self.findings.index(row) for row in rows}
-        return self._because(finding, entry.best, used, corrected)
+        for row in self._above(entry):
+            rows.append(row)
+            values = [row.entry.best.value for row in rows]
+            if len(rows) > 1 and sum(values) == entry.best.value:
+                right = [
+                    row.judged.right_value if row.judged.verdict == "wrong" and row.judged.right_value else value
+                    for row, value in zip(rows, values, strict=True)
+                ]
+                corrected = sum(right, Fraction(0))
+                used = {row.entry.best.value: self.findings.index(row) for row in rows}
+                is_wrong = corrected != entry.best.value
+                return self._because(finding, entry.best, used, corrected) if is_wrong else None
+        return None
+
+    def _above(self, entry: WrittenNumber) -> Iterator[Finding]:
+        """The counts above a number, from the last one up: those of its column, or one of each line."""
+        line = entry.line
+        for last in reversed(self.findings[-_MOST_ROWS:]):
+            if bool(last.entry.cells) != bool(entry.cells) or line - last.entry.line > _MOST_BETWEEN:
+                return
+            is_count = last.entry.best.unit in (None, "parameters") and last.entry.best.value >= LEAST_CARRIED
+            if last.entry.line < line and (last.entry.column == entry.column if entry.cells else is_count):
+                line = last.entry.line
+                yield last
 
 
 def is_arithmetic(finding: Finding) -> bool:

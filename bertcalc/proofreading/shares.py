@@ -266,11 +266,16 @@ def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, mode
     reach = max(side.reach, _DOUBLE)
     if abs(share - side.value) <= reach:
         return Judged("right", counts=counts)
-    if share >= 1 or abs(count / model.num_parameters() - side.value) > reach:
+    written = count / model.num_parameters()
+    is_far = side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written)
+    if share >= 1 or (abs(written - side.value) > reach and not is_far):
         return UNKNOWN
     message = N_("The number before it is wrong: with the right one, {count}, the share is {share} %.")
     reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
     return Judged("wrong", share, counts, (reason,))
+
+
+_FAR = Fraction(3, 2)  # times a share
 
 
 def is_share(judged: Judged) -> bool:
