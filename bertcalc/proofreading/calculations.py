@@ -55,7 +55,8 @@ class ChainSide(NamedTuple):
     @property
     def unit_factors(self) -> tuple[Fraction, ...]:
         """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
-        unit = re.search(r"([kmgt])i?b\b", self.text, re.I)
+        written = " ".join(operand.text for operand in self.operands) if self.is_calculation else self.text
+        unit = re.search(r"([kmgt])i?b\b", written, re.I)
         power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
         return (Fraction(1), Fraction(1024, 1000) ** power) if power else (Fraction(1),)
 

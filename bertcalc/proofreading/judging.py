@@ -564,18 +564,28 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
             continue
         if meant[0] == "layers" and scope == "one" and names_particular_part(context, model):
             continue
+        if _is_joined(name, context.sentence):
+            continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)
-        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model):
+        exact = not line.rough and line.value >= _LEAST_EXACT
+        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model, exact=exact):
             continue
         apart = abs(line.value - nearest.right)
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
-        exact = not line.rough and line.value >= _LEAST_EXACT
         if apart > 2 * line.rough and (exact or apart * _CLEARLY_APART > nearest.right) and ratio < _MOST_APART:
             return right_for(nearest, model)
     return None
 
 
+def _is_joined(name: str, sentence: str) -> bool:
+    """Whether another part is counted together with the one that a label names: the embeddings and the head."""
+    _before, named, after = sentence.partition(name)
+    joined = _JOINED.match(after) if named else None
+    return joined is not None and names_part_but_whole(joined["other"])
+
+
+_JOINED = re.compile(r"\W{0,3}(?:and|plus|\+|&|和|与|加)\s?(?:the |its )?(?P<other>[^\W\d][^\d,.;，。；]{2,30})", re.I)
 _LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
 
 
@@ -588,11 +598,19 @@ _ALSO = {
 }
 
 
-def _is_near_another(name: str, value: Fraction, model: Model) -> bool:
-    """Whether a number is near a count that goes by the same name; always where embeddings are projected."""
+_IN_LAYERS = ("attention", "feed-forward")
+
+
+def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
+    """Whether a number is near a count that goes by the same name; always where embeddings are projected.
+
+    An ``exact`` number of a part in the layers has to be that count.
+    """
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     if name == "embeddings" and count_of_part("projection of the embeddings", model):
         return True
+    if exact and name in _IN_LAYERS:
+        return value in others
     return any(abs(other - value) * _CLEARLY_APART <= other for other in others)
 
 

@@ -146,7 +146,7 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
         number != vocabulary and number % 1000 and abs(number - vocabulary) * _NEAR_VOCABULARY <= vocabulary
         for number in numbers
     )
-    of_layers = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
+    of_layers = judged.counted is None or judged.counted.part in (*WHOLE_OR_BODY, "layers")
     is_own = bool(_RESIZED.search(sentence) or OF_OWN.search(sentence))
     return resized or is_own or (of_layers and bool(layers - {model.config.num_hidden_layers}))
 

@@ -208,7 +208,8 @@ class _Verdicts:
         finding = Finding(entry, model, judged)
         if judged.verdict in ("unknown", "wrong", None) and not is_arithmetic(finding):
             finding = self._earlier.carried_forward(finding, context)
-            if finding.judged.verdict == "unknown" and model and not self._about.assumed:
+            is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
+            if is_open and model and not self._about.assumed:
                 finding = finding._replace(judged=judge_sum_of_parts(entry, model) or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
@@ -404,7 +405,8 @@ class _Verdicts:
         if counted.unit not in (None, "parameters") or counted.value < LEAST_CARRIED:
             return None
         if last.judged.verdict == "wrong" and last.judged.right_value:
-            return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model)
+            of_model = bool(_IS_SHARE.search(f"%{self._text[entry.end : entry.end + _SHORT]}"))
+            return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model, of_model=of_model)
         is_computed = last.judged.verdict == "unknown" and len(last.entry.sides) > 1 and not is_arithmetic(last)
         is_of_all = is_computed and not entry.cells and _OF_ALL.search(self._text[last.entry.end : entry.end + _SHORT])
         if last.judged.verdict not in ("right", "conditional") and is_of_all:

@@ -259,15 +259,18 @@ def judge_share_of(
 _ROUGHLY = Fraction(1, 200)
 
 
-def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model) -> Judged:
-    """The verdict on the share that a wrong count before it has, which should be the share of the ``right`` one."""
+def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model, *, of_model: bool) -> Judged:
+    """The verdict on the share that a wrong count before it has, which should be the share of the ``right`` one.
+
+    ``of_model`` is whether the words say that it is a share of the model.
+    """
     share = right / model.num_parameters()
     counts = Problem.of(N_("the share of the number before it"))
     reach = max(side.reach, _DOUBLE)
     if abs(share - side.value) <= reach:
         return Judged("right", counts=counts)
     written = count / model.num_parameters()
-    is_far = side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written)
+    is_far = of_model and (side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written))
     if share >= 1 or (abs(written - side.value) > reach and not is_far):
         return UNKNOWN
     message = N_("The number before it is wrong: with the right one, {count}, the share is {share} %.")

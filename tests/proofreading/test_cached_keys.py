@@ -174,3 +174,20 @@ def test_the_cause_is_said() -> None:
     report = proofread("Llama 3 8B in fp16: 512 KB of KV cache per token; so 4 GB of it for 8,192 tokens")
     assert "all 32 heads are counted, although only 8 have keys and values" in report.of("wrong")[0].reason
     assert report.of("wrong")[1].right_value == kept("Llama-3-8B", 8192)
+
+
+def test_several_lengths_in_a_chinese_sentence_are_right_one_by_one() -> None:
+    text = "Llama-2-7B 的 KV 缓存:1024 个 token 时 512 MB,2048 个 token 时 1 GB,4096 个 token 时 2 GB。"
+    assert [claim.verdict for claim in proofread(text).claims] == ["right"] * 3
+
+
+def test_a_product_with_the_bytes_of_a_number_in_it_is_not_multiplied_by_them_again() -> None:
+    text = "KV cache of Llama-2-7B at 2,048 tokens: 2 × 32 × 32 × 128 × 2048 × 2 = {}."
+    assert not proofread(text.format("1 GB")).of("wrong")
+    [claim] = proofread(text.format("2 GB")).of("wrong")
+    assert claim.right_value == 2 * 32 * 32 * 128 * 2048 * 2
+
+
+def test_a_product_without_the_bytes_of_a_number_may_be_a_size() -> None:
+    text = "KV cache of Llama-2-7B at 2,048 tokens: 2 × 32 × 32 × 128 × 2048 = 1 GB in fp16."
+    assert not proofread(text).of("wrong")
