@@ -136,6 +136,9 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
         return judged
     if is_total(context) and not entry.computes:
         return judged._replace(right_value=Fraction(model.num_parameters()))
+    if (product := judge_rounded_product(entry, model)) and product.right_value:
+        reasons = (*judged.reasons, *product.reasons)
+        return product._replace(verdict="wrong", reasons=reasons)
     stated = entry.stated
     meant = meant_by_words(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
     value = judged.right_value or Fraction(0)

@@ -24,12 +24,14 @@ from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.chains import gives
 from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
 from bertcalc.proofreading.verdicts import Judged, right_because
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 _OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts are of no layer
+_NEAR = 20  # a twentieth
 _JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|makes?|gives?|so|is|in total|total)[\s~≈*`]{0,4}){1,3}"
 # Between the count of one and that of all: ~7.1M each = 85.2M
 _EACH = re.compile(
@@ -64,6 +66,25 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
     return judge_rounded(one.value, one.reach, stated, model)
 
 
+def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on a rounded product in brackets behind a count that it does not give: 85.2M (7.08M × 12)."""
+    product, stated = entry.stated, last.stated
+    bracketed = f"{between}(" if product.text.startswith("(") else between
+    if last.computes or len(entry.sides) > 1 or not _OPENS.fullmatch(bracketed):
+        return None
+    judged = judge_rounded_product(entry._replace(sides=(product, stated)), model)
+    apart = abs(product.value - stated.value)
+    is_near = apart <= product.reach + max(stated.reach, stated.rough) or apart * _NEAR > stated.value
+    if judged is None or is_near or stated.unit not in (None, "parameters"):
+        return None
+    other = gives(product.value, stated.text)
+    is_other = judged.verdict != "right" and judged.right_value
+    return judged._replace(verdict="wrong", reasons=(*other.reasons, *judged.reasons)) if is_other else None
+
+
+_OPENS = re.compile(r"[\s*`]{0,8}[(（][\s~≈]{0,3}")
+
+
 def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged | None:
     """The verdict on a result that multiplies a ``term``, which rounds the count of a layer by up to ``reach``."""
     one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
@@ -96,7 +117,7 @@ _HAS = N_("one layer has {count}")
 
 
 _WHOLES = (WHOLE_MODEL, "layers", "attention with LayerNorm", "attention", "feed-forward with LayerNorm", "embeddings")
-_SUM, _MOST_TERMS, _NEAR = re.compile(r"[0-9]{3,12}(?:\+[0-9]{3,12}){1,4}"), 5, 20  # a twentieth
+_SUM = re.compile(r"[0-9]{3,12}(?:\+[0-9]{3,12}){1,4}")
 _LEAST_TERM = 10_000  # a smaller term may be a part of another kind
 
 

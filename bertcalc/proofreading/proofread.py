@@ -25,7 +25,7 @@ from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
-from bertcalc.proofreading.known_terms import judge_each, judge_sum_of_parts
+from bertcalc.proofreading.known_terms import judge_each, judge_in_brackets, judge_sum_of_parts
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
@@ -369,7 +369,8 @@ class _Verdicts:
         last = self._findings[-1] if self._findings else None
         if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
             return None
-        return judge_each(last.entry, self._text[last.entry.end : entry.start], entry, model)
+        between = self._text[last.entry.end : entry.start]
+        return judge_each(last.entry, between, entry, model) or judge_in_brackets(last.entry, between, entry, model)
 
     def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
         """The verdict on the sum of the numbers before it in its row: weights, biases, and both."""

@@ -54,6 +54,18 @@ def test_a_calculation_that_is_only_close_is_right_under_a_condition() -> None:
     assert (claim.verdict, claim.right_value) == ("conditional", LAYERS)
 
 
+@pytest.mark.parametrize("text", ["12 blocks: 85.2M (7.08M × 12)", "12 blocks: 12 * 7.08M = 85.2M"])
+def test_a_rounded_product_that_gives_another_count_says_what_is_right(text: str) -> None:
+    [claim] = proofread(f"# BERT-base\n\n{text}").of("wrong")
+    assert claim.right_value == LAYERS
+    assert "The calculation gives 84,960,000" in claim.reason
+
+
+@pytest.mark.parametrize("text", ["12 blocks: 85.1M (7.09M × 12)", "12 blocks: 85M (7.08M × 12)"])
+def test_a_rounded_product_in_brackets_may_give_the_count(text: str) -> None:
+    assert not wrong(text)
+
+
 def test_one_wrong_term_of_a_sum_is_named() -> None:
     attention, feed_forward = 12 * (ATTENTION + 12 * 768), 12 * (LAYER - ATTENTION)
     [claim] = proofread(f"# BERT-base\n\nstack: {attention} + {feed_forward} = {attention + feed_forward}").of("wrong")
