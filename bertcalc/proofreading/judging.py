@@ -33,6 +33,7 @@ from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.known_terms import judge_rounded_product
+from bertcalc.proofreading.mentions.written_sizes import SUPPOSED
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -50,11 +51,13 @@ from bertcalc.proofreading.other_readings import (
     OF_OWN,
     OF_RULE_OF_THUMB,
     OF_VOCABULARY,
+    RESIZED,
     ROUGHEST,
     other_reading,
     unless_explained,
 )
 from bertcalc.proofreading.shares import judge_share
+from bertcalc.proofreading.size_slips import MISTYPED, is_slip_of_vocabulary
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
@@ -472,6 +475,11 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
+    is_own = RESIZED.search(context.text) or OF_OWN.search(context.text) or SUPPOSED.search(context.sentence)
+    if side.value.denominator == 1 and is_slip_of_vocabulary(int(side.value), published) and not is_own:
+        values = {"field": "vocab_size", "right": right, "written": in_words(side.value)}
+        reason = Problem.of(MISTYPED, **values)
+        return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
     if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
         return None
     if not side.text.strip().isdigit() and "," not in side.text:

@@ -118,12 +118,23 @@ _NON_EMBEDDING = re.compile(
     re.I,
 )
 # A vocabulary with tokens of somebody's own.
-_RESIZED = re.compile(
+RESIZED = re.compile(
     r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
     r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
     r"|扩展词表",
     re.I,
 )
+
+
+def has_added_tokens(judged: Judged, value: Fraction, context: Context, model: Model) -> bool:
+    """Whether a wrong number is right with some more rows in the table of words, and the text adds tokens."""
+    if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY):
+        return False
+    rows = (value - (judged.right_value or 0)) / model.config.hidden_size
+    return rows.denominator == 1 and 0 < rows <= _MOST_ADDED and bool(RESIZED.search(context.text))
+
+
+_MOST_ADDED = 1000
 
 
 def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
@@ -147,7 +158,7 @@ def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
         for number in numbers
     )
     of_layers = judged.counted is None or judged.counted.part in (*WHOLE_OR_BODY, "layers")
-    is_own = bool(_RESIZED.search(sentence) or OF_OWN.search(sentence))
+    is_own = bool(RESIZED.search(sentence) or OF_OWN.search(sentence))
     return resized or is_own or (of_layers and bool(layers - {model.config.num_hidden_layers}))
 
 

@@ -31,7 +31,7 @@ from bertcalc.proofreading.mentions.model_names import models_named, names_model
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
 from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
-from bertcalc.proofreading.other_readings import is_of_variant
+from bertcalc.proofreading.other_readings import has_added_tokens, is_of_variant
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -213,8 +213,15 @@ class _Verdicts:
                 finding = finding._replace(judged=judge_sum_of_parts(entry, model) or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
-            is_wrong = finding.judged.verdict == "wrong" and is_count and not entry.computes
-            if model and is_wrong and is_of_variant(finding.judged, context, model):
+            is_wrong = finding.judged.verdict == "wrong" and is_count
+            if (
+                model
+                and is_wrong
+                and (
+                    has_added_tokens(finding.judged, entry.best.value, context, model)
+                    or (not entry.computes and is_of_variant(finding.judged, context, model))
+                )
+            ):
                 finding = finding._replace(judged=UNKNOWN)
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
 
