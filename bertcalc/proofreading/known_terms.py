@@ -31,7 +31,7 @@ from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 _OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts are of no layer
-_NEAR = 20  # a twentieth
+_NEAR, _ALMOST = 20, 2000  # a twentieth; one part in 2,000
 _JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|makes?|gives?|so|is|in total|total)[\s~≈*`]{0,4}){1,3}"
 # Between the count of one and that of all: ~7.1M each = 85.2M
 _EACH = re.compile(
@@ -97,7 +97,8 @@ def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Mod
 
 
 def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged:
-    if stated.is_calculation or abs(whole.right - stated.value) <= max(stated.reach, stated.rough):
+    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # 24 × 12.6M = 302.4M
+    if stated.is_calculation or abs(whole.right - stated.value) <= reach_of_all:
         return Judged("right", counts=part_in_words(whole, model), counted=whole)
     if abs(term - one.right) <= reach:
         judged = right_because(whole, Problem.of(_ROUNDED), model)
