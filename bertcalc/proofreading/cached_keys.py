@@ -22,7 +22,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.byte_claims import is_capacity, widths_in
 from bertcalc.proofreading.calculations import WrittenNumber
-from bertcalc.proofreading.chains import is_miscalculated
+from bertcalc.proofreading.chains import gives, is_miscalculated
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model
@@ -71,7 +71,7 @@ _EACH_TOKEN = re.compile(
     re.I,
 )
 _TOKENS = re.compile(
-    r"(?<![\w.,×*])(?P<number>[0-9][0-9,]*(?:\.[0-9])?)\s?(?P<scale>[kKM](?![A-Za-z]))?[ -]?(?:个\s?)?"
+    r"(?<![\w.×*])(?<![0-9],)(?P<number>[0-9][0-9,]*(?:\.[0-9])?)\s?(?P<scale>[kKM](?![A-Za-z]))?[ -]?(?:个\s?)?"
     r"(?:(?:cached|context|input|prompt) )?(?:tokens?\b|positions\b|词元|context\b|(?:的)?上下文)"
     r"|(?:seq(?:uence)?[ _]?len(?:gth)?|sequences? of|context(?: length| window| size)?|prompts? of"
     r"|上下文(?:长度|窗口)?"
@@ -83,7 +83,8 @@ _BATCH = re.compile(
     r"(?:batch(?:[ _-]?size)?|(?<![A-Za-z])B(?= ?=)|(?<![A-Za-z])bs(?= ?=)|批(?:次|量)?(?:大小)?)\s?(?:of|=|:"
     r"|：|为|是)?\s?"
     r"(?P<number>[0-9][0-9,]*)(?![0-9.]|\s?[KMG]i?B)"
-    r"|(?<![\w.,])(?P<users>[0-9][0-9,]*)\s?个?\s?(?:concurrent |parallel |simultaneous |active |independent |并发)*"
+    r"|(?<![\w.])(?<![0-9],)(?P<users>[0-9][0-9,]*)\s?个?\s?"
+    r"(?:concurrent |parallel |simultaneous |active |independent |并发)*"
     r"(?:users|requests|sequences|sessions|conversations|prompts|streams|用户|请求|序列|会话|并发)",
     re.I,
 )
@@ -259,8 +260,11 @@ class CacheClaims:
         if sizes is None:
             return None
         kept = list(self._readings(sizes, f"{before} {after}", after, entry, context))
+        if product_in_bytes := _other_product(entry, [reading for reading, _sure in kept]):
+            return product_in_bytes
         for (reading, _sure), unit in product(kept, stated.unit_factors):
-            if abs(reading.bytes - unit * stated.value) <= max(stated.reach, stated.rough) * unit:
+            apart = abs(reading.bytes - unit * stated.value)
+            if apart <= max(stated.reach, stated.rough) * unit and 2 * apart <= reading.bytes:
                 return Judged("right", counts=reading.in_words())
         sure = [reading for reading, is_sure in kept if is_sure]
         words = f"{before} {after} {sentence}"
@@ -287,7 +291,7 @@ class CacheClaims:
         self._words = before
         after = _BYTES.split(self._text[entry.end : entry.end + _MOST_AFTER])[0]
         after = re.split(
-            r"[;；，]|, (?!batch)|(?<!keys )(?<!key )\band\b(?! (?:per )?(?:layer|head|token))|而",
+            r"[;；，]|, (?!batch)|,(?=[0-9]{4})|(?<!keys )(?<!key )\band\b(?! (?:per )?(?:layer|head|token))|而",
             _SENTENCE_END.split(after)[0],
         )[0]
         before = _SENTENCE_END.split(before)[-1]
@@ -540,3 +544,16 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
         if applies and any(abs(wrong - unit * value) <= _NEAR * wrong for unit in units):
             return Problem.of(message, heads=sizes.heads, shared=sizes.shared)
     return None
+
+
+def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
+    """The verdict on another size than a product gives that has the bytes of each number in it: 2 × 32 × ... × 2."""
+    side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
+    if not side.is_calculation or side.unit or stated.is_calculation:
+        return None
+    if not any(reading.bytes == side.value and reading.width > 1 and reading.of_both > 1 for reading in readings):
+        return None
+    near = (
+        abs(side.value - unit * stated.value) <= max(stated.reach, stated.rough) * unit for unit in stated.unit_factors
+    )
+    return None if any(near) else gives(side.value, stated.text, "bytes")

@@ -54,8 +54,9 @@ class ChainSide(NamedTuple):
 
     @property
     def unit_factors(self) -> tuple[Fraction, ...]:
-        """The factors for each meaning of a size's unit: 1, and for MB also the factor of MiB."""
-        unit = re.search(r"([kmgt])i?b\b", self.text, re.I)
+        """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
+        written = " ".join(operand.text for operand in self.operands) if self.is_calculation else self.text
+        unit = re.search(r"([kmgt])i?b\b", written, re.I)
         power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
         return (Fraction(1), Fraction(1024, 1000) ** power) if power else (Fraction(1),)
 
@@ -720,7 +721,7 @@ def _note(tokens: Sequence[_Token], index: int) -> int:
     return 0
 
 
-_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|个?头|个?层)", re.I)
+_COUNTED = re.compile("(?:heads?|layers?|blocks?|matrices|each|params?|parameters|个?头|个?层)", re.I)
 
 
 def _noun(tokens: Sequence[_Token], index: int) -> int:

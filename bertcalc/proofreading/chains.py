@@ -21,6 +21,7 @@ from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.written_sizes import NUMBER_WORDS, in_digits
 from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
 from bertcalc.text import N_, shorten
+from bertcalc.text.amounts import Unit
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
@@ -178,17 +179,16 @@ def _other_bytes(first: ChainSide, other: ChainSide) -> Judged | None:
     for size, unit in product(sizes, other.unit_factors):
         if abs(size - other.value * unit) <= max(reach * unit, size * _NEAR_PRODUCT) + first.reach:
             return None
-    reason = Problem.of(_GIVES, value=in_words(first.value, "bytes"), written=shorten(other.text))
-    return Judged("wrong", first.value, reasons=(reason,))
+    return gives(first.value, shorten(other.text), "bytes")
 
 
 _OF_PRODUCT, _NEAR_PRODUCT = 2, Fraction(1, 50)
 _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
-def gives(value: Fraction, written: str) -> Judged:
-    """The verdict on a wrong result: the calculation gives ``value``."""
-    return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value), written=written),))
+def gives(value: Fraction, written: str, unit: Unit | None = None) -> Judged:
+    """The verdict on a result of a calculation that gives another value."""
+    return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value, unit), written=written),))
 
 
 def _divided(count: Fraction, other: ChainSide) -> Judged:

@@ -17,7 +17,6 @@ from functools import lru_cache
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.count_lines import TypedLine
-from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.hand_count import LineVerdict
 from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import counted, total
@@ -33,7 +32,8 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.mentions.written_sizes import stated_positions, stated_sizes
+from bertcalc.proofreading.known_terms import judge_rounded_product
+from bertcalc.proofreading.mentions.written_sizes import SUPPOSED
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
@@ -47,9 +47,17 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.other_readings import ROUGHEST, other_reading
+from bertcalc.proofreading.other_readings import (
+    OF_OWN,
+    OF_RULE_OF_THUMB,
+    OF_VOCABULARY,
+    RESIZED,
+    ROUGHEST,
+    other_reading,
+    unless_explained,
+)
 from bertcalc.proofreading.shares import judge_share
-from bertcalc.proofreading.size_slips import is_published
+from bertcalc.proofreading.size_slips import MISTYPED, is_slip_of_vocabulary
 from bertcalc.proofreading.torch_modules import judge_module
 from bertcalc.proofreading.verdicts import (
     LEAST,
@@ -64,7 +72,6 @@ from bertcalc.proofreading.verdicts import (
 from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total, judge_other_total, judge_published, judge_total
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text import N_
-from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError, Problem
 
 
@@ -93,50 +100,6 @@ def judge(
     if judged.verdict == "unknown" and arithmetic and arithmetic.verdict == "right" and _is_in_numbers(entry):
         return judged._replace(reasons=(Problem.of(N_("The calculation is right; what it counts is not recognized.")),))
     return judged
-
-
-# A count without embeddings, in whichever sense.
-_NON_EMBEDDING = re.compile(
-    r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
-    r"|(?:不含|不包括|除去|非)嵌入",
-    re.I,
-)
-# A vocabulary with added or removed tokens.
-_RESIZED = re.compile(
-    r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
-    r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
-    r"|扩展词表",
-    re.I,
-)
-
-
-def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
-    """Whether the words beside a wrong number say that it counts a variant of the model.
-
-    Variants are a model without its embeddings, with a different number of layers, or with added tokens.
-    """
-    sentence = context.sentence or context.line
-    words = " ".join((sentence, context.header, *context.names[:1], *context.headings[:1]))
-    if _NON_EMBEDDING.search(words):
-        return True
-    if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *_OF_VOCABULARY, "layers"):
-        return False
-    if not is_published(model.config):
-        return False  # the text's own sizes are counted already
-    layers = {stated.size for stated in stated_sizes(sentence).values() if stated.field == "num_hidden_layers"}
-    vocabulary = model.config.vocab_size
-    numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
-    resized = any(
-        number != vocabulary and number % 1000 and abs(number - vocabulary) * _NEAR_VOCABULARY <= vocabulary
-        for number in numbers
-    )
-    of_layers = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
-    is_own = bool(_RESIZED.search(sentence) or _OF_OWN.search(sentence))
-    return resized or is_own or (of_layers and bool(layers - {model.config.num_hidden_layers}))
-
-
-_LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
-_NEAR_VOCABULARY = 10  # a tenth
 
 
 def _is_in_numbers(entry: WrittenNumber) -> bool:
@@ -176,6 +139,9 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
         return judged
     if is_total(context) and not entry.computes:
         return judged._replace(right_value=Fraction(model.num_parameters()))
+    if (product := judge_rounded_product(entry, model)) and product.right_value:
+        reasons = (*judged.reasons, *product.reasons)
+        return product._replace(verdict="wrong", reasons=reasons)
     stated = entry.stated
     meant = meant_by_words(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
     value = judged.right_value or Fraction(0)
@@ -212,8 +178,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return judged
     if _DECAY.search(" ".join(context.names)):
         return _decayed(side, model)
-    if layers := _rounded_layers(entry, model):
-        return Judged("right", counts=part_in_words(layers, model), counted=layers)
+    if product := judge_rounded_product(entry, model):
+        return product if sure or product.verdict == "right" else UNKNOWN
     line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
     verdict = meant_by_words(line, context, model)
     is_of_tensor = (
@@ -249,7 +215,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     ):
         return Judged("right", counts=part_in_words(part, model), counted=part)
     if verdict and verdict.explanation and verdict.counted:
-        if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*_OF_VOCABULARY, *WHOLE_OR_BODY):
+        if _multiplies_vocabulary(side, model) and verdict.counted.part not in (*OF_VOCABULARY, *WHOLE_OR_BODY):
             return UNKNOWN
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
@@ -260,7 +226,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
         causes = [cause.miscount for cause in verdict.explanation]
-        is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(_OF_RULE_OF_THUMB.search, causes)))
+        is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(OF_RULE_OF_THUMB.search, causes)))
         too_rough = side.reach * ROUGHEST > side.value or not is_plain
         if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
             if not side.letters and (judged := _otherwise(line, side, context, model)):
@@ -277,7 +243,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if context.supposes or _is_shape(entry):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
-        return _unless_explained(judged, verdict.explanation, entry, context, model)
+        return unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
         by_chance = sure and _contradicted(line, context, model)
         return by_chance or right_as(part, model)
@@ -290,23 +256,6 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
-
-
-def _rounded_layers(entry: WrittenNumber, model: Model) -> Counted | None:
-    """All layers, if a calculation multiplies their number by the rounded count of one layer: 12 × 7.1M ≈ 85M."""
-    calculations = [side for side in entry.sides if side.is_calculation]
-    if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
-        return None
-    values = {operand.value for operand in calculations[0].operands}
-    layer, layers = (
-        next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all")
-    )
-    if layer is None or layers is None or model.config.num_hidden_layers not in values:
-        return None
-    return layers if abs(max(values) - layer.right) * _RIGHT_TO <= layer.right else None
-
-
-_OF_PRODUCT, _RIGHT_TO = 2, 100  # two factors; a hundredth
 
 
 def _sizes_computed(model: Model) -> tuple[int, ...]:
@@ -340,18 +289,8 @@ def _multiplies_vocabulary(side: ChainSide, model: Model) -> bool:
 
 
 _VOCABULARIES = 20_000, 300_000
-_OF_VOCABULARY = (
-    *TABLES,
-    "embeddings",
-    "embeddings without LayerNorm",
-    "projection of the embeddings",
-    "head",
-    "decoder",
-)
-_EMBEDDED = re.compile(
-    r"\bemb|嵌入|词向量", re.I
-)  # otherwise only the heading tells that the table is about embeddings
-_MOST_OF_WHOLE = 2  # mistakes that may explain a whole model's count, if the number is exactly that of a part
+_EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the heading says that a table is of embeddings
+_MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -488,113 +427,7 @@ _WITH_BIASES_ALONE = (
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, which may stand for something else
 
 
-def _unless_explained(
-    judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
-) -> Judged:
-    """The verdict; under a condition if the text itself explains it: another vocabulary, biases counted apart."""
-    operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
-    size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
-    chosen = size is not None and (
-        int(size[2] or 0) in stated_positions(context.text) or bool(size[1] and _PRINTED.search(context.line))
-    )
-    vocabulary = [value for value in operands if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
-    if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
-        vocabulary.append(Fraction(size[1]))
-    apart = all("bias" in cause.miscount for cause in explanation) and (
-        re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
-    )
-    right = judged.right_value or Fraction(0)
-    near = abs(entry.best.value - right) <= right * _RULE_OF_THUMB_ERROR
-    rounds = entry.computes and len(entry.sides) == 1 and any(_rounds(cell, right) for cell in entry.cells)
-    is_exact = not entry.best.is_calculation and not entry.best.reach
-    is_rough = not is_exact and (entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line)))
-    causes = [cause.miscount for cause in explanation]
-    conditions = (
-        apart,
-        near and (is_rough or rounds or _ABOUT.search(entry.before)),
-        not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
-        (entry.stated.letters or entry.best.reach) and all(map(_OF_RULE_OF_THUMB.search, causes)),
-        context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
-        model.family.name == "gpt2" and _is_without_positions(judged, explanation),
-        any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
-        len(explanation) == 1 and (chosen or (size and vocabulary)),
-        bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(_OF_RULE_OF_THUMB.search, causes)),
-        _says_why(explanation, context),
-    )
-    return judged._replace(verdict="conditional") if any(conditions) else judged
-
-
-def _rounds(cell: str, right: Fraction) -> bool:
-    """Whether a cell beside a calculation also rounds the right value: | 3 × 768 × 768 | 1.8M/layer |."""
-    amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
-    try:
-        return amount is not None and typed(amount[1]).means(int(right))
-    except InputError:
-        return False
-
-
-def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
-    """Whether a total leaves out only the position embeddings, as nanoGPT prints it."""
-    whole = judged.counted is not None and judged.counted.part in WHOLE_OR_BODY
-    return whole and [cause.miscount for cause in explanation] == ["positions"]
-
-
-_PRINTED = re.compile(
-    r"\(None(?:, (?:None|[0-9]+))+\)"
-)  # a line of a Keras summary, whose model has its own vocabulary
-_IS_BIAS = re.compile("bias|beta", re.I)
-# A rule of thumb in letters just before a number: 12d² per block, 7.08M
-_RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
-_NEAR = 40
-_OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
-# The words after "not counted".
-_NOT_COUNTED = re.compile(
-    r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
-    r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",
-    re.I,
-)
-
-
-_LEFT_OUT = {
-    "position": r"position|\bwpe\b|位置",
-    "bias": r"bias|偏置",
-    "norm": r"norm|\bln\b|归一",
-    "type": r"segment|type|类型|段",
-    "pooler": r"pool|池化",
-    "embeddings": r"embed|嵌入",
-    "words": r"embed|嵌入",
-}
-
-
-def _says_why(explanation: Explanation, context: Context) -> bool:
-    """Whether the line itself says that it leaves out everything that is missing from the count."""
-    left_out = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
-    patterns = [
-        next(
-            (pattern for word, pattern in _LEFT_OUT.items() if word in cause.miscount.lower() and cause.amount < 0),
-            r"(?!)",
-        )
-        for cause in explanation
-    ]
-    return bool(left_out) and all(re.search(pattern, left_out, re.I) for pattern in patterns)
-
-
 _FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part has exactly this count
-
-
-# An approximation that says so; it is right to one part in 500.
-_ABOUT = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I)
-_RULE_OF_THUMB_ERROR = Fraction(1, 500)
-
-
-# An "output layer" may be the pooler, the output of the attention, or a head.
-_OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
-_RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
-
-
-def _contains(line: str, value: Fraction | None) -> bool:
-    """Whether a line contains a whole number, with or without separators."""
-    return value is not None and bool(re.search(rf"(?<![0-9,])(?:{int(value)}|{int(value):,})(?![0-9])", line))
 
 
 def _is_year(side: ChainSide) -> bool:
@@ -633,18 +466,20 @@ _VOCABULARY_LETTER = re.compile(r"(?<![A-Za-z0-9*×·+/^])\|?V\|?\s?=\s?$")
 _VOCABULARY = re.compile(r"vocab|词表|词汇|词典|^V$|-?tokens?$", re.I)
 
 
-_OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)  # a vocabulary in whole thousands
-
-
 def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published: Config | None) -> Judged | None:
     """The verdict on a vocabulary size that is rounded, such as 30,000."""
     side = entry.best
-    is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or _OF_OWN.search(context.sentence)
+    is_other_model = OWN_MODEL.search(" ".join(context.names[:2])) or OF_OWN.search(context.sentence)
     is_vocabulary = _is_vocabulary(context) or _VOCABULARY_LETTER.search(context.before)
     if entry.computes or published is None or side.unit or is_other_model or not is_vocabulary:
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
+    is_own = RESIZED.search(context.text) or OF_OWN.search(context.text) or SUPPOSED.search(context.sentence)
+    if side.value.denominator == 1 and is_slip_of_vocabulary(int(side.value), published) and not is_own:
+        values = {"field": "vocab_size", "right": right, "written": in_words(side.value)}
+        reason = Problem.of(MISTYPED, **values)
+        return Judged("wrong", Fraction(right), Problem.of(N_("the vocabulary")), (reason,))
     if side.value % 1000 or side.value in others or not 0 < abs(side.value - right) <= right // 20:
         return None
     if not side.text.strip().isdigit() and "," not in side.text:
@@ -740,33 +575,53 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
             continue
         if meant[0] == "layers" and scope == "one" and names_particular_part(context, model):
             continue
+        if _is_joined(name, context.sentence):
+            continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)
-        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model):
+        exact = not line.rough and line.value >= _LEAST_EXACT
+        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model, exact=exact):
             continue
         apart = abs(line.value - nearest.right)
         ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
-        exact = not line.rough and line.value >= _LEAST_EXACT
         if apart > 2 * line.rough and (exact or apart * _CLEARLY_APART > nearest.right) and ratio < _MOST_APART:
             return right_for(nearest, model)
     return None
 
 
-_LEAST_EXACT = 10**6  # a larger number that is not rounded is meant to be exact
+def _is_joined(name: str, sentence: str) -> bool:
+    """Whether another part is counted together with the one that a label names: the embeddings and the head."""
+    _before, named, after = sentence.partition(name)
+    joined = _JOINED.match(after) if named else None
+    return joined is not None and names_part_but_whole(joined["other"])
+
+
+_JOINED = re.compile(r"\W{0,3}(?:and|plus|\+|&|和|与|加)\s?(?:the |its )?(?P<other>[^\W\d][^\d,.;，。；]{2,30})", re.I)
+_LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
 
 
 # Further meanings of "embeddings" and "encoder", besides the parts with these names.
 _ALSO = {
+    "attention": ("attention with LayerNorm",),
+    "feed-forward": ("feed-forward with LayerNorm",),
     "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
     "layers": (WHOLE_MODEL,),
 }
 
 
-def _is_near_another(name: str, value: Fraction, model: Model) -> bool:
-    """Whether a number is near a count with the same name; always True if embeddings are projected."""
+_IN_LAYERS = ("attention", "feed-forward")
+
+
+def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
+    """Whether a number is near a count that goes by the same name; always where embeddings are projected.
+
+    An ``exact`` number of a part in the layers has to be that count.
+    """
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     if name == "embeddings" and count_of_part("projection of the embeddings", model):
         return True
+    if exact and name in _IN_LAYERS:
+        return value in others
     return any(abs(other - value) * _CLEARLY_APART <= other for other in others)
 
 

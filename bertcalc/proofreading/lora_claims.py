@@ -24,6 +24,7 @@ from bertcalc.diagnosis.typos import is_slip
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, cells_of
+from bertcalc.proofreading.chains import is_miscalculated
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.verdicts import LEAST, Judged
@@ -42,7 +43,7 @@ _RANK = re.compile(
 _RANK_HEADER = re.compile(r"\W*(?:lora[ _-]?)?(?:r|rank|秩)(?:\W.{0,12})?", re.I)
 
 _ATTENTION: Targets = frozenset(("query", "key", "value", "output"))
-_FEED_FORWARD: Targets = frozenset(("up", "down"))
+_FEED_FORWARD: Targets = frozenset(("up", "gate", "down"))
 _EVERY: Targets = _ATTENTION | _FEED_FORWARD
 _PROJECTIONS: Targets = frozenset(("query", "key", "value"))
 _LETTERS = {"q": "query", "k": "key", "v": "value", "o": "output"}
@@ -67,6 +68,7 @@ _ATOMS: Sequence[tuple[str, Targets]] = (
     ),
     (r"\bc_attn\b|\bWqkv\b|\bqkv_proj\b", _PROJECTIONS),
     (r"\bintermediate\b|\bc_fc\b|\blin1\b|\bup[_ -]?proj\w*", frozenset(("up",))),
+    (r"\bgate[_ -]?proj\w*|\b(?-i:W)_\{?gate\b", frozenset(("gate",))),
     (r"(?<!attention\.)\boutput\.dense|\blin2\b|\bdown[_ -]?proj\w*|\bmlp\.c_proj", frozenset(("down",))),
     (r"\bffn\b|\bfeed[ -]?forward|\bmlp\b(?!\.)|前馈", _FEED_FORWARD),
 )  # fmt: skip
@@ -107,6 +109,7 @@ _TRAINED = re.compile(
 _PER_LAYER = re.compile(
     r"\b(?:per|each|every|one|a|single|in a)[ -](?:\w+[ -])?(?:layer|block)\b|每[一个]?层|单层|一层", re.I
 )
+_TOTAL_OF_ONE = re.compile(r"\bper[ -]layer total|total (?:per|for each|in each) layer|每一?层(?:总|合计|共)", re.I)
 _PER_MATRIX = re.compile(
     r"\b(?:per|each|every|one|a|single)[ -](?:\w+[ -]){0,2}(?:matrix|module|projection|target)\b"
     r"|\b[AB]\b(?: alone| has| and B)|每个\S{0,6}(?:矩阵|模块)|单个\S{0,4}矩阵|一个\S{0,4}矩阵",
@@ -155,21 +158,23 @@ class LoraClaims:
         """The verdict on a number of LoRA parameters; None if it counts something else, or no setting is stated."""
         if not self.is_about_lora or model is None:
             return None
-        side, last = entry.best, self._last
+        is_arithmetic, last = is_miscalculated(judged), self._last
+        side = next((side for side in entry.sides if side.is_calculation and is_arithmetic), entry.best)
         if side.unit not in (None, "parameters") or side.is_decimal or side.value < LEAST:
             return None
         self._last = entry.end
         is_chance = judged.counts is not None and judged.counts.message in _BY_CHANCE
         if judged.verdict == "right" and judged.counts is not None and not is_chance:
             return None
-        setting = self._setting(entry, last, headers)
+        setting = self._setting(entry, last, headers, context)
         if not setting.ranks:
             return None
         targets = setting.targets or self._implied
         options = targets or _usual_targets(model)
         rights = [count for rank in setting.ranks for targets in options for count in _counts(targets, rank, model)]
         words = " ".join((*context.names, *context.headings[:1], context.sentence, context.header))
-        if right := _fitting(rights, side, words):
+        right = None if is_arithmetic else _fitting(rights, side, words)
+        if right:
             self._implied = self._implied or (right.targets,)
             return Judged("right", counts=right.in_words(model))
         around = self._text[max(last, entry.start - 200) : entry.end + _MOST_BEHIND]
@@ -184,10 +189,11 @@ class LoraClaims:
             return None
         described = meant.in_words(model)
         reason = Problem.of(_IS_RIGHT_FOR, right=in_words(Fraction(meant.value)), part=described)
-        return Judged("wrong", Fraction(meant.value), described, (reason,))
+        reasons = (*judged.reasons, reason) if is_arithmetic else (reason,)
+        return Judged("wrong", Fraction(meant.value), described, reasons)
 
-    def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str]) -> _StatedSetting:
-        """The setting that the text states for a number: beside it, in its sentence or row, or earlier."""
+    def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str], context: Context) -> _StatedSetting:
+        """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""
         index = bisect_left(self._starts, entry.start + 1) - 1
         sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
         pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
@@ -201,8 +207,12 @@ class LoraClaims:
             ranks, targets, is_near = row.ranks or ranks, row.targets or targets, bool(row.ranks or ranks)
         before = self._sentences[max(0, index - _MOST_SENTENCES) : index + (not entry.cells and last <= sentence.start)]
         earlier = next((place.targets for place in reversed(before) if place.targets and place.end <= entry.start), ())
-        if targets and is_extended:
-            targets = (*targets, *(roles | other for roles in targets for other in earlier))[::-1]
+        if targets and more:
+            targets = (*targets, *(one | other for one in targets for other in earlier))[::-1]
+        for heading in context.headings[:1]:
+            above = _StatedSetting(_ranks(heading), _targets(heading), is_near=True)
+            if above.ranks and not ranks and (targets or above.targets):
+                return above._replace(targets=targets or above.targets)
         ranks = ranks or next((place.ranks for place in reversed(before) if place.ranks), ())
         return _StatedSetting(ranks, targets or earlier, is_near)
 
@@ -310,10 +320,11 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """What the words say is counted: the matrices of all layers, of one layer, or a single matrix."""
-    if _PER_MATRIX.search(words) and not _ALL_LAYERS.search(words):
+    """What a number is said to count: the matrices of all layers, of one, or one matrix."""
+    is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
+    if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
-    return "layer" if _PER_LAYER.search(words) and not _ALL_LAYERS.search(words) else "all"
+    return "layer" if _PER_LAYER.search(words) and not is_of_all else "all"
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
@@ -353,7 +364,9 @@ def _matrices(model: Model) -> tuple[Tensor, ...]:
     return tuple(
         tensor
         for tensor in counted(model)
-        if len(tensor.shape) == 2 and (tensor.place.component == "encoder" or tensor.place.role == "dense")
+        if len(tensor.shape) == 2
+        and tensor.num_parameters()  # none in biases that a model leaves out
+        and (tensor.place.component == "encoder" or tensor.place.role == "dense")
     )
 
 

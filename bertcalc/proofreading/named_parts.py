@@ -370,9 +370,13 @@ def names_part_but_whole(name: str) -> bool:
     )
 
 
+_WITH_NORM = (
+    r"(?:,? (?:with|and|including|plus)| ?\+| ?[和与加]) ?(?:the |its )?(?:layer.?norm(?:alization)?|ln|层归一化)"
+)
 _LABELS_OF_PARTS = {
     **_TABLE_LABELS,
     **_PLAIN_LABELS,
+    **{f"{part} with LayerNorm": rf"(?:{_PLAIN_LABELS[part]}){_WITH_NORM}" for part in ("attention", "feed-forward")},
     "pooler": r"(?:the )?pooler(?: layer)?|池化层",
     "embeddings": r"(?:the |all |total )?(?:input )?embeddings?(?: layers?| parameters?)?|嵌入层?|总嵌入",
     "layers": r"(?:the )?(?:transformer )?encoder(?: layers| stack| blocks)?|编码器",
@@ -407,11 +411,14 @@ _ONE_LAYER = (
 )
 
 
+_UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # self_attention_block
+
+
 def meant_alone(name: str) -> list[str]:
     """The part that a label consists of; empty if the label has other words."""
     if _EACH.search(name):
         return ["layers"]
-    name = _DANGLING.sub("", _OWNER.sub(" ", name))
+    name = _DANGLING.sub("", _OWNER.sub(" ", _UNDERSCORE.sub(" ", name)))
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
     if re.fullmatch(_ONE_LAYER, " ".join(name.split()).strip(" :：~≈*-"), re.I):

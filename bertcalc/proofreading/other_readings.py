@@ -10,18 +10,22 @@
 """
 
 import re
+from fractions import Fraction
 
-from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_OR_BODY, Counted
+from bertcalc.diagnosis.explain import Explanation
+from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.contexts import Context
-from bertcalc.proofreading.mentions.written_sizes import in_digits
+from bertcalc.proofreading.mentions.written_sizes import in_digits, stated_positions, stated_sizes
 from bertcalc.proofreading.named_parts import WIDE, all_parts, meant_alone, names_particular_part
+from bertcalc.proofreading.size_slips import is_published
 from bertcalc.proofreading.verdicts import LEAST_WITHOUT_WORDS, UNKNOWN, Judged, right_as
 from bertcalc.proofreading.whole_counts import is_total, is_total_of_model
 from bertcalc.text import N_
-from bertcalc.text.problem import Problem
+from bertcalc.text.amounts import typed
+from bertcalc.text.problem import InputError, Problem
 
 ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 
@@ -105,3 +109,173 @@ _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)
 def _says_only_biases(part: Counted, context: Context) -> bool:
     """Whether the words beside a number name biases, but not of which part."""
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))
+
+
+# A count that leaves out what is called the embeddings, whichever they are.
+_NON_EMBEDDING = re.compile(
+    r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
+    r"|(?:不含|不包括|除去|非)嵌入",
+    re.I,
+)
+# A vocabulary with tokens of somebody's own.
+RESIZED = re.compile(
+    r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
+    r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
+    r"|扩展词表",
+    re.I,
+)
+
+
+def has_added_tokens(judged: Judged, value: Fraction, context: Context, model: Model) -> bool:
+    """Whether a wrong number is right with some more rows in the table of words, and the text adds tokens."""
+    if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY):
+        return False
+    rows = (value - (judged.right_value or 0)) / model.config.hidden_size
+    return rows.denominator == 1 and 0 < rows <= _MOST_ADDED and bool(RESIZED.search(context.text))
+
+
+_MOST_ADDED = 1000
+
+
+def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
+    """Whether the words beside a wrong number say that it counts a variant of the model.
+
+    That is without its embeddings, with other layers, or with tokens of somebody's own.
+    """
+    sentence = context.sentence or context.line
+    words = " ".join((sentence, context.header, *context.names[:1], *context.headings[:1]))
+    if _NON_EMBEDDING.search(words):
+        return True
+    if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY, "layers"):
+        return False
+    if not is_published(model.config):
+        return False  # the text's own sizes are counted already
+    layers = {stated.size for stated in stated_sizes(sentence).values() if stated.field == "num_hidden_layers"}
+    vocabulary = model.config.vocab_size
+    numbers = (int(number.replace(",", "")) for number in _LONG_NUMBER.findall(sentence))
+    resized = any(
+        number != vocabulary and number % 1000 and abs(number - vocabulary) * _NEAR_VOCABULARY <= vocabulary
+        for number in numbers
+    )
+    of_layers = judged.counted is None or judged.counted.part in (*WHOLE_OR_BODY, "layers")
+    is_own = bool(RESIZED.search(sentence) or OF_OWN.search(sentence))
+    return resized or is_own or (of_layers and bool(layers - {model.config.num_hidden_layers}))
+
+
+_LONG_NUMBER = re.compile(r"(?<![0-9.,])[0-9]{2,3},?[0-9]{3}(?![0-9,.]*[0-9])")
+_NEAR_VOCABULARY = 10  # a tenth
+OF_OWN = re.compile(r"\bwe (?:pre)?train|trimm|\bgerman\b|我们训练|裁剪", re.I)  # a vocabulary in whole thousands
+OF_VOCABULARY = (
+    *TABLES,
+    "embeddings",
+    "embeddings without LayerNorm",
+    "projection of the embeddings",
+    "head",
+    "decoder",
+)
+
+
+def unless_explained(
+    judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
+) -> Judged:
+    """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
+    operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
+    size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
+    chosen = size is not None and (
+        int(size[2] or 0) in stated_positions(context.text) or bool(size[1] and _PRINTED.search(context.line))
+    )
+    vocabulary = [value for value in operands if value % 1000 == 0 and value >= LEAST_WITHOUT_WORDS]
+    if size and size[1] and any(_contains(text, Fraction(size[1])) for text in (context.line, *context.headings)):
+        vocabulary.append(Fraction(size[1]))
+    apart = all("bias" in cause.miscount for cause in explanation) and (
+        re.search("bias|偏置", entry.after[:40], re.I) or _contains(context.line, judged.right_value)
+    )
+    right = judged.right_value or Fraction(0)
+    near = abs(entry.best.value - right) <= right * _RULE_OF_THUMB_ERROR
+    rounds = entry.computes and len(entry.sides) == 1 and any(_rounds(cell, right) for cell in entry.cells)
+    is_exact = not entry.best.is_calculation and not entry.best.reach
+    is_rough = not is_exact and (entry.stated.about or (entry.stated.letters and _RULE_OF_THUMB.search(context.line)))
+    causes = [cause.miscount for cause in explanation]
+    conditions = (
+        apart,
+        near and (is_rough or rounds or _ABOUT.search(entry.before)),
+        not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
+        (entry.stated.letters or entry.best.reach) and all(map(OF_RULE_OF_THUMB.search, causes)),
+        context.without_biases and all(_IS_BIAS.search(cause.miscount) for cause in explanation),
+        model.family.name == "gpt2" and _is_without_positions(judged, explanation),
+        any(_OUTPUT_LAYER.search(name) for name in context.names[:3]),
+        len(explanation) == 1 and (chosen or (size and vocabulary)),
+        bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(OF_RULE_OF_THUMB.search, causes)),
+        _says_why(explanation, context),
+    )
+    return judged._replace(verdict="conditional") if any(conditions) else judged
+
+
+def _rounds(cell: str, right: Fraction) -> bool:
+    """Whether a cell beside a calculation rounds the right value, too: | 3 × 768 × 768 | 1.8M/layer |."""
+    amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
+    try:
+        return amount is not None and typed(amount[1]).means(int(right))
+    except InputError:
+        return False
+
+
+def _is_without_positions(judged: Judged, explanation: Explanation) -> bool:
+    """Whether a total leaves out only the position embeddings, as nanoGPT prints it."""
+    whole = judged.counted is not None and judged.counted.part in WHOLE_OR_BODY
+    return whole and [cause.miscount for cause in explanation] == ["positions"]
+
+
+_PRINTED = re.compile(
+    r"\(None(?:, (?:None|[0-9]+))+\)"
+)  # a line of a Keras summary, whose model has its own vocabulary
+_IS_BIAS = re.compile("bias|beta", re.I)
+# A rule of thumb in letters just before a number: 12d² per block, 7.08M
+_RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
+_NEAR = 40
+OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
+# What a sentence says is not counted, by the words in the names of the mistakes.
+_NOT_COUNTED = re.compile(
+    r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
+    r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",
+    re.I,
+)
+
+
+_LEFT_OUT = {
+    "position": r"position|\bwpe\b|位置",
+    "bias": r"bias|偏置",
+    "norm": r"norm|\bln\b|归一",
+    "type": r"segment|type|类型|段",
+    "pooler": r"pool|池化",
+    "embeddings": r"embed|嵌入",
+    "words": r"embed|嵌入",
+}
+
+
+def _says_why(explanation: Explanation, context: Context) -> bool:
+    """Whether the line itself says that it leaves out everything that is missing."""
+    left_out = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
+    patterns = [
+        next(
+            (pattern for word, pattern in _LEFT_OUT.items() if word in cause.miscount.lower() and cause.amount < 0),
+            r"(?!)",
+        )
+        for cause in explanation
+    ]
+    return bool(left_out) and all(re.search(pattern, left_out, re.I) for pattern in patterns)
+
+
+# An approximation that is called one, and that is right to one part in 500.
+_ABOUT = re.compile(r"(?:\babout|\bapproximately|\broughly|[~≈]|约|大概|近似)\W{0,3}$", re.I)
+_RULE_OF_THUMB_ERROR = Fraction(1, 500)
+
+
+# The pooler, the output of the attention, or a head.
+_OUTPUT_LAYER = re.compile(r"^(?!.*(?:att|注意力|ffn|feed|前馈)).*(?:\boutput layer|输出层)", re.I)
+_RULE_OF_THUMB = re.compile(r"\b(?:about|approximately|roughly)\b|rule of thumb|[~≈]|约|大概|近似", re.I)
+
+
+def _contains(line: str, value: Fraction | None) -> bool:
+    """Whether a line contains a whole number, with or without separators."""
+    return value is not None and bool(re.search(rf"(?<![0-9,])(?:{int(value)}|{int(value):,})(?![0-9])", line))

@@ -6,30 +6,32 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import takewhile
-from typing import NamedTuple
 
 from bertcalc.config import Config, letters
-from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
+from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY
 from bertcalc.model.model import Model
 from bertcalc.proofreading import plain_text, subject
 from bertcalc.proofreading.adapters import judge_printed
 from bertcalc.proofreading.cached_keys import CacheClaims
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, find
-from bertcalc.proofreading.chains import divided_count, gives, is_miscalculated, judge_several, table_in_every_layer
-from bertcalc.proofreading.claims import CheckedClaim, Proofread, in_words
+from bertcalc.proofreading.calculations import WrittenNumber, find
+from bertcalc.proofreading.chains import divided_count, gives, judge_several, table_in_every_layer
+from bertcalc.proofreading.claims import CheckedClaim, Proofread
 from bertcalc.proofreading.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.described_models import fit, model_of, preset_of
+from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
-from bertcalc.proofreading.judging import is_of_variant, judge
+from bertcalc.proofreading.judging import judge
+from bertcalc.proofreading.known_terms import judge_each, judge_in_brackets, judge_sum_of_parts
 from bertcalc.proofreading.lora_claims import LoraClaims
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters
-from bertcalc.proofreading.named_parts import in_all_layers, names_part_but_whole, times_layers
+from bertcalc.proofreading.named_parts import names_part_but_whole, times_layers
+from bertcalc.proofreading.other_readings import has_added_tokens, is_of_variant
 from bertcalc.proofreading.shares import (
     FORMER,
     OF_OTHER_THINGS,
@@ -61,15 +63,13 @@ from bertcalc.proofreading.whole_counts import (
 )
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
-from bertcalc.text.arithmetic import evaluate
-from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.problem import Problem, wrong
 
 LONGEST = 100_000
 MOST_CLAIMS = 5_000
 MOST_JUDGED = 600  # different numbers in different words; further ones are not judged
 _MOST_SEARCHES = 3  # searches of a text, each of which takes a second
-_LEAST_OF_OTHERS = 10**6  # smaller numbers are, by chance, the count of a part of some other model
-_LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
+_LEAST_OF_OTHERS = 10**6  # smaller numbers are some part of some other model by chance
 
 
 @checked
@@ -100,16 +100,7 @@ def proofread(text: str, model: Model | None = None) -> Proofread:
 _NOT_JUDGED = Judged("unknown", reasons=(Problem.of(N_("The text has too many numbers: this one is not judged.")),))
 
 
-class _Finding(NamedTuple):
-    """A number of the text, its model, and its verdict."""
-
-    entry: WrittenNumber
-    model: Model | None
-    judged: Judged
-    carried: bool = False
-
-
-def _claim(finding: _Finding, text: str, start: int, end: int) -> CheckedClaim:
+def _claim(finding: Finding, text: str, start: int, end: int) -> CheckedClaim:
     judged, stated = finding.judged, finding.entry.stated
     right = judged.right_value if judged.verdict in ("wrong", "conditional") else None
     counts = renamed(judged.counts, finding.model) if judged.counts else None
@@ -130,8 +121,8 @@ class _Verdicts:
         self._written = written  # the text in which models' names keep their sizes: Llama-2-7B
         self._text = text
         self._around = Surroundings(text)
-        self._findings: list[_Finding] = []
-        self._by_value: dict[Fraction, int] = {}
+        self._earlier = EarlierNumbers()
+        self._findings = self._earlier.findings
         self._searches = 0
         self._names: tuple[int, tuple[str, ...]] = (-1, ())  # the line of the last number, and its words
         self._lora = LoraClaims(text)
@@ -141,8 +132,8 @@ class _Verdicts:
         for entry in entries:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
-    def all(self) -> Iterator[_Finding]:
-        """The verdicts; totals that include another number of the text besides the model are left unjudged."""
+    def all(self) -> Iterator[Finding]:
+        """The verdicts; a total that is the model's and another number of the text is that of a larger model."""
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
         larger: Fraction | None = None  # the last of these totals
         for finding in self._findings:
@@ -173,7 +164,7 @@ class _Verdicts:
         model = self._about.for_operands(operands, model) if entry.computes else model
         published = self._about.published_of(model)
         if self._is_too_much(entry, context):
-            self._findings.append(_Finding(entry, model, _NOT_JUDGED))
+            self._earlier.add(Finding(entry, model, _NOT_JUDGED), is_result=False)
             return
         judged = judge(entry, context, model, sure=not self._about.assumed, published=published)
         judged = self._of_others(entry, context, judged, model) or judged
@@ -182,7 +173,7 @@ class _Verdicts:
         if (
             judged.verdict == "wrong"
             and _CODE.fullmatch(context.header)
-            and not _is_arithmetic(_Finding(entry, model, judged))
+            and not is_arithmetic(Finding(entry, model, judged))
         ):
             judged = UNKNOWN  # a model that is only named by a letter in the header
         if is_of_another(judged) and self._names_its_model(entry, context):
@@ -201,10 +192,11 @@ class _Verdicts:
             or self._formula_gives(entry, context)
             or self._times(entry, judged)
             or self._several(entry, judged)
+            or self._each(entry, model)
             or self._sum_of_row(entry, judged)
             or self._table_in_every_layer(entry, context, judged)
-            or divided_count(entry, self._right_value)
-            or self._multiplied(entry, judged, model)
+            or divided_count(entry, self._earlier.right_value)
+            or self._earlier.multiplied(entry, judged, model)
             or self._share_of_last(entry, context, judged, model)
             or self._relative(entry, context)
             or self._among_shares(entry, context, judged, model)
@@ -213,31 +205,25 @@ class _Verdicts:
         )
         if judged.verdict:
             self._names = (entry.line, context.names)
-        finding = _Finding(entry, model, judged)
-        if judged.verdict in ("unknown", "wrong", None) and not _is_arithmetic(finding):
-            finding = (
-                self._carried(finding)
-                or self._repeated(finding)
-                or self._of_all_layers(finding)
-                or self._summed(finding, context)
-                or self._computed_again(finding)
-                or self._rounded(finding)
-                or finding
-            )
+        finding = Finding(entry, model, judged)
+        if judged.verdict in ("unknown", "wrong", None) and not is_arithmetic(finding):
+            finding = self._earlier.carried_forward(finding, context)
+            is_open = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
+            if is_open and model and not self._about.assumed:
+                finding = finding._replace(judged=judge_sum_of_parts(entry, model) or finding.judged)
             finding = finding._replace(judged=self._searched(finding, context) or finding.judged)
             is_count = entry.best.value >= _LEAST_OF_OTHERS and entry.best.unit in (None, "parameters")
-            is_wrong = finding.judged.verdict == "wrong" and is_count and not entry.computes
-            if model and is_wrong and is_of_variant(finding.judged, context, model):
+            is_wrong = finding.judged.verdict == "wrong" and is_count
+            if (
+                model
+                and is_wrong
+                and (
+                    has_added_tokens(finding.judged, entry.best.value, context, model)
+                    or (not entry.computes and is_of_variant(finding.judged, context, model))
+                )
+            ):
                 finding = finding._replace(judged=UNKNOWN)
-        self._findings.append(finding)
-        is_result = entry.computes or judged.counted is not None
-        if (
-            is_result
-            and entry.best.value.denominator == 1
-            and entry.best.value >= _LEAST_CARRIED
-            and finding.judged.verdict not in (None, "unknown")
-        ):
-            self._by_value[entry.best.value] = len(self._findings) - 1
+        self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
 
     @cached_property
     def _written_around(self) -> Surroundings:
@@ -385,6 +371,14 @@ class _Verdicts:
         several = judge_several(before, last.entry.best.value, between, after, entry.best.value)
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
 
+    def _each(self, entry: WrittenNumber, model: Model | None) -> Judged | None:
+        """The verdict on what all layers have, behind the rounded count of one: ~7.1M each = 85.2M."""
+        last = self._findings[-1] if self._findings else None
+        if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
+            return None
+        between = self._text[last.entry.end : entry.start]
+        return judge_each(last.entry, between, entry, model) or judge_in_brackets(last.entry, between, entry, model)
+
     def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
         """The verdict on a number that is the sum of the earlier ones in its row: weights, biases, and both."""
         if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
@@ -416,11 +410,12 @@ class _Verdicts:
             is_behind = not entry.cells and _IN_BRACKETS_BEHIND.fullmatch(between) and last.entry.best.value > 1
             return UNKNOWN if is_behind and judged.verdict == "wrong" else None
         part, counted = last.judged.counted, last.entry.best
-        if counted.unit not in (None, "parameters") or counted.value < _LEAST_CARRIED:
+        if counted.unit not in (None, "parameters") or counted.value < LEAST_CARRIED:
             return None
         if last.judged.verdict == "wrong" and last.judged.right_value:
-            return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model)
-        is_computed = last.judged.verdict == "unknown" and len(last.entry.sides) > 1 and not _is_arithmetic(last)
+            of_model = bool(_IS_SHARE.search(f"%{self._text[entry.end : entry.end + _SHORT]}"))
+            return judge_share_of_wrong(counted.value, last.judged.right_value, entry.stated, model, of_model=of_model)
+        is_computed = last.judged.verdict == "unknown" and len(last.entry.sides) > 1 and not is_arithmetic(last)
         is_of_all = is_computed and not entry.cells and _OF_ALL.search(self._text[last.entry.end : entry.end + _SHORT])
         if last.judged.verdict not in ("right", "conditional") and is_of_all:
             return judge_share_of(counted.value, entry.stated, model, self._text)
@@ -442,7 +437,7 @@ class _Verdicts:
             if finding.entry.cells and finding.entry.column == entry.column and finding.entry.stated.text.endswith("%")
         ]
         whole = next((finding for finding in reversed(column) if finding.entry.value == 1), None)
-        counts = (row for row in self._row(entry) if row.entry.best.value >= _LEAST_CARRIED)
+        counts = (row for row in self._row(entry) if row.entry.best.value >= LEAST_CARRIED)
         count = next((row for row in counts if row.entry.best.unit in (None, "parameters")), None)
         if whole is None or count is None or self._around.row(whole.entry).headers != self._around.row(entry).headers:
             return None
@@ -452,8 +447,8 @@ class _Verdicts:
         return judge_relative(count.entry.best, first.entry.best, entry.stated) if first and is_right else None
 
     def _is_among_shares(self, entry: WrittenNumber, model: Model | None) -> bool:
-        """Whether a nearby number in the same column, sentence or list is a right share of the parameters."""
-        for last in reversed(self._findings[-_MOST_BEFORE:]):
+        """Whether a number beside a percentage is a right share of the parameters: in its column, sentence or list."""
+        for last in reversed(self._findings[-MOST_BEFORE:]):
             if entry.line - last.entry.line > 1 + bool(entry.cells):
                 return False
             if last.model is model and is_share(last.judged) and last.entry.column == entry.column:
@@ -506,7 +501,7 @@ class _Verdicts:
         counts = [
             finding
             for finding in self._row(entry)
-            if finding.entry.best.value >= _LEAST_CARRIED and finding.entry.best.unit in (None, "parameters")
+            if finding.entry.best.value >= LEAST_CARRIED and finding.entry.best.unit in (None, "parameters")
         ][:2]
         terms = [finding.entry.best.value for finding in counts if finding.judged.verdict in ("right", "conditional")]
         if len(terms) == len(counts) == _OF_QUOTIENT and (entry.cells or FORMER.search(entry.before)):
@@ -520,17 +515,17 @@ class _Verdicts:
             return None
         return judge_times(entry.stated, other, first)
 
-    def _row(self, entry: WrittenNumber) -> list[_Finding]:
+    def _row(self, entry: WrittenNumber) -> list[Finding]:
         """The findings on the line of a number, the last one first."""
         return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
 
-    def _last_in_row(self, entry: WrittenNumber) -> _Finding | None:
-        """The last count before a number in its table row."""
+    def _last_in_row(self, entry: WrittenNumber) -> Finding | None:
+        """The last count before a number in its row of a table."""
         counts = (finding for finding in self._row(entry) if not finding.entry.stated.is_decimal)
-        return next((finding for finding in counts if finding.entry.best.value >= _LEAST_CARRIED), None)
+        return next((finding for finding in counts if finding.entry.best.value >= LEAST_CARRIED), None)
 
-    def _joins_share(self, last: _Finding, entry: WrittenNumber, context: Context) -> bool:
-        """Whether a percentage is the share of the previous number: directly after it, or in a column of shares."""
+    def _joins_share(self, last: Finding, entry: WrittenNumber, context: Context) -> bool:
+        """Whether a percentage is the share of the number before it: behind it, or in its row under such a header."""
         if entry.cells:
             return bool(_SHARE_COLUMN.search(context.header or self._around.row(entry).header))
         between = self._text[last.entry.end : entry.start]
@@ -545,8 +540,8 @@ class _Verdicts:
         names_it = self._about.is_named_on(entry.line) or names_model(header)
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
-    def _searched(self, finding: _Finding, context: Context) -> Judged | None:
-        """The verdict on a total that nothing simpler explains, by the likeliest mistakes in any class."""
+    def _searched(self, finding: Finding, context: Context) -> Judged | None:
+        """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS
@@ -560,8 +555,8 @@ class _Verdicts:
         return searched(int(value), model, untied=bool(untied))
 
     def _is_too_much(self, entry: WrittenNumber, context: Context) -> bool:
-        """Whether the text has too many different numbers to judge in a few seconds."""
-        if entry.best.value >= _LEAST_CARRIED:
+        """Whether the text has more different numbers than can be judged in a few seconds."""
+        if entry.best.value >= LEAST_CARRIED:
             self._judged.add((context.names, entry.best.value))
         return len(self._judged) > MOST_JUDGED
 
@@ -573,7 +568,7 @@ class _Verdicts:
         if entry.best.value < 10_000 and not is_share:
             return None
         is_named = self._about.is_named_on(entry.line) and any(map(names_model, context.names[:2]))
-        if _is_arithmetic(_Finding(entry, model, judged)) or is_named:
+        if is_arithmetic(Finding(entry, model, judged)) or is_named:
             return None
         if names_model(context.header):
             return None
@@ -586,185 +581,6 @@ class _Verdicts:
                     reason = Problem.of(N_("It is right for a different model in the text."))
                     return instead._replace(reasons=(reason, *instead.reasons))
         return None
-
-    # --- calculations with earlier numbers ---
-
-    def _right_value(self, value: Fraction) -> Fraction | None:
-        """The right value of an earlier number; None if no earlier line gives it."""
-        if value not in self._by_value:
-            return None
-        judged = self._findings[self._by_value[value]].judged
-        return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
-
-    def _of_all_layers(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a result that is the wrong count of one layer times the number of layers."""
-        value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
-        index = self._by_value.get(value / layers) if layers > 1 and not finding.entry.best.reach else None
-        if index is None or finding.entry.computes:
-            return None
-        earlier = self._findings[index].judged
-        if earlier.verdict != "wrong" or not earlier.right_value or not earlier.counted:
-            return None
-        used = {self._findings[index].entry.best.value: index}
-        return self._because(finding, finding.entry.best, used, layers * earlier.right_value)
-
-    def _carried(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
-        for side in finding.entry.sides:
-            used = self._used(side)
-            if used:
-                self._widen(side, used, finding)
-                corrected = self._corrected(side, used)
-                if corrected is not None and corrected != side.value:
-                    return self._because(finding, side, used, corrected)
-        return None
-
-    def _used(self, side: ChainSide) -> dict[Fraction, int]:
-        """The earlier numbers that a calculation contains, by value."""
-        if not side.is_calculation:
-            return {}
-        return {
-            operand.value: self._by_value[operand.value]
-            for operand in side.operands
-            if operand.value in self._by_value and operand.value >= _LEAST_CARRIED
-        }
-
-    def _multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
-        """The verdict on the product of an earlier count of one layer and the number of layers: 4,722,432 * 12."""
-        if judged.verdict not in ("wrong", "unknown") or model is None:
-            return None
-        if _is_arithmetic(_Finding(entry, model, judged)):
-            return None
-        used = [index for side in entry.sides for index in self._used(side).values()]
-        earlier = [self._findings[index].judged for index in used]
-        if not entry.computes:
-            earlier += [last.judged for last in self._findings[-_MOST_BEFORE:] if last.entry.line == entry.line]
-        right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
-        exact = next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
-        return exact or self._multiplied_roughly(entry, model)
-
-    def _multiplied_roughly(self, entry: WrittenNumber, model: Model) -> Judged | None:
-        """The verdict on the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
-        layers, stated = model.config.num_hidden_layers, entry.stated
-        terms = [operand.value for operand in entry.sides[0].operands]
-        if len(entry.sides) < _OF_PRODUCT or len(terms) != _OF_PRODUCT or layers not in terms or not stated.reach:
-            return None
-        term = max(terms)
-        last = [last.judged.counted for last in self._findings[-_MOST_BEFORE:] if last.entry.stated.value == term]
-        wholes = (times_layers(part, Fraction(layers * part.right), model) for part in last if part)
-        return next((whole for whole in wholes if whole and self._is_near(whole, stated)), None)
-
-    @staticmethod
-    def _is_near(whole: Judged, stated: ChainSide) -> bool:
-        apart = abs(whole.counted.right - stated.value) if whole.counted else stated.value
-        return apart <= 2 * max(stated.reach, stated.rough)
-
-    def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: _Finding) -> None:
-        """Judge a term again as all layers, if it counts one layer in a sum whose other terms count all layers."""
-        parts = {value: self._findings[index].judged.counted for value, index in used.items()}
-        if finding.model is None or not any(
-            part and part.layers == "all" and _repeats(part) for part in parts.values()
-        ):
-            return
-        for value, part in parts.items():
-            multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
-            is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
-            if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
-                index = used[value]
-                self._findings[index] = self._findings[index]._replace(judged=widened)
-
-    def _corrected(self, side: ChainSide, used: Mapping[Fraction, int]) -> Fraction | None:
-        """The value of a calculation with the right values of earlier numbers."""
-        right = {}
-        for value, index in used.items():
-            judged = self._findings[index].judged
-            if judged.verdict == "wrong" and judged.right_value is not None and judged.right_value.denominator == 1:
-                right[value] = judged.right_value
-        if not right:
-            return None
-        pieces = re.split(r"(?<![0-9.])([0-9]+)(?![0-9.])", side.text)
-        text = "".join(
-            f"{right[Fraction(piece)]}" if piece.isdigit() and Fraction(piece) in right else piece for piece in pieces
-        )
-        try:
-            return evaluate(text)
-        except InputError:
-            return None
-
-    def _because(
-        self, finding: _Finding, side: ChainSide, used: Mapping[Fraction, int], corrected: Fraction
-    ) -> _Finding:
-        judged = finding.judged
-        wrong_ones = [value for value, index in used.items() if self._findings[index].judged.verdict == "wrong"]
-        message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
-        reason = Problem.of(
-            message,
-            wrong=", ".join(f"{int(value):,}" for value in wrong_ones),
-            right=in_words(corrected, finding.entry.stated.unit),
-        )
-        reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
-        is_whole = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
-        is_whole = is_whole and not is_total_of_model(judged)
-        right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
-        return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
-
-    def _repeated(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a number that repeats the wrong result of an earlier calculation."""
-        value = finding.entry.best.value
-        index = self._by_value.get(value)
-        if index is None or value < 10_000 or finding.entry.computes:
-            return None
-        earlier = self._findings[index]
-        if earlier.judged.verdict != "wrong" or earlier.entry.stated.unit == "bytes" or _is_arithmetic(earlier):
-            return None
-        if finding.entry.cells and earlier.entry.cells and finding.entry.cells[:2] != earlier.entry.cells[:2]:
-            return None  # another row of a table is about something else
-        reason = Problem.of(N_("It repeats an earlier error."))
-        judged = earlier.judged._replace(reasons=(reason, *earlier.judged.reasons))
-        return finding._replace(judged=judged, carried=True)
-
-    def _rounded(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a number that rounds the one before it on its line: 85,054,464, or 85M."""
-        last = self._findings[-1] if self._findings else None
-        side = finding.entry.best
-        if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
-            return None
-        near = abs(last.entry.best.value - side.value) <= side.reach
-        return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
-
-    def _computed_again(self, finding: _Finding) -> _Finding | None:
-        """The verdict on a calculation that gives the previous number of its line: 396,544 parameters (2 × 198,272)."""
-        last = self._findings[-1] if self._findings else None
-        if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
-            return None
-        is_same = last.entry.best.value == finding.entry.best.value
-        return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
-
-    # --- tables ---
-
-    def _summed(self, finding: _Finding, context: Context) -> _Finding | None:
-        """The verdict on the last row of a table that is the sum of wrong rows."""
-        entry = finding.entry
-        if not entry.cells or entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
-            return None
-        rows: list[_Finding] = []
-        for earlier in reversed(self._findings):
-            if not earlier.entry.cells or earlier.entry.line < entry.line - len(rows) - 3:
-                break
-            if earlier.entry.column == entry.column and earlier.entry.line != entry.line:
-                rows.append(earlier)
-        values = [row.entry.best.value for row in rows]
-        if len(rows) < 2 or sum(values) != entry.best.value:
-            return None
-        right = [
-            row.judged.right_value if row.judged.verdict == "wrong" and row.judged.right_value else row.entry.best.value
-            for row in rows
-        ]
-        corrected = sum(right, Fraction(0))
-        if corrected == entry.best.value:
-            return None
-        used = {row.entry.best.value: self._findings.index(row) for row in rows}
-        return self._because(finding, entry.best, used, corrected)
 
 
 # Words between a number and the model that it belongs to: 109.5M parameters for BERT-base.
@@ -811,12 +627,11 @@ _TIMES = re.compile(
     r"|得到|[就]?是|为)*$",
     re.I,
 )
-_OF_PRODUCT = 2  # sides, and factors
 _MOST_TIMES, _OF_QUOTIENT = 100, 2
-_MOST_BEFORE = 8  # earlier numbers that may be factors of a product
 _ADDS, _NEAR_LINES, _ROUGH = re.compile(r"\b(?:with|plus|add|other|instead)|加上|若|如果", re.I), 3, Fraction(1, 50)
 _IS_SHARE = re.compile(
-    r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt)"
+    r"% ?of (?:the |all |its |total |whole |entire )*(?:model|param|weights|network|it\b|[\w-]{0,12}bert|gpt"
+    r"|[0-9.]{1,6}\s?[MB]\b)"
     r"|占.{0,20}(?:参数|全部|模型)|占(?:比|了|约)?\s?%",
     re.I,
 )
@@ -843,21 +658,10 @@ _OF_ALL = re.compile(
 _IN_BRACKETS_BEHIND = re.compile(r"[^,;.，；。\n|()（）]{0,80}[(（][^\d)）]{0,10}")
 _RELATIVE, _MOST_OF_TABLE = re.compile(r"\bvs\b|relative|teacher|size|param|相对|比|参数", re.I), 60
 _UNTIED = re.compile(r"\bnot tied|\bun-?tied|without (?:weight )?t(?:ying|ie)|不(?:共享|绑定)|未(?:共享|绑定)", re.I)
-_TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 
 
-def _is_total(finding: _Finding) -> bool:
+def _is_total(finding: Finding) -> bool:
     """Whether a number counts its whole model."""
     part = finding.judged.counted
-    is_recognized = bool(part) and finding.judged.verdict in ("right", "conditional")
-    return is_recognized and part is not None and part.part in WHOLE_OR_BODY
-
-
-def _is_arithmetic(finding: _Finding) -> bool:
-    """Whether the sides of an equation disagree, so that it is wrong whatever it counts."""
-    return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
-
-
-def _repeats(part: Counted) -> bool:
-    """Whether several layers have the tensors of a part."""
-    return any(tensor.copies > 1 for tensor in part.tensors)
+    known = bool(part) and finding.judged.verdict in ("right", "conditional")
+    return known and part is not None and part.part in WHOLE_OR_BODY

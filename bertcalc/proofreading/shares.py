@@ -259,18 +259,26 @@ def judge_share_of(
 _ROUGHLY = Fraction(1, 200)
 
 
-def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model) -> Judged:
-    """The verdict on the share of a wrong count, which should be the share of the ``right`` count."""
+def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model, *, of_model: bool) -> Judged:
+    """The verdict on the share that a wrong count before it has, which should be the share of the ``right`` one.
+
+    ``of_model`` is whether the words say that it is a share of the model.
+    """
     share = right / model.num_parameters()
     counts = Problem.of(N_("the previous number's share"))
     reach = max(side.reach, _DOUBLE)
     if abs(share - side.value) <= reach:
         return Judged("right", counts=counts)
-    if share >= 1 or abs(count / model.num_parameters() - side.value) > reach:
+    written = count / model.num_parameters()
+    is_far = of_model and (side.value * _FAR < min(share, written) or side.value > _FAR * max(share, written))
+    if share >= 1 or (abs(written - side.value) > reach and not is_far):
         return UNKNOWN
     message = N_("The previous number is wrong: with the right one, {count}, the share is {share} %.")
     reason = Problem.of(message, count=in_words(right), share=_percent(share, side))
     return Judged("wrong", share, counts, (reason,))
+
+
+_FAR = Fraction(3, 2)  # times a share
 
 
 def is_share(judged: Judged) -> bool:

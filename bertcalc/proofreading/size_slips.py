@@ -25,6 +25,7 @@ from bertcalc.text import N_
 from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError, Problem
 
+MISTYPED = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
 _LONG = ("hidden_size", "intermediate_size", "vocab_size", "max_position_embeddings")  # sizes of three digits or more
 _ROUND, _MULTIPLE = 50, 64  # deliberately chosen sizes are multiples of these
 _MOST_ADDED, _ADDED_AT_ONCE = 100, 100  # tokens that people add to a vocabulary
@@ -50,6 +51,23 @@ def is_slip_of_size(field: str, size: int, config: Config) -> bool:
 
 
 _TWO = 2
+
+
+def is_slip_of_vocabulary(size: int, config: Config) -> bool:
+    """Whether a vocabulary is that of a configuration with one wrong digit, which is not the last one.
+
+    >>> [is_slip_of_vocabulary(size, PRESETS["bert-base-uncased"].config) for size in (30532, 30523, 30528)]
+    [True, False, False]
+    """
+    right = config.vocab_size
+    is_chosen = size % _OF_PADDED == 0 or (size - right) % _ADDED_AT_ONCE == 0 or size in _published_sizes("vocab_size")
+    if is_chosen or len(str(size)) != len(str(right)):
+        return False
+    differing = [index for index, digit in enumerate(str(right)) if str(size)[index] != digit]
+    return len(differing) == 1 and differing[0] < len(str(right)) - 1 and abs(size - right) * _CLOSE <= right
+
+
+_OF_PADDED = 8  # vocabularies are padded to its multiples
 
 
 @lru_cache(maxsize=8)
@@ -84,7 +102,7 @@ def judge_size(stated: StatedSize, context: Context, model: Model, published: Co
         return None
     is_beside = re.search(rf"(?<![0-9,.]){right}(?![0-9])", context.sentence)  # 786 and 768 in one sentence
     if is_slip_of_size(field, size, published) and not is_beside and not _OF_OTHER_PART.search(context.sentence):
-        message = N_("The {field} of the model is {right}: the digits of {written} are mistyped.")
+        message = MISTYPED
     elif stated.is_fact and not OF_OTHER_MODEL.search(context.line):
         message = N_("The {field} of the model is {right}, not {written}.")
     else:

@@ -51,6 +51,13 @@ _IS_RIGHT = {
 }
 
 
+def right_because(part: Counted, cause: Problem, model: Model) -> Judged:
+    """The verdict on a number that is another one than a part's count, for a cause."""
+    described = part_in_words(part, model)
+    reason = Problem.of(_IS_RIGHT[1], right=part.right, part=described, first=cause)
+    return Judged("wrong", Fraction(part.right), described, (reason,), part)
+
+
 def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
     """The verdict on a number that counting mistakes explain."""
     described = part_in_words(part, model)

@@ -20,7 +20,13 @@ from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.described_models import model_of
-from bertcalc.proofreading.mentions.model_names import is_model_name, models_named, names_model
+from bertcalc.proofreading.mentions.model_names import (
+    is_model_name,
+    model_name_pattern,
+    models_named,
+    names_model,
+    preset_at,
+)
 from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
 from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
@@ -91,6 +97,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     in_brackets = any(re.match("param|参数", name, re.I) for name in context.names[:2])
     about = about or (in_brackets and names_model(context.before) and bool(_IN_BRACKETS.search(context.before)))
     about = about or any(_OF_NAME.match(name) and names_model(name[:_NEAR]) for name in context.names[:2])
+    in_list = _ends_list_of_sizes(context) and side.unit in (None, "parameters") and not context.supposes
+    if in_list and not OWN_MODEL.search(context.line) and _is_power_of_ten_apart(side, model):
+        return total_is(model)
     beside_part = names_part_but_whole(_SIZE_NAMES_OF_PARTS.sub(" ", beside))
     if not about or side.value < 10**6 or beside_part or side.unit not in (None, "parameters"):
         return None
@@ -119,6 +128,24 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     message = N_("It is close to the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
+
+
+def _ends_list_of_sizes(context: Context) -> bool:
+    """Whether only sizes stand between a model's name and its count: BERT-base has 12 layers and 11 billion ..."""
+    mention = next(reversed([*model_name_pattern().finditer(context.before)]), None)
+    if mention is None or not preset_at(mention):
+        return False
+    between = context.before[mention.end() :]
+    counts = _COUNTS.match(context.after) or any(map(_COUNTED_ALL.search, (between, context.header)))
+    return bool(counts and _SIZES_BETWEEN.fullmatch(between))
+
+
+_SIZES_BETWEEN = re.compile(
+    r"(?:[\s,，、:：(（|*`]|[0-9.]+|\b(?:has|have|having|with|and|an?|of|is|the|its|layers?|blocks?|hidden|size"
+    r"|dimensions?|heads?|attention|encoder|transformer|param(?:eter)?s?|total|about|around|roughly|model)\b"
+    r"|[模型有共包含具拥个层头编码器隐藏维度大小和总的参数量约为是达高注意力一])*+",
+    re.I,
+)
 
 
 def _is_in_list_of(context: Context) -> bool:

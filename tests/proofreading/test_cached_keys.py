@@ -176,16 +176,18 @@ def test_the_cause_is_said() -> None:
     assert report.of("wrong")[1].right_value == kept("Llama-3-8B", 8192)
 
 
-def test_one_layer_of_gpt2_may_be_that_of_a_larger_gpt2() -> None:
-    with torch.device("meta"):
-        model = GPT2Model(GPT2Config(n_embd=1600, n_layer=1, n_head=25)).to(torch.float16)
-    [layer] = model(torch.zeros(1, 1024, dtype=torch.long), use_cache=True).past_key_values.layers
-    text = "In GPT-2, the KV cache of one layer takes {:.2f} MB in fp16 for 1,024 tokens."
-    xl, other = (layer.keys.nbytes + layer.values.nbytes) / 10**6, 9.9
-    assert [proofread(text.format(size)).claims[0].verdict for size in (xl, other)] == ["unknown", "wrong"]
+def test_several_lengths_in_a_chinese_sentence_are_right_one_by_one() -> None:
+    text = "Llama-2-7B 的 KV 缓存:1024 个 token 时 512 MB,2048 个 token 时 1 GB,4096 个 token 时 2 GB。"
+    assert [claim.verdict for claim in proofread(text).claims] == ["right"] * 3
 
 
-def test_half_of_the_cache_is_named() -> None:
-    half = kept("Llama-3-8B", 4096) // 2
-    text = f"In fp16, the KV cache of Llama-3-8B takes {half / 10**6:.0f} MB for 4,096 tokens."
-    assert "only half of it is counted" in str(proofread(text).claims[0].reasons[0])
+def test_a_product_with_the_bytes_of_a_number_in_it_is_not_multiplied_by_them_again() -> None:
+    text = "KV cache of Llama-2-7B at 2,048 tokens: 2 × 32 × 32 × 128 × 2048 × 2 = {}."
+    assert not proofread(text.format("1 GB")).of("wrong")
+    [claim] = proofread(text.format("2 GB")).of("wrong")
+    assert claim.right_value == 2 * 32 * 32 * 128 * 2048 * 2
+
+
+def test_a_product_without_the_bytes_of_a_number_may_be_a_size() -> None:
+    text = "KV cache of Llama-2-7B at 2,048 tokens: 2 × 32 × 32 × 128 × 2048 = 1 GB in fp16."
+    assert not proofread(text).of("wrong")

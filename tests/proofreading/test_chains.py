@@ -76,6 +76,7 @@ def test_a_product_of_bytes_gives_another_size(text: str, right: int) -> None:
         "Weights: 334,000,000 × 4 = 1336 MB ≈ 1.244 GB",  # the last in binary units
         "Weights: 110M × 4 bytes × 2 = 880 MB ≈ 0.88 GB",
         "268MB × 24 ≈ 6.4 GB",
+        "100 sequences: 100 × 256 MB = 25 GB",  # of 2^30
         "It takes 0.5 GB + 1.5 GB = 2 GB.",
         "约 64 × 128 × 4 字节 = 32 KB",
         "The mixture has 8 × 7B = 56B parameters.",

@@ -1,5 +1,6 @@
 """The parameters that LoRA trains, by the rank and the targets that a text states; peft counts the right ones."""
 
+import copy
 import warnings
 from functools import cache
 
@@ -13,6 +14,8 @@ from transformers import (
     DistilBertModel,
     GPT2Config,
     GPT2Model,
+    LlamaConfig,
+    LlamaModel,
     PreTrainedModel,
     RobertaConfig,
     RobertaModel,
@@ -149,3 +152,45 @@ def test_what_is_not_only_lora_is_not_wrong(text: str) -> None:
 def test_an_adapter_that_the_text_does_not_name_is_no_reason() -> None:
     report = proofread("gpt2 with LoRA on c_attn, r = 8: 24,576 parameters per layer.")
     assert "Prompt" not in str(report)
+
+
+@cache
+def llama(**sizes: int) -> PreTrainedModel:
+    with torch.device("meta"):
+        return LlamaModel(LlamaConfig(**sizes))
+
+
+def trained_of(llama_model: PreTrainedModel, rank: int, targets: tuple[str, ...]) -> int:
+    with torch.device("meta"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # see trained
+        peft = get_peft_model(copy.deepcopy(llama_model), LoraConfig(r=rank, target_modules=list(targets)))
+    return int(peft.get_nb_trainable_parameters()[0])
+
+
+LLAMA_3 = {"hidden_size": 4096, "intermediate_size": 14336, "num_key_value_heads": 8, "vocab_size": 128256}
+LINEAR = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+def test_lora_counts_of_models_like_llama_are_judged() -> None:
+    right = trained_of(llama(**LLAMA_3), 16, ("q_proj", "v_proj"))
+    text = "LoRA on Llama-3-8B with r = 16 on q_proj and v_proj trains {:.1f}M parameters."
+    assert not proofread(text.format(right / 1e6)).of("wrong")
+    [claim] = proofread(text.format(2 * right / 1e6)).of("wrong")
+    assert claim.right_value == right
+
+
+def test_a_heading_gives_the_rank_and_the_targets_of_a_list() -> None:
+    right = trained_of(llama(), 16, LINEAR)
+    layer = right // 32
+    text = (
+        "## LoRA on Llama-2-7B, r=16, all linear\n\n"
+        "- Per layer attention: 4 * 16 * (4096 + 4096) = 524,288\n- Per layer FFN: {}\n- Per layer total: {:,}\n"
+        "- Total: 32 * {:,} = {:,} ({} of 7B)\n"
+    )
+    share = f"{100 * right / 6738415616:.2f}%"
+    assert not proofread(text.format("3 * 16 * (4096 + 11008) = 724,992", layer, layer, 32 * layer, share)).of("wrong")
+    doubled = layer + 724_992
+    text = text.format("3 * 2 * 16 * (4096 + 11008) = 1,449,984", doubled, doubled, 32 * doubled, "0.1%")
+    claims = proofread(text).of("wrong")
+    assert [claim.right_value for claim in claims[:3]] == [724_992, layer, right]
+    assert round(float(claims[3].right_value or 0), 2) == round(100 * right / 6738415616, 2)

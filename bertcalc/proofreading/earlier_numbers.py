@@ -1,0 +1,273 @@
+"""The numbers of a text with their verdicts, and the mistakes of earlier ones that later ones carry forward.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.proofreading.calculations import find
+>>> model, earlier = build(BertConfig()), EarlierNumbers()
+>>> [entry] = find("768 * 768 + 768 = 590,592", {})
+>>> earlier.add(Finding(entry, model, Judged("wrong", Fraction(2362368))))
+>>> int(earlier.right_value(Fraction(590592)))
+2362368
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
+from bertcalc.model.model import Model
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.chains import is_miscalculated
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.named_parts import in_all_layers, times_layers
+from bertcalc.proofreading.verdicts import Judged
+from bertcalc.proofreading.whole_counts import is_total_of_model
+from bertcalc.text import N_
+from bertcalc.text.arithmetic import evaluate
+from bertcalc.text.problem import InputError, Problem
+
+LEAST_CARRIED = 1000  # smaller numbers are factors, not results of earlier lines
+MOST_BEFORE = 8  # numbers before another one that it may be the product of
+_OF_PRODUCT = 2  # sides, and factors
+_LEAST_LAYERS = 2
+_MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of its rows
+_TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
+
+
+class Finding(NamedTuple):
+    """A number of the text, the model that it is about, and its verdict."""
+
+    entry: WrittenNumber
+    model: Model | None
+    judged: Judged
+    carried: bool = False
+
+
+class EarlierNumbers:
+    """The numbers of a text so far, in its order, and those that later calculations may contain."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self._by_value: dict[Fraction, int] = {}
+
+    def add(self, finding: Finding, *, is_result: bool | None = None) -> None:
+        """Add the next number; ``is_result`` is whether an earlier line gives it, by default whether it is computed."""
+        self.findings.append(finding)
+        value = finding.entry.best.value
+        is_result = finding.entry.computes if is_result is None else is_result
+        is_sure = finding.judged.verdict not in (None, "unknown")
+        if (is_result or finding.carried) and is_sure and value.denominator == 1 and value >= LEAST_CARRIED:
+            self._by_value[value] = len(self.findings) - 1
+
+    def carried_forward(self, finding: Finding, context: Context) -> Finding:
+        """The number, with the verdict that follows from earlier numbers; unchanged if none does."""
+        return (
+            self._carried(finding)
+            or self._repeated(finding)
+            or self._of_all_layers(finding)
+            or self._summed(finding, context)
+            or self._computed_again(finding)
+            or self._rounded(finding)
+            or finding
+        )
+
+    def right_value(self, value: Fraction) -> Fraction | None:
+        """The right value of an earlier number; None if no earlier line gives it."""
+        if value not in self._by_value:
+            return None
+        judged = self.findings[self._by_value[value]].judged
+        return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
+
+    def _of_all_layers(self, finding: Finding) -> Finding | None:
+        """The verdict on the wrong count of one layer times their number, or of all divided by it, if not computed."""
+        value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
+        if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
+            return None
+        for factor, counted in ((Fraction(layers), "one"), (Fraction(1, layers), "all")):
+            index = self._by_value.get(value / factor)
+            earlier = self.findings[index].judged if index is not None else None
+            if index is None or earlier is None or earlier.verdict != "wrong" or not earlier.right_value:
+                continue
+            if earlier.counted and (factor > 1 or earlier.counted.layers == counted):
+                used = {self.findings[index].entry.best.value: index}
+                return self._because(finding, finding.entry.best, used, factor * earlier.right_value)
+        return None
+
+    def _carried(self, finding: Finding) -> Finding | None:
+        """The verdict on a calculation with the wrong results of earlier ones; None if all of them are right."""
+        for side in finding.entry.sides:
+            used = self._used(side)
+            if used:
+                self._widen(side, used, finding)
+                corrected = self._corrected(side, used)
+                if corrected is not None and corrected != side.value:
+                    return self._because(finding, side, used, corrected)
+        return None
+
+    def _used(self, side: ChainSide) -> dict[Fraction, int]:
+        """The earlier numbers that a calculation contains, by value."""
+        if not side.is_calculation:
+            return {}
+        return {
+            operand.value: self._by_value[operand.value]
+            for operand in side.operands
+            if operand.value in self._by_value and operand.value >= LEAST_CARRIED
+        }
+
+    def multiplied(self, entry: WrittenNumber, judged: Judged, model: Model | None) -> Judged | None:
+        """The verdict on an earlier count of one layer times the number of layers: 4,722,432 * 12, or its result."""
+        if judged.verdict not in ("wrong", "unknown") or model is None:
+            return None
+        if is_arithmetic(Finding(entry, model, judged)):
+            return None
+        used = [index for side in entry.sides for index in self._used(side).values()]
+        earlier = [self.findings[index].judged for index in used]
+        if not entry.computes:
+            earlier += [last.judged for last in self.findings[-MOST_BEFORE:] if last.entry.line == entry.line]
+        right = [term.counted for term in earlier if term.counted and term.verdict == "right"]
+        exact = next(filter(None, (times_layers(part, entry.best.value, model) for part in right)), None)
+        return exact or self._multiplied_roughly(entry, model)
+
+    def _multiplied_roughly(self, entry: WrittenNumber, model: Model) -> Judged | None:
+        """The verdict on the rounded count of one layer times the number of layers: 12 × 2.36M = 28.3M."""
+        layers, stated = model.config.num_hidden_layers, entry.stated
+        terms = [operand.value for operand in entry.sides[0].operands]
+        if len(entry.sides) < _OF_PRODUCT or len(terms) != _OF_PRODUCT or layers not in terms or not stated.reach:
+            return None
+        term = max(terms)
+        last = [last.judged.counted for last in self.findings[-MOST_BEFORE:] if last.entry.stated.value == term]
+        wholes = (times_layers(part, Fraction(layers * part.right), model) for part in last if part)
+        return next((whole for whole in wholes if whole and self._is_near(whole, stated)), None)
+
+    @staticmethod
+    def _is_near(whole: Judged, stated: ChainSide) -> bool:
+        apart = abs(whole.counted.right - stated.value) if whole.counted else stated.value
+        return apart <= 2 * max(stated.reach, stated.rough)
+
+    def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: Finding) -> None:
+        """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
+        parts = {value: self.findings[index].judged.counted for value, index in used.items()}
+        if finding.model is None or not any(
+            part and part.layers == "all" and _repeats(part) for part in parts.values()
+        ):
+            return
+        for value, part in parts.items():
+            multiplied = re.search(rf"(?:[*×·]{int(value)}(?![0-9]))|(?<![0-9]){int(value)}[*×·^]", side.text)
+            is_of_one = part is not None and part.layers == "one" and part.heads == "all" and not multiplied
+            is_of_one = is_of_one and not any(map(_counts_layers, parts.values()))  # which have this part in them
+            if part and is_of_one and (widened := in_all_layers(part, value, finding.model)):
+                index = used[value]
+                self.findings[index] = self.findings[index]._replace(judged=widened)
+
+    def _corrected(self, side: ChainSide, used: Mapping[Fraction, int]) -> Fraction | None:
+        """The value of a calculation with the right values of earlier numbers."""
+        right = {}
+        for value, index in used.items():
+            judged = self.findings[index].judged
+            if judged.verdict == "wrong" and judged.right_value is not None and judged.right_value.denominator == 1:
+                right[value] = judged.right_value
+        if not right:
+            return None
+        pieces = re.split(r"(?<![0-9.])([0-9]+)(?![0-9.])", side.text)
+        text = "".join(
+            f"{right[Fraction(piece)]}" if piece.isdigit() and Fraction(piece) in right else piece for piece in pieces
+        )
+        try:
+            return evaluate(text)
+        except InputError:
+            return None
+
+    def _because(self, finding: Finding, side: ChainSide, used: Mapping[Fraction, int], corrected: Fraction) -> Finding:
+        judged = finding.judged
+        wrong_ones = [value for value, index in used.items() if self.findings[index].judged.verdict == "wrong"]
+        message = N_("An earlier error is carried forward ({wrong}): with the right values, it gives {right}.")
+        reason = Problem.of(
+            message,
+            wrong=", ".join(f"{int(value):,}" for value in wrong_ones),
+            right=in_words(corrected, finding.entry.stated.unit),
+        )
+        reasons = (reason, *judged.reasons) if judged.verdict == "wrong" else (reason,)
+        is_whole = judged.counted is None or judged.counted.part in WHOLE_OR_BODY
+        is_whole = is_whole and not is_total_of_model(judged)
+        right = judged.right_value if judged.verdict == "wrong" and judged.right_value and is_whole else corrected
+        return finding._replace(judged=Judged("wrong", right, judged.counts, reasons, judged.counted), carried=True)
+
+    def _repeated(self, finding: Finding) -> Finding | None:
+        """The verdict on a number that repeats the wrong result of an earlier calculation."""
+        value = finding.entry.best.value
+        index = self._by_value.get(value)
+        if index is None or value < 10_000 or finding.entry.computes:
+            return None
+        earlier = self.findings[index]
+        if earlier.judged.verdict != "wrong" or earlier.entry.stated.unit == "bytes" or is_arithmetic(earlier):
+            return None
+        if finding.entry.cells and earlier.entry.cells and finding.entry.cells[:2] != earlier.entry.cells[:2]:
+            return None  # another row of a table is about something else
+        repeats = Problem.of(N_("It repeats an earlier error."))
+        others = (reason for reason in earlier.judged.reasons if reason != repeats)
+        judged = earlier.judged._replace(reasons=(repeats, *others))
+        return finding._replace(judged=judged, carried=True)
+
+    def _rounded(self, finding: Finding) -> Finding | None:
+        """The verdict on a number that rounds the one before it on its line: 85,054,464, or 85M."""
+        last = self.findings[-1] if self.findings else None
+        side = finding.entry.best
+        if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
+            return None
+        near = abs(last.entry.best.value - side.value) <= side.reach
+        return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
+
+    def _computed_again(self, finding: Finding) -> Finding | None:
+        """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""
+        last = self.findings[-1] if self.findings else None
+        if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
+            return None
+        is_same = last.entry.best.value == finding.entry.best.value
+        return finding._replace(judged=last.judged) if is_same and last.judged.verdict == "right" else None
+
+    def _summed(self, finding: Finding, context: Context) -> Finding | None:
+        """The verdict on a total that is the sum of the rows or lines above it, some of which are wrong."""
+        entry = finding.entry
+        if entry.computes or not context.names or not _TOTAL_ROW.search(context.names[0]):
+            return None
+        rows: list[Finding] = []
+        for row in self._above(entry):
+            rows.append(row)
+            values = [row.entry.best.value for row in rows]
+            if len(rows) > 1 and sum(values) == entry.best.value:
+                right = [
+                    row.judged.right_value if row.judged.verdict == "wrong" and row.judged.right_value else value
+                    for row, value in zip(rows, values, strict=True)
+                ]
+                corrected = sum(right, Fraction(0))
+                used = {row.entry.best.value: self.findings.index(row) for row in rows}
+                is_wrong = corrected != entry.best.value
+                return self._because(finding, entry.best, used, corrected) if is_wrong else None
+        return None
+
+    def _above(self, entry: WrittenNumber) -> Iterator[Finding]:
+        """The counts above a number, from the last one up: those of its column, or one of each line."""
+        line = entry.line
+        for last in reversed(self.findings[-_MOST_ROWS:]):
+            if bool(last.entry.cells) != bool(entry.cells) or line - last.entry.line > _MOST_BETWEEN:
+                return
+            is_count = last.entry.best.unit in (None, "parameters") and last.entry.best.value >= LEAST_CARRIED
+            if last.entry.line < line and (last.entry.column == entry.column if entry.cells else is_count):
+                line = last.entry.line
+                yield last
+
+
+def is_arithmetic(finding: Finding) -> bool:
+    """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
+    return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
+
+
+def _repeats(part: Counted) -> bool:
+    """Whether several layers have the tensors of a part."""
+    return any(tensor.copies > 1 for tensor in part.tensors)
+
+
+def _counts_layers(part: Counted | None) -> bool:
+    """Whether a number counts all of the model's layers, with everything in them."""
+    return part is not None and part.part == "layers" and part.layers == "all"

@@ -1,0 +1,170 @@
+"""Judge a calculation by those of its terms that are known counts.
+
+Of the rounded count of one layer, a multiple is not what all layers have: 12 × 7M. Of a sum of parts, one is wrong:
+28,661,760 + 56,687,616.
+
+>>> from bertcalc import BertConfig, build
+>>> from bertcalc.proofreading.calculations import find
+>>> [entry] = find("12 × 7M = 84M", {})
+>>> judged = judge_rounded_product(entry, build(BertConfig()))
+>>> judged.verdict, int(judged.right_value)
+('wrong', 85054464)
+>>> [entry] = find("28,661,760 + 56,687,616 = 85,349,376", {})
+>>> str(judge_sum_of_parts(entry, build(BertConfig())).reasons[0])  # doctest: +NORMALIZE_WHITESPACE
+'85,054,464 is right for all 12 layers:
+28,366,848 is right for attention with LayerNorm of all 12 layers, not 28,661,760.'
+"""
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import product
+
+from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
+from bertcalc.diagnosis.part_words import part_in_words
+from bertcalc.model.model import Model
+from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.chains import gives
+from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
+from bertcalc.proofreading.verdicts import Judged, right_because
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+_OF_PRODUCT, _RIGHT_TO, _LEAST = 2, 100, 10**5  # two factors; a hundredth; smaller counts are of no layer
+_NEAR, _ALMOST = 20, 2000  # a twentieth; one part in 2,000
+_JOINS = r"[*`)）(（\s]{0,4}(?:(?:=>?|->|→|⇒|≈|~|:|：|,|，|，?共|makes?|gives?|so|is|in total|total)[\s~≈*`]{0,4}){1,3}"
+# Between the count of one and that of all: ~7.1M each = 85.2M
+_EACH = re.compile(
+    r"[*`)）\s]{0,4}(?:(?:parameters?|params|weights)\s)?(?:each|apiece|per (?:layer|block)|每层|每个?)" + _JOINS
+)
+_LAYERS_OF = re.compile(r"(?:layers|blocks) (?:of|with|at|having)(?: about| roughly)?[\s~≈*`]{0,4}$", re.I)
+
+
+def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on the number of layers times the rounded count of one; None for other calculations."""
+    calculations = [side for side in entry.sides if side.is_calculation]
+    if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
+        return None
+    [calculation] = calculations
+    values = {operand.value for operand in calculation.operands}
+    if model.config.num_hidden_layers not in values or calculation.unit not in (None, "parameters"):
+        return None
+    term = max(values)
+    return judge_rounded(term, calculation.reach / calculation.value * term, entry.stated, model)
+
+
+def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on what all layers have, behind what each has: 12 layers: ~7.1M each = 85.2M."""
+    one = last.best
+    joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
+    if entry.computes or last.computes or not joins or not one.reach:
+        return None
+    layers = model.config.num_hidden_layers
+    stated = entry.stated
+    if abs(layers * one.value - stated.value) > layers * one.reach + max(stated.reach, stated.rough):
+        return None
+    return judge_rounded(one.value, one.reach, stated, model)
+
+
+def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on a rounded product in brackets behind a count that it does not give: 85.2M (7.08M × 12)."""
+    product, stated = entry.stated, last.stated
+    bracketed = f"{between}(" if product.text.startswith("(") else between
+    if last.computes or len(entry.sides) > 1 or not _OPENS.fullmatch(bracketed):
+        return None
+    judged = judge_rounded_product(entry._replace(sides=(product, stated)), model)
+    apart = abs(product.value - stated.value)
+    is_near = apart <= product.reach + max(stated.reach, stated.rough) or apart * _NEAR > stated.value
+    if judged is None or is_near or stated.unit not in (None, "parameters"):
+        return None
+    other = gives(product.value, stated.text)
+    is_other = judged.verdict != "right" and judged.right_value
+    return judged._replace(verdict="wrong", reasons=(*other.reasons, *judged.reasons)) if is_other else None
+
+
+_OPENS = re.compile(r"[\s*`]{0,8}[(（][\s~≈]{0,3}")
+
+
+def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged | None:
+    """The verdict on a result that multiplies a ``term``, which rounds the count of a layer by up to ``reach``."""
+    one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
+    if one is None or whole is None or term < _LEAST:
+        return None
+    apart = abs(term - one.right)
+    if apart > max(reach, Fraction(one.right, _RIGHT_TO)):
+        return None
+    return _judged(one, whole, term, reach, stated, model)
+
+
+def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged:
+    reach_of_all = max(stated.reach, stated.rough, Fraction(whole.right, _ALMOST))  # 24 × 12.6M = 302.4M
+    if stated.is_calculation or abs(whole.right - stated.value) <= reach_of_all:
+        return Judged("right", counts=part_in_words(whole, model), counted=whole)
+    if abs(term - one.right) <= reach:
+        judged = right_because(whole, Problem.of(_ROUNDED), model)
+        return judged._replace(verdict="conditional") if stated.about else judged
+    matrices = [sum(tensor.num_parameters() for tensor in tensors) for tensors in with_and_without_biases(one)[1:]]
+    lacks_biases = any(abs(count - term) <= reach for count in matrices)
+    cause = Problem.of(_WITHOUT_BIASES) if lacks_biases else Problem.of(_HAS, count=one.right)
+    return right_because(whole, cause, model)._replace(verdict="conditional")
+
+
+_ROUNDED = N_("the count of one layer is rounded before it is multiplied")
+_WITHOUT_BIASES = N_("the biases of the layers are left out, in attention and feed-forward")
+_HAS = N_("one layer has {count}")
+
+
+# --- sums of parts ---
+
+
+_WHOLES = (WHOLE_MODEL, "layers", "attention with LayerNorm", "attention", "feed-forward with LayerNorm", "embeddings")
+_SUM = re.compile(r"[0-9]{3,12}(?:\+[0-9]{3,12}){1,4}")
+_LEAST_TERM = 10_000  # a smaller term may be a part of another kind
+
+
+def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
+    """The verdict on a sum of the parts of a layer or a model, of which all but one are right; None for other sums."""
+    side = next((side for side in entry.sides if side.is_calculation), None)
+    if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
+        return None
+    terms = tuple(int(operand.value) for operand in side.operands)
+    judged = [_with_wrong_term(whole, terms, model) for whole in counts_of(_WHOLES, model) if _is_counted(whole)]
+    return next(filter(None, judged), None)
+
+
+def _is_counted(part: Counted) -> bool:
+    return part.heads == "all" and part.layers != "others"
+
+
+def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judged | None:
+    """The verdict on a sum that counts a whole, with one wrong term."""
+    if not abs(sum(terms) - whole.right) * _NEAR <= whole.right:
+        return None
+    tensors = set(whole.tensors)
+    inside = [part for part in counts_of(tuple(PARTS), model) if _is_counted(part) and tensors > set(part.tensors)]
+    fitting = [[part for part in inside if term in _counts(part)] for term in terms]
+    for index, term in enumerate(terms):
+        for parts in product(*(fitting[:index] + fitting[index + 1 :])):
+            others = [tensor for part in parts for tensor in part.tensors]
+            rest = tensors - set(others)
+            part = next((part for part in inside if set(part.tensors) == rest), None)
+            is_apart = len(others) == len(set(others))
+            if part and is_apart and term >= _LEAST_TERM and _is_wrong(term, part, model):
+                words = part_in_words(part, model)
+                return right_because(whole, Problem.of(_TERM, part=words, count=part.right, written=term), model)
+    return None
+
+
+_TERM = N_("{count} is right for {part}, not {written}")
+
+
+def _counts(part: Counted) -> set[int]:
+    """The counts of a part, with biases and without."""
+    return {sum(tensor.num_parameters() for tensor in tensors) for tensors in with_and_without_biases(part)}
+
+
+def _is_wrong(term: int, part: Counted, model: Model) -> bool:
+    """Whether a term is nearly a part's count, but not that of a part with other tables."""
+    has_other_tables = "embeddings" in part.part and (term - part.right) % model.config.hidden_size == 0
+    is_near = abs(term - part.right) * _NEAR <= part.right
+    return is_near and not has_other_tables and term not in _counts(part)
