@@ -207,7 +207,7 @@ class LoraClaims:
             ranks, targets, is_near = row.ranks or ranks, row.targets or targets, bool(row.ranks or ranks)
         before = self._sentences[max(0, index - _MOST_SENTENCES) : index + (not entry.cells and last <= sentence.start)]
         earlier = next((place.targets for place in reversed(before) if place.targets and place.end <= entry.start), ())
-        if targets and more:
+        if targets and is_extended:
             targets = (*targets, *(one | other for one in targets for other in earlier))[::-1]
         for heading in context.headings[:1]:
             above = _StatedSetting(_ranks(heading), _targets(heading), is_near=True)
