@@ -63,6 +63,7 @@ _ATOMS: Sequence[tuple[str, Targets]] = (
     (
         r"\battention[ .']{0,2}s? ?(?:block's )?output(?:[ .](?:dense|projection|matrix))?"
         r"|\boutput[ -]projections?|\bout_proj\b|\bout_lin\b"
+        r"|\b(?:[kv]|keys?|values?)(?:,? and |, ?| ?[&/、和与] ?)(?:the )?out(?:put)?\b"
         r"|\b(?-i:W)[_^]?\{?o\b|\bo_?proj\b|\battn\.c_proj|(?:注意力(?:的)?)?输出(?:投影|矩阵|映射|层)",
         frozenset(("output",)),
     ),

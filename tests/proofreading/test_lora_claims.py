@@ -160,10 +160,10 @@ def llama(**sizes: int) -> PreTrainedModel:
         return LlamaModel(LlamaConfig(**sizes))
 
 
-def trained_of(llama_model: PreTrainedModel, rank: int, targets: tuple[str, ...]) -> int:
+def trained_of(model: PreTrainedModel, rank: int, targets: tuple[str, ...]) -> int:
     with torch.device("meta"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # see trained
-        peft = get_peft_model(copy.deepcopy(llama_model), LoraConfig(r=rank, target_modules=list(targets)))
+        peft = get_peft_model(copy.deepcopy(model), LoraConfig(r=rank, target_modules=list(targets)))
     return int(peft.get_nb_trainable_parameters()[0])
 
 
@@ -194,3 +194,14 @@ def test_a_heading_gives_the_rank_and_the_targets_of_a_list() -> None:
     claims = proofread(text).of("wrong")
     assert [claim.right_value for claim in claims[:3]] == [724_992, layer, right]
     assert round(float(claims[3].right_value or 0), 2) == round(100 * right / 6738415616, 2)
+
+
+@pytest.mark.parametrize("names", ["Q, K, V and output", "query, key, value, output", "Q、K、V 和 output"])
+def test_an_output_beside_the_projections_is_a_target(names: str) -> None:
+    with torch.device("meta"):
+        model = BertModel(BertConfig())
+    right = trained_of(model, 16, ("query", "key", "value", "attention.output.dense"))
+    text = "BERT-base with LoRA, r = 16, on {} trains {:,} parameters in all 12 layers.".format
+    assert not proofread(text(names, right)).of("wrong")
+    [claim] = proofread(text(names, right * 3 // 4)).of("wrong")
+    assert claim.right_value == right
