@@ -145,6 +145,9 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
     stated = entry.stated
     meant = meant_by_words(TypedLine("", stated.text, stated.value, None, stated.reach, stated.rough), context, model)
     value = judged.right_value or Fraction(0)
+    factors = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
+    if stated.value - value in factors and re.search("bias|偏置", context.line, re.I):
+        return judged._replace(verdict="conditional")  # c_attn with its bias: 768 × 2304 = 1,771,776
     computed = meant_by_words(TypedLine("", "", value), context, model)
     if meant and meant.is_right and meant.counted and _is_likelier(meant, computed):
         message = N_("The result is right for {part}; the calculation is not.")

@@ -10,6 +10,7 @@
 """
 
 import re
+from collections.abc import Collection
 from fractions import Fraction
 
 from bertcalc.diagnosis.explain import Explanation
@@ -207,8 +208,21 @@ def unless_explained(
         len(explanation) == 1 and (chosen or (size and vocabulary)),
         bool(_RULE_IN_LETTERS.search(context.before[-_NEAR:])) and all(map(OF_RULE_OF_THUMB.search, causes)),
         _says_why(explanation, context),
+        _is_as_in_bert(causes, context),
     )
     return judged._replace(verdict="conditional") if any(conditions) else judged
+
+
+def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:
+    """Whether a text on ALBERT counts for comparison what BERT has: wide tables, or layers that do not share."""
+    beside = " ".join((context.line, *context.names[:2], *context.headings[:1]))
+    is_table = bool(_OF_FULL_WIDTH & {*causes}) and _BERT.search(context.text)
+    return bool(is_table or (_NOT_SHARED & {*causes} and _BERT.search(beside)))
+
+
+_BERT = re.compile(r"(?<![A-Za-z])BERT(?![a-z])|(?<![a-z])bert(?:-(?:base|large)\b)|\bBert\b")
+_OF_FULL_WIDTH = {"words of H", "embeddings of H", "tables of H", "unshared BERT"}
+_NOT_SHARED = {"layers not shared", "attention not shared", "feed-forward not shared"}
 
 
 def _rounds(cell: str, right: Fraction) -> bool:

@@ -17,6 +17,10 @@ from bertcalc.proofreading.proofread import proofread
         "BERT-base: gamma and beta, 768 each → 1,536",
         "BERT-base: 23,837,184 + 12 * 7,087,872 = 85,054,464 + 590,592 = 109,482,240",
         "BERT-base: Q, K, V, O of all 12 layers: 28311552 (not counting bias)",
+        "# ALBERT-base\n\nBERT-base has a word table of full width: 30000 × 768 = 23,040,000.",
+        "# ALBERT-base\n\nWithout factorization, as in BERT, the word table has 30000 × 768 = 23.04M parameters.",
+        "# ALBERT-base\n\n- The 12 layers of BERT-base: 12 × 7,087,872 = 85,054,464",
+        "GPT-2, one layer\n\n- c_attn + bias: 768 × 2304 = 1,771,776\n- c_fc + bias: 768 × 3072 = 2,362,368",
     ],
 )
 def test_other_readings_are_not_wrong(text: str) -> None:
@@ -29,6 +33,8 @@ def test_other_readings_are_not_wrong(text: str) -> None:
         ("BERT-base has 12 layers. They have 7,087,872 parameters in all 12 layers.", 85_054_464),
         ("In BERT-base, the attention of one layer has 4,722,432 parameters.", 2_362_368),
         ("In GPT-2, c_attn has 1,769,472 parameters per block, biases included.", 1_771_776),
+        ("ALBERT-base has word embeddings of 23,040,000 parameters.", 3_840_000),
+        ("The layers of ALBERT-base have 85,054,464 parameters.", 7_087_872),
     ],
 )
 def test_clear_words_stay_wrong(text: str, right: int) -> None:
