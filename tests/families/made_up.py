@@ -62,7 +62,7 @@ def shown(total: int, flops: int) -> dict[str, tuple[str, dict[str, str]]]:
         "explain": (f"**{total:,}**", {}),
         "tools": (f"{MADE_UP} has {total:,} parameters", {}),
         "lecture": (f"Parameters in {MADE_UP}", {"screen": "whole-model"}),
-        "exercises": (f"How many does {MADE_UP} have?", {}),
+        "exercises": (f"How many does {MADE_UP} have?", {"exercise": "5"}),
     }
 
 

@@ -68,6 +68,7 @@ DATA = {
             "shares",
             "size_slips",
             "cached_keys",
+            "other_readings",
             "mentions/model_names",
             "mentions/relatives",
             "mentions/written_sizes",

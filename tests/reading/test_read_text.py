@@ -172,7 +172,7 @@ def test_the_header_of_a_real_file_is_read() -> None:
     assert reading.num_parameters == sum(tensor.numel() for tensor in tensors.values())
 
 
-@pytest.mark.parametrize(("dtype", "count"), [("float32", "{:,} numbers of 4 bytes"), ("float16", "or {:,} of 2")])
+@pytest.mark.parametrize(("dtype", "count"), [("float32", "{:,} elements of 4 bytes"), ("float16", "or {:,} of 2")])
 def test_the_index_of_real_shards_says_how_many_numbers_they_have(dtype: str, count: str, tmp_path: Path) -> None:
     model = BertModel(BertConfig(vocab_size=50, hidden_size=8, num_hidden_layers=2, num_attention_heads=1))
     model.to(getattr(torch, dtype)).save_pretrained(tmp_path, max_shard_size=3000)
