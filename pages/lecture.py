@@ -4,7 +4,7 @@ import streamlit as st
 
 from bertcalc.text.live_numbers import fill as live_fill
 from pages.ui.lecture import screen_files, screen_parts, screens
-from pages.ui.session.style import draw_with
+from pages.ui.session.style import style_page
 from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _
@@ -13,7 +13,7 @@ from pages.ui.shell.sidebar import show_only
 
 choice = current_choice()
 
-draw_with(screens.STYLE)
+style_page(screens.STYLE)
 row = st.container(horizontal=True, vertical_alignment="center", key="lecture-row")
 fill = screens.filler(choice)
 if lecture := screens.choose_lecture(row, fill):
@@ -26,7 +26,7 @@ if lecture := screens.choose_lecture(row, fill):
         with row:
             screens.NOTES(key="notes-page", data={"clock": _("Start the clock again"), **notes})
             st.button(_("To the screen"), on_click=set_values, args=({"notes": False},))
-        draw_with(screens.NOTES_STYLE)
+        style_page(screens.NOTES_STYLE)
     else:
         with row:
             screens.choose_screen(screen, titles)

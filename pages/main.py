@@ -6,7 +6,7 @@ from pages.server.restarts import rehearse
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.lecture import screens
 from pages.ui.session import address, kept, present_model
-from pages.ui.session.style import draw_with
+from pages.ui.session.style import style_page
 from pages.ui.shell import controls, link, live, panel, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
@@ -18,7 +18,7 @@ from pages.ui.widgets.real_answers import sorry
 
 with RUN_QUEUE.enter(st.session_state), rehearse():
     st.set_page_config(page_icon="🧮", layout="wide")
-    draw_with(present.STYLE)
+    style_page(present.STYLE)
     style_paper()
     address.restore()
     kept.begin()

@@ -21,6 +21,7 @@ from fractions import Fraction
 from itertools import product
 
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
+from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
@@ -103,7 +104,7 @@ def _judged(one: Counted, whole: Counted, term: Fraction, reach: Fraction, state
     if abs(term - one.right) <= reach:
         judged = right_because(whole, Problem.of(_ROUNDED), model)
         return judged._replace(verdict="conditional") if stated.about else judged
-    matrices = [sum(tensor.num_parameters() for tensor in tensors) for tensors in with_and_without_biases(one)[1:]]
+    matrices = [*map(total, with_and_without_biases(one)[1:])]
     lacks_biases = any(abs(count - term) <= reach for count in matrices)
     cause = Problem.of(_WITHOUT_BIASES) if lacks_biases else Problem.of(_HAS, count=one.right)
     return right_because(whole, cause, model)._replace(verdict="conditional")
@@ -160,7 +161,7 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 def _counts(part: Counted) -> set[int]:
     """The counts of a part, with biases and without."""
-    return {sum(tensor.num_parameters() for tensor in tensors) for tensors in with_and_without_biases(part)}
+    return {*map(total, with_and_without_biases(part))}
 
 
 def _is_wrong(term: int, part: Counted, model: Model) -> bool:

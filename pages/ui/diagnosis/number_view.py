@@ -14,7 +14,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from pages.ui.diagnosis import counts_view, miscounts_view
 from pages.ui.diagnosis.your_number import read_number, show_nothing, show_reading
-from pages.ui.session.style import draw_with
+from pages.ui.session.style import style_page
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 
@@ -35,7 +35,7 @@ def show_number(model: Model, text: str, *, is_named: bool = False, changed: Cha
     if number := read_number(asked, model.config):
         if not is_named or number.low != number.high:
             show_reading(number)
-        draw_with(_STYLE)
+        style_page(_STYLE)
         with st.container(key="number-view"):
             if field_asked(text):
                 _show_other_meanings(model, number, text)

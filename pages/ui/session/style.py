@@ -9,11 +9,11 @@ from pages.server import scripts
 
 
 @cache
-def sheet(path: Path) -> str:
+def sheet_address(path: Path) -> str:
     """The address of a style sheet."""
     return scripts.offer(f"{path.parent.name}-{path.stem}", path.read_text(encoding="utf-8"), "css")
 
 
-def draw_with(path: Path) -> None:
+def style_page(path: Path) -> None:
     """Style the page with a style sheet."""
-    st.html(f"<style>@import url('./{sheet(path)}');</style>")
+    st.html(f"<style>@import url('./{sheet_address(path)}');</style>")

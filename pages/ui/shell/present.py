@@ -6,7 +6,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from pages.ui.session.style import draw_with, sheet
+from pages.ui.session.style import sheet_address, style_page
 from pages.ui.shell.controls import Number, set_values
 from pages.ui.shell.i18n import _
 
@@ -20,7 +20,7 @@ STYLE, _WINDOW, _PROJECTOR = (_HERE / f"{name}.css" for name in ("style", "windo
 def sheets(page: str, *, presents: bool) -> tuple[str, ...]:
     """The addresses of the style sheets of a page that was asked for with or without ``present=1``."""
     own = [_HERE.parent / page / "style.css"] if page in SCREENS else []
-    return tuple(map(sheet, (STYLE, _PROJECTOR if presents or own else _WINDOW, *own)))
+    return tuple(map(sheet_address, (STYLE, _PROJECTOR if presents or own else _WINDOW, *own)))
 
 
 def choose(page: str) -> None:
@@ -41,7 +41,7 @@ def choose(page: str) -> None:
             args=({"present": 1 - present},),
             width="stretch",
         )
-    draw_with(_PROJECTOR if presenting() else _WINDOW)
+    style_page(_PROJECTOR if presenting() else _WINDOW)
 
 
 def presenting() -> bool:
