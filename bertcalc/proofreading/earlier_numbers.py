@@ -35,6 +35,15 @@ _MOST_ROWS, _MOST_BETWEEN = 100, 3  # numbers in a table; lines between two of i
 _TOTAL_ROW = re.compile(r"total|sum|总|合计|共", re.I)
 
 
+# Words between a count and the same count rounded: 183,831,552, or about 184M.
+_RESTATES = re.compile(
+    r"(?:[\s,，、(（*`=≈~:]|\b(?:or|about|roughly|approximately|i\.?e\.?|that is|which is|parameters|params)\b|\.(?=\s)"
+    r"|大?约|即|也就是|就是|参数|个){1,9}",
+    re.I,
+)
+_FEW = 2  # times half a unit in the last digit: neither rounded nor cut off
+
+
 class Finding(NamedTuple):
     """A number of the text, the model that it is about, and its verdict."""
 
@@ -69,6 +78,7 @@ class EarlierNumbers:
             or self._summed(finding, context)
             or self._computed_again(finding)
             or self._rounded(finding)
+            or self._restated(finding)
             or finding
         )
 
@@ -217,6 +227,22 @@ class EarlierNumbers:
             return None
         near = abs(last.entry.best.value - side.value) <= side.reach
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
+
+    def _restated(self, finding: Finding) -> Finding | None:
+        """The verdict on a number that says the one before it again, rounded to another value: 85,054,464, or 86M."""
+        last, side = self.findings[-1] if self.findings else None, finding.entry.best
+        if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
+            return None
+        count = last.entry.best
+        is_rounded = side.reach and not finding.entry.computes and {side.unit, count.unit} <= {None, "parameters"}
+        if not is_rounded or count.reach * _FEW >= side.reach or not _RESTATES.fullmatch(finding.entry.before):
+            return None
+        value = last.judged.right_value if last.judged.verdict == "wrong" and last.judged.right_value else count.value
+        is_clear = abs(count.value - side.value) > _FEW * max(side.reach, side.rough)
+        if not is_clear or not count.value / _OF_PRODUCT < side.value < count.value * _OF_PRODUCT:
+            return None
+        reason = Problem.of(N_("It is the number before it: {count}."), count=in_words(value))
+        return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:
         """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""

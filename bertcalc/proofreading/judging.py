@@ -47,6 +47,7 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
+from bertcalc.proofreading.near_misses import near_miss
 from bertcalc.proofreading.other_readings import (
     OF_OWN,
     OF_RULE_OF_THUMB,
@@ -223,7 +224,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         if not sure or (alone and side.value < LEAST_WITHOUT_WORDS and not particular):
             return UNKNOWN if sure or not alone else NO_CLAIM
         if not particular and verdict.counted.part not in WIDE:
-            return _otherwise(line, side, context, model) or UNKNOWN
+            return _otherwise(line, side, context, model, alone=alone) or UNKNOWN
         if not verdict.counted.right and verdict.counted.part not in (*TABLES, "pooler"):
             return UNKNOWN
         if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
@@ -232,7 +233,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(OF_RULE_OF_THUMB.search, causes)))
         too_rough = side.reach * ROUGHEST > side.value or not is_plain
         if (line.reach and too_rough) or (side.letters and side.value < _LEAST_OF_LETTERS):
-            if not side.letters and (judged := _otherwise(line, side, context, model)):
+            if not side.letters and (judged := _otherwise(line, side, context, model, alone=alone)):
                 return judged
             return UNKNOWN if len(entry.sides) > 1 or not side.letters else NO_CLAIM
         if elsewhere := judge_published(side):
@@ -252,7 +253,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
-    if sure and (judged := _otherwise(line, side, context, model)):
+    if sure and (judged := _otherwise(line, side, context, model, alone=alone)):
         return judged
     if side.letters or (alone and side.unit is None and side.value < LEAST_WITHOUT_WORDS):
         return NO_CLAIM
@@ -296,13 +297,20 @@ _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the he
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
-def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model) -> Judged | None:
+def _otherwise(
+    line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool
+) -> Judged | None:
     """The verdict on a number that no mistakes explain, but that clearly does not count what its words mean."""
     if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model):
         return None
-    return _slip(side, context, model) or judge_other_total(side, context, model) or _contradicted(line, context, model)
+    return (
+        _slip(side, context, model)
+        or judge_other_total(side, context, model)
+        or _contradicted(line, context, model)
+        or (near_miss(line, context, model) if alone else None)
+    )
 
 
 _DECAY = re.compile(r"\bdecay", re.I)
@@ -582,7 +590,7 @@ def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | N
             continue
         parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
         nearest = _nearest(parts, line.value)
-        exact = not line.rough and line.value >= _LEAST_EXACT
+        exact = _is_exact(line)
         if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model, exact=exact):
             continue
         apart = abs(line.value - nearest.right)
@@ -600,7 +608,15 @@ def _is_joined(name: str, sentence: str) -> bool:
 
 
 _JOINED = re.compile(r"\W{0,3}(?:and|plus|\+|&|和|与|加)\s?(?:the |its )?(?P<other>[^\W\d][^\d,.;，。；]{2,30})", re.I)
-_LEAST_EXACT = 10**6  # digits of a larger number that is not rounded are meant
+
+
+def _is_exact(line: TypedLine) -> bool:
+    """Whether a number states all of its digits: 7,161,667, not 7,200,000."""
+    value = line.value or Fraction(0)
+    return not line.rough and (value >= _LEAST_EXACT or (value >= _LEAST_OF_SIX_DIGITS and value % 1000 > 0))
+
+
+_LEAST_EXACT, _LEAST_OF_SIX_DIGITS = 10**6, 10**5
 
 
 # Further meanings of "embeddings" and "encoder", besides the parts with these names.
@@ -612,18 +628,15 @@ _ALSO = {
 }
 
 
-_IN_LAYERS = ("attention", "feed-forward")
-
-
 def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
     """Whether a number is near a count that goes by the same name; always where embeddings are projected.
 
-    An ``exact`` number of a part in the layers has to be that count.
+    An ``exact`` number has to be that count.
     """
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     if name == "embeddings" and count_of_part("projection of the embeddings", model):
         return True
-    if exact and name in _IN_LAYERS:
+    if exact:
         return value in others
     return any(abs(other - value) * _CLEARLY_APART <= other for other in others)
 

@@ -120,7 +120,7 @@ _ALL_LAYERS = re.compile(r"\btotal|\baltogether|\ball (?:[0-9]+ |twelve )?layers
 _SENTENCE_END = re.compile(r"[。!?！？;；\n]|\.(?=\s)|\.$")
 _BIG = re.compile(r"[0-9]{1,3}(?:[,_]|\{,\})[0-9]{3}|[0-9]{5,}|[0-9]\s?(?:[kKM万]|million)")
 _RANKS = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256)
-_MOST_APART = 16
+_MOST_APART, _NEAR = 16, 12
 _MOST_BEHIND = 40
 
 
@@ -337,12 +337,12 @@ def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _Lora
 
 
 def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
-    """Whether a number is right for a different rank or different matrices, or has a mistyped digit."""
+    """Whether a number is right for a different rank or different matrices, or is near the right one."""
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
-    if is_slip(int(side.value), right.value):
-        return True
-    return int(side.value) in _other_counts(model)
+    apart = int(side.value) - right.value
+    is_near = abs(apart) * _NEAR <= right.value and apart % (model.config.hidden_size + 1)  # a head has H + 1 a label
+    return bool(is_near) or is_slip(int(side.value), right.value) or int(side.value) in _other_counts(model)
 
 
 @lru_cache(maxsize=32)

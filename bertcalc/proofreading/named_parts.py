@@ -27,6 +27,7 @@ from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.model_names import without_models
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.verdicts import Judged, wrong_by
 
@@ -56,7 +57,7 @@ def meant_by_words(line: TypedLine, context: Context, model: Model) -> LineVerdi
     """The verdict by the nearest names of parts: right if one of them has the count, else the likeliest mistake."""
     wrong: LineVerdict | None = None
     scope = context.scope(model.config.num_hidden_layers)
-    for name in _named_parts(context, model):
+    for name in named_parts(context, model):
         if wrong and name in context.headings and (wrong.explanation or _names_strictly(wrong)):
             break
         verdict = _line_verdict(name, line, model)
@@ -90,7 +91,7 @@ def _names_strictly(verdict: LineVerdict) -> bool:
     return bool(verdict.counted and verdict.counted.part != WHOLE_MODEL)
 
 
-def _named_parts(context: Context, model: Model) -> list[str]:
+def named_parts(context: Context, model: Model) -> list[str]:
     """The words around a number that name parts: particular parts before "layers", "total" and "model".
 
     A heading that names a particular part comes before "layers" and "total" beside the number.
@@ -414,11 +415,27 @@ _ONE_LAYER = (
 _UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # self_attention_block
 
 
+_ASIDE = re.compile(r"[,，;；(（](?P<aside>[^,，;；(（]{1,60})$")
+# An aside that changes what is counted.
+_CHANGES = re.compile(
+    r"with|and\b|plus|only|alone|exclud|includ|no\b|not\b|than|new|added|trainable|frozen|before|after|[0-9+&×*]|[含和与加不无没新减除前后]", re.I
+)
+
+
+def _without_aside(name: str) -> str:
+    """A label without a last aside that neither names a part nor changes what is counted: first term of the total."""
+    aside = _ASIDE.search(name)
+    if not aside or _CHANGES.search(aside["aside"]) or names_part_but_whole(aside["aside"]):
+        return name
+    return name[: aside.start()]
+
+
 def meant_alone(name: str) -> list[str]:
     """The part that a label consists of; empty if the label has other words."""
     if _EACH.search(name):
         return ["layers"]
-    name = _DANGLING.sub("", _OWNER.sub(" ", _UNDERSCORE.sub(" ", name)))
+    name = _without_aside(_UNDERSCORE.sub(" ", without_models(_OWNER.sub(" ", name))))
+    name = _DANGLING.sub("", name)
     label = " ".join(_AROUND_LABEL.sub("", _LAYERS.sub(" ", name)).split())
     meant = [part for part, pattern in _LABELS_OF_PARTS.items() if re.fullmatch(pattern, label, re.I)]
     if re.fullmatch(_ONE_LAYER, " ".join(name.split()).strip(" :：~≈*-"), re.I):

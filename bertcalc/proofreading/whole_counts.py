@@ -119,15 +119,28 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if context.supposes or is_part or is_table:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
-    nearest = min(counts, key=lambda count: abs(count.total - side.value))
-    if abs(nearest.total - side.value) > max(reach, side.value / _PARTS):
+    close = [count for count in counts if abs(count.total - side.value) <= _reach_of(count, side, model)]
+    if not close or not reach or reach * _FOUR_DIGITS <= side.value:
         return total_is(model)
-    if not reach or reach * _FOUR_DIGITS <= side.value:
-        return total_is(model)
-    nearest = next(count for count in counts if abs(count.total - side.value) <= max(reach, side.value / _PARTS))
+    nearest = close[0]
     message = N_("It is close to the count of {known}, {count}.")
     reason = Problem.of(message, known=known_in_words(nearest), count=nearest.total)
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
+
+
+def _reach_of(count: KnownCount, side: ChainSide, model: Model) -> Fraction:
+    """How far a rounded number may be from a count: a fiftieth from the model's own, less from those of other classes.
+
+    Three digits, of which the last one is not zero, are meant: they are rounded or cut off.
+    """
+    reach = max(side.reach, side.rough)
+    unit = 2 * side.reach
+    has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
+    is_own = count.total == model.num_parameters()
+    return max(reach, side.value / _PARTS) if is_own and not has_three else max(reach, unit)
+
+
+_THREE_DIGITS = 100
 
 
 def _ends_list_of_sizes(context: Context) -> bool:
