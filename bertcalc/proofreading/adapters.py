@@ -1,8 +1,8 @@
 """Judge what peft prints about a model with adapters: trainable parameters, all parameters, and the share.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "trainable params: 296,450 || all params: 109,780,228 || trainable%: 0.2700"
 >>> entries, around = find(text, {}), Surroundings(text)
 >>> print(judge_adapters(entries[0].best, around.of(entries[0]), build(BertConfig())).counts)
@@ -32,10 +32,10 @@ from bertcalc.diagnosis.changed_counts import ChangedCount, adapter_counts, chan
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.lora_claims import stated_ranks
+from bertcalc.proofreading.mentions.calculations import ChainSide
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_

@@ -15,9 +15,10 @@ from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.labelled_counts import near_bytes
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import models_named, names_model
 from bertcalc.proofreading.named_parts import (
     all_parts,
@@ -287,8 +288,22 @@ def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Jud
         or _bytes_of_named(entry.stated, context, model)
         or _bytes_of_published(entry, context, model)
         or _other_bytes(entry, context, model)
+        or _near_bytes(entry, context, model)
         or UNKNOWN
     )
+
+
+def _near_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
+    """The verdict on a size that is near the bytes of the model or of a part, in the precision that the words name."""
+    words = " ".join((*context.names, context.header, context.line))
+    width = _named_width(entry, context)
+    widths = (
+        [width] if width else widths_in(f"{words} {entry.after[:_NEAR]}") or ([4] if _WEIGHTS.search(words) else [])
+    )
+    beside = " ".join((*context.names[:2], context.header))
+    if len(widths) != 1 or _NOT_WEIGHTS.search(beside) or _DYNAMIC.search(words) or OWN_MODEL.search(context.line):
+        return None
+    return near_bytes(entry, context, widths[0], model)
 
 
 def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:

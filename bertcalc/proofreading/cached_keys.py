@@ -1,7 +1,7 @@
 """Judge the bytes of a decoder's KV cache: the keys and values of earlier tokens.
 
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> from bertcalc.proofreading.mentions.relatives import RELATIVES
 >>> text = "In fp16, the KV cache of Llama-3-8B takes 2.15 GB for 4,096 tokens."
 >>> entry, model = find(text, {})[-2], RELATIVES["llama-3-8b"].model
@@ -21,10 +21,10 @@ from bertcalc.diagnosis.file_sizes import PRECISIONS
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.byte_claims import is_capacity, widths_in
-from bertcalc.proofreading.calculations import WrittenNumber
 from bertcalc.proofreading.chains import gives, is_miscalculated
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model
 from bertcalc.proofreading.mentions.relatives import relative_of
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged

@@ -1,6 +1,6 @@
 """Whether the sides of an equation agree: 4 * 768 * 768 = 2,359,296.
 
->>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.mentions.calculations import find
 >>> [entry] = find("2 * 768 * 768 = 1,179,684", {})
 >>> print(judge_chain(entry).reasons[0])
 The calculation gives 1,179,648, not 1,179,684.
@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import product
 
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.written_sizes import NUMBER_WORDS, in_digits
 from bertcalc.proofreading.verdicts import LEAST, UNKNOWN, Judged
 from bertcalc.text import N_, shorten

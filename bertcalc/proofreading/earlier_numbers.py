@@ -1,7 +1,7 @@
 """The numbers of a text with their verdicts, and the mistakes of earlier ones that later ones carry forward.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.mentions.calculations import find
 >>> model, earlier = build(BertConfig()), EarlierNumbers()
 >>> [entry] = find("768 * 768 + 768 = 590,592", {})
 >>> earlier.add(Finding(entry, model, Judged("wrong", Fraction(2362368))))
@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import is_miscalculated
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.named_parts import in_all_layers, times_layers
 from bertcalc.proofreading.verdicts import Judged
 from bertcalc.proofreading.whole_counts import is_total_of_model

@@ -1,8 +1,8 @@
 """Judge FLOPs: of a forward pass, a training step, or a part of the layers, for the text's batch.
 
 >>> from bertcalc import load
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "With 128 tokens, a forward pass of BERT-base takes 24.2 GFLOPs."
 >>> entry = find(text, {})[-1]
 >>> str(judge_flops(entry, Surroundings(text).of(entry), load("bert-base-uncased")).reasons[0])
@@ -21,8 +21,8 @@ from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.steps import Step
 from bertcalc.model.trace import Sizes
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed

@@ -1,8 +1,8 @@
 """Judge a single number of a text: what it counts, whether it is right, and the likeliest mistake.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "multi-head attention: 2,359,296"
 >>> [entry] = find(text, {})
 >>> judged = judge(entry, Surroundings(text).of(entry), build(BertConfig()), sure=True)
@@ -11,7 +11,6 @@
 """
 
 import re
-from collections.abc import Collection
 from fractions import Fraction
 from functools import lru_cache
 
@@ -27,19 +26,19 @@ from bertcalc.model.inventory import inventory, named
 from bertcalc.model.model import Model
 from bertcalc.proofreading.adapters import judge_adapters, judge_trainable_share
 from bertcalc.proofreading.byte_claims import judge_bytes
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.known_terms import judge_rounded_product
+from bertcalc.proofreading.labelled_counts import IS_DIFFERENCE, contradicted, near_miss
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.written_sizes import SUPPOSED
 from bertcalc.proofreading.named_parts import (
     WIDE,
     all_parts,
     count_of_part,
     exchanged,
-    meant_alone,
     meant_by_words,
     names_part_but_whole,
     names_particular_part,
@@ -47,7 +46,6 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.near_misses import near_miss
 from bertcalc.proofreading.other_readings import (
     OF_OWN,
     OF_RULE_OF_THUMB,
@@ -227,7 +225,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
             return _otherwise(line, side, context, model, alone=alone) or UNKNOWN
         if not verdict.counted.right and verdict.counted.part not in (*TABLES, "pooler"):
             return UNKNOWN
-        if _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
+        if IS_DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
             return UNKNOWN
         causes = [cause.miscount for cause in verdict.explanation]
         is_plain = len(causes) == 1 or (len(causes) == 2 and all(map(OF_RULE_OF_THUMB.search, causes)))
@@ -249,7 +247,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
-        by_chance = sure and _contradicted(line, context, model)
+        by_chance = sure and contradicted(line, context, model)
         return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
@@ -297,18 +295,16 @@ _EMBEDDED = re.compile(r"\bemb|嵌入|词向量", re.I)  # otherwise only the he
 _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exactly
 
 
-def _otherwise(
-    line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool
-) -> Judged | None:
+def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
     """The verdict on a number that no mistakes explain, but that clearly does not count what its words mean."""
-    if any(_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
+    if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model):
         return None
     return (
         _slip(side, context, model)
         or judge_other_total(side, context, model)
-        or _contradicted(line, context, model)
+        or contradicted(line, context, model)
         or (near_miss(line, context, model) if alone else None)
     )
 
@@ -323,12 +319,6 @@ def _decayed(side: ChainSide, model: Model) -> Judged:
         if side.value == count:
             return Judged("right", counts=Problem.of(words))
     return UNKNOWN
-
-
-_DIFFERENCE = re.compile(
-    r"remov|fewer|less|smaller|differen|sav(?:e|ing)|reduc|more than|additional|减少|节省|相差|差值|少了|多了|增加",
-    re.I,
-)
 
 
 # A shape, not a count: a matrix of 768 x 64.
@@ -572,77 +562,6 @@ def _called(part: Counted) -> str:
     """The pattern for a part's names; a whole model without a head may also go by the names of its body."""
     also = f"|{PARTS['the model without its head'][1]}" if part.part == WHOLE_MODEL else ""
     return PARTS[part.part][1] + also
-
-
-_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
-
-
-def _contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number whose label means a single part, if it is clearly not that part's count."""
-    scope = context.scope(model.config.num_hidden_layers)
-    for name in context.names[:2]:
-        meant = meant_alone(name)
-        if not meant or line.value is None or _DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
-            continue
-        if meant[0] == "layers" and scope == "one" and names_particular_part(context, model):
-            continue
-        if _is_joined(name, context.sentence):
-            continue
-        parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
-        nearest = _nearest(parts, line.value)
-        exact = _is_exact(line)
-        if nearest is None or not nearest.right or _is_near_another(meant[0], line.value, model, exact=exact):
-            continue
-        apart = abs(line.value - nearest.right)
-        ratio = max(line.value, Fraction(nearest.right)) / min(line.value, Fraction(nearest.right))
-        if apart > 2 * line.rough and (exact or apart * _CLEARLY_APART > nearest.right) and ratio < _MOST_APART:
-            return right_for(nearest, model)
-    return None
-
-
-def _is_joined(name: str, sentence: str) -> bool:
-    """Whether another part is counted together with the one that a label names: the embeddings and the head."""
-    _before, named, after = sentence.partition(name)
-    joined = _JOINED.match(after) if named else None
-    return joined is not None and names_part_but_whole(joined["other"])
-
-
-_JOINED = re.compile(r"\W{0,3}(?:and|plus|\+|&|和|与|加)\s?(?:the |its )?(?P<other>[^\W\d][^\d,.;，。；]{2,30})", re.I)
-
-
-def _is_exact(line: TypedLine) -> bool:
-    """Whether a number states all of its digits: 7,161,667, not 7,200,000."""
-    value = line.value or Fraction(0)
-    return not line.rough and (value >= _LEAST_EXACT or (value >= _LEAST_OF_SIX_DIGITS and value % 1000 > 0))
-
-
-_LEAST_EXACT, _LEAST_OF_SIX_DIGITS = 10**6, 10**5
-
-
-# Further meanings of "embeddings" and "encoder", besides the parts with these names.
-_ALSO = {
-    "attention": ("attention with LayerNorm",),
-    "feed-forward": ("feed-forward with LayerNorm",),
-    "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
-    "layers": (WHOLE_MODEL,),
-}
-
-
-def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
-    """Whether a number is near a count that goes by the same name; always where embeddings are projected.
-
-    An ``exact`` number has to be that count.
-    """
-    others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
-    if name == "embeddings" and count_of_part("projection of the embeddings", model):
-        return True
-    if exact:
-        return value in others
-    return any(abs(other - value) * _CLEARLY_APART <= other for other in others)
-
-
-def _nearest(parts: Collection[Counted], value: Fraction) -> Counted | None:
-    return min(parts, key=lambda part: float(abs(part.right - value)), default=None)
 
 
 def _any_part(side: ChainSide, model: Model) -> Counted | None:

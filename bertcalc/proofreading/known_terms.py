@@ -4,7 +4,7 @@ Of the rounded count of one layer, a multiple is not what all layers have: 12 ×
 28,661,760 + 56,687,616.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.mentions.calculations import find
 >>> [entry] = find("12 × 7M = 84M", {})
 >>> judged = judge_rounded_product(entry, build(BertConfig()))
 >>> judged.verdict, int(judged.right_value)
@@ -24,8 +24,8 @@ from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.chains import gives
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.named_parts import counts_of, scoped, with_and_without_biases
 from bertcalc.proofreading.verdicts import Judged, right_because
 from bertcalc.text import N_

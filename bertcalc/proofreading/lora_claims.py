@@ -1,8 +1,8 @@
 """Judge the number of parameters that LoRA trains, by the rank and target modules that the text states.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "LoRA on BERT-base with r = 16 on query and value trains 442,368 parameters."
 >>> entry, claims = find(text, {})[-1], LoraClaims(text)
 >>> judged = claims.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
@@ -23,10 +23,10 @@ from bertcalc.diagnosis.miscounts import counted
 from bertcalc.diagnosis.typos import is_slip
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, cells_of
 from bertcalc.proofreading.chains import is_miscalculated
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber, cells_of
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem

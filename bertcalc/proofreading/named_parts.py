@@ -26,7 +26,7 @@ from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import without_models
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.verdicts import Judged, wrong_by
@@ -418,7 +418,8 @@ _UNDERSCORE = re.compile("(?<=[a-z])_(?=[a-z])", re.I)  # self_attention_block
 _ASIDE = re.compile(r"[,，;；(（](?P<aside>[^,，;；(（]{1,60})$")
 # An aside that changes what is counted.
 _CHANGES = re.compile(
-    r"with|and\b|plus|only|alone|exclud|includ|no\b|not\b|than|new|added|trainable|frozen|before|after|[0-9+&×*]|[含和与加不无没新减除前后]", re.I
+    r"with|and\b|plus|only|alone|exclud|includ|no\b|not\b|than|new|added|trainable|frozen|before|after|[0-9+&×*]|[含和与加不无没新减除前后]",
+    re.I,
 )
 
 

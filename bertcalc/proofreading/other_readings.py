@@ -1,8 +1,8 @@
 """Another reading of a number that was judged wrong: by other words of its sentence, or by its calculation.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "Two layers of it have 14,175,744 parameters."
 >>> [entry] = find(text, {})
 >>> str(other_reading(Judged("wrong"), entry, Surroundings(text).of(entry), build(BertConfig())).counts)
@@ -17,8 +17,8 @@ from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.layer_parts import PARTS, TABLES, USUAL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.written_sizes import in_digits, stated_positions, stated_sizes
 from bertcalc.proofreading.named_parts import WIDE, all_parts, meant_alone, names_particular_part
 from bertcalc.proofreading.size_slips import is_published

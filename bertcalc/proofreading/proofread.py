@@ -14,19 +14,20 @@ from itertools import takewhile
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY
 from bertcalc.model.model import Model
-from bertcalc.proofreading import plain_text, subject
+from bertcalc.proofreading import subject
 from bertcalc.proofreading.adapters import judge_printed
 from bertcalc.proofreading.cached_keys import CacheClaims
-from bertcalc.proofreading.calculations import WrittenNumber, find
 from bertcalc.proofreading.chains import divided_count, gives, judge_several, table_in_every_layer
 from bertcalc.proofreading.claims import CheckedClaim, Proofread
-from bertcalc.proofreading.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.described_models import fit, model_of, preset_of
 from bertcalc.proofreading.earlier_numbers import LEAST_CARRIED, MOST_BEFORE, EarlierNumbers, Finding, is_arithmetic
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.judging import judge
 from bertcalc.proofreading.known_terms import judge_each, judge_in_brackets, judge_sum_of_parts
 from bertcalc.proofreading.lora_claims import LoraClaims
+from bertcalc.proofreading.mentions import plain_text
+from bertcalc.proofreading.mentions.calculations import WrittenNumber, find
+from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.mentions.model_names import models_named, names_model, without_sizes
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES, renamed
 from bertcalc.proofreading.mentions.written_sizes import primed_letters

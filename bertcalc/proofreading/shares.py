@@ -1,8 +1,8 @@
 """Judge a share of the parameters: 21.8% of BERT-base are in the embeddings.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "31% of BERT-base is a lookup table."
 >>> [entry] = find(text, {})
 >>> print(judge_share(entry.best, Surroundings(text).of(entry), build(BertConfig())).reasons[0])
@@ -27,10 +27,10 @@ from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
-from bertcalc.proofreading.calculations import ChainSide
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.described_models import model_of
+from bertcalc.proofreading.mentions.calculations import ChainSide
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import without_models
 from bertcalc.proofreading.mentions.relatives import SIZE_NAMES
 from bertcalc.proofreading.named_parts import all_parts, meant_alone, scoped
@@ -114,7 +114,7 @@ _AROUND_SHARE = re.compile(
     r"|contain|contains|contributes?|consists?|with|has|have|gets?|uses?|us|this|that|which|being|parameters?|params"
     r"|weights?|total|all|model|them|these|those|alone|together|overall|but|versus|vs|than|more|less|nearly|almost|approximately|some"
     r"|share's|whole|entire|full|main|part|parts|budget|count)\b"
-    r"|占|的|其中|则|而|只|仅|共|就|有|在|了|到|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|占比|约|为|是"
+    r"|占比|占|的|其中|则|而|只|仅|共|就|有|在|了|到|(?:模型)?总?参数(?:总?量)?|全部|整个|模型|比例|占比|约|为|是"
     r"|[上升增加降下减少提高]{2}[到至]|[^\w\s-]",
     re.I,
 )
@@ -131,8 +131,12 @@ _COMPONENTS = {
     "all LayerNorms": ("all LayerNorms", "LayerNorms of the layers", "LayerNorm of the attention"),
     "pooler": ("pooler", "weight of the pooler"),
 }
+_NEAR = 4  # a quarter of the right share: such a number is meant to be that share
 _FAR_SHARE = Fraction(1, 50)  # a share this close to a right one is imprecise, not wrong
-_OF_NETWORK = r"(?: ?-?(?:networks?|sub-?layers?|layers?|blocks?|modules?|stacks?|matrices|mechanism|parts?))?"
+_OF_NETWORK = (
+    r"(?: ?-?(?:networks?|sub-?layers?|layers?|blocks?|modules?|stacks?|matrices|mechanism|parts?)"
+    r"| ?(?:子?层|部分|模块|网络))?"
+)
 # Names of parts beside a share, in texts that only list parts of the model.
 _CALLED = {
     "word embeddings": r"(?:token|word(?:piece)?|vocab(?:ulary)?|lookup|input)(?:[- ]?embeddings?)?(?: (?:table"
@@ -140,7 +144,7 @@ _CALLED = {
     r"|embedding (?:table|matrix)|词(?:表|向量|嵌入)(?:矩阵|表|层)?|token ?(?:嵌入|embedding)",
     "position embeddings": r"position(?:al|s)?(?:[- ]?embeddings?)?(?: (?:table|matrix))?|位置(?:嵌入|编码|向量)",
     "embeddings": r"embeddings?(?: (?:layers?|tables|matrices|block))?|嵌入层?|embedding ?层",
-    "layers": r"(?:transformer|encoder|decoder|backbone)" + _OF_NETWORK + r"|(?:transformer )?(?:blocks|layers)"
+    "layers": r"(?:transformer|encoder|decoder|backbone)" + _OF_NETWORK + r"|(?:transformer )?(?:blocks?|layers)"
     r"|(?:[0-9]+|twelve|six|twenty-four)[ -](?:transformer |encoder )?(?:layers|blocks)|编码器(?:层|部分)?"
     r"|(?:[0-9]+ ?个?层)? ?transformer ?(?:层|块|编码器)?",
     "attention": r"(?:multi-?head(?:ed)? )?(?:self-?)?attention" + _OF_NETWORK + r"|(?:多头)?(?:自)?注意力(?:层"
@@ -176,7 +180,7 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
     if _IS_ANSWER.fullmatch(context.before):
         words = " ".join((*context.names, words))
-    if not side.text.strip().rstrip("$").endswith("%") or not (among_shares or _OF_PARAMETERS.search(words)):
+    if not side.text.strip().rstrip("$").endswith("%"):
         return None
     sentence = " ".join(context.sentence.split())
     beside = (
@@ -200,7 +204,13 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     right = Fraction(in_layer, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
     far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
     is_near = abs(right - side.value) <= roundness(side)
-    if not main or is_near or any(abs(share - side.value) <= max(side.reach, far) for share in shares):
+    is_of_parameters = among_shares or _OF_PARAMETERS.search(words) or abs(right - side.value) * _NEAR <= right
+    if (
+        not main
+        or is_near
+        or not is_of_parameters
+        or any(abs(share - side.value) <= max(side.reach, far) for share in shares)
+    ):
         return None
     message = N_("The share of this component is {share} %: {component}.")
     reason = Problem.of(message, share=_percent(right, side), component=Problem.of(meant[0]))

@@ -15,9 +15,9 @@ from functools import lru_cache
 from bertcalc.config import Config
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import WrittenNumber
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.relatives import RELATIVES
 from bertcalc.proofreading.mentions.written_sizes import SUPPOSED, StatedSize
 from bertcalc.proofreading.verdicts import Judged

@@ -20,7 +20,6 @@ from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.contexts import TableRow
 from bertcalc.proofreading.described_models import (
     described_by,
     fit,
@@ -31,6 +30,7 @@ from bertcalc.proofreading.described_models import (
     sizes_of,
     with_sizes,
 )
+from bertcalc.proofreading.mentions.contexts import TableRow
 from bertcalc.proofreading.mentions.model_names import (
     COMPARED_WITH,
     SENTENCE,

@@ -1,7 +1,7 @@
 """Judge a number after a PyTorch module: nn.Linear(768, 3072)  # 2362368.
 
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "count(nn.Linear(3072, 768))  # 2,362,368"
 >>> [entry] = [entry for entry in find(text, {}) if not entry.computes]
 >>> print(judge_module(entry, Surroundings(text).of(entry)).reasons[0])
@@ -12,8 +12,8 @@ import re
 from fractions import Fraction
 from math import prod
 
-from bertcalc.proofreading.calculations import WrittenNumber
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.verdicts import LEAST, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem

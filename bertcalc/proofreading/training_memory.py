@@ -1,8 +1,8 @@
 """Judge the bytes that training needs for parameters: weights, gradients, and Adam's two moments.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.calculations import find
->>> from bertcalc.proofreading.contexts import Surroundings
+>>> from bertcalc.proofreading.mentions.calculations import find
+>>> from bertcalc.proofreading.mentions.contexts import Surroundings
 >>> text = "Training BERT-base in float32 with Adam: weights, gradients and both moments take 1.31 GB."
 >>> entry, training = find(text, {})[-1], TrainingClaims(text)
 >>> judged = training.judge(entry, Surroundings(text).of(entry), Judged("unknown"), build(BertConfig()))
@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.claims import in_words
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.named_parts import names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_

@@ -1,6 +1,6 @@
 """Judge a number that counts a whole model: by its classes and conventions, as published, or with mistakes.
 
->>> from bertcalc.proofreading.contexts import Context
+>>> from bertcalc.proofreading.mentions.contexts import Context
 >>> is_total(Context(("BERT-base has", "parameters"), (), "")), is_total(Context(("The query has",), (), ""))
 (True, False)
 """
@@ -17,9 +17,9 @@ from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.calculations import ChainSide
-from bertcalc.proofreading.contexts import Context
 from bertcalc.proofreading.described_models import model_of
+from bertcalc.proofreading.mentions.calculations import ChainSide
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import (
     is_model_name,
     model_name_pattern,
@@ -129,18 +129,20 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
 
 
 def _reach_of(count: KnownCount, side: ChainSide, model: Model) -> Fraction:
-    """How far a rounded number may be from a count: a fiftieth from the model's own, less from those of other classes.
+    """How far a rounded number may be from a count: a fiftieth from the model's own; negative if it is not meant.
 
     Three digits, of which the last one is not zero, are meant: they are rounded or cut off.
     """
     reach = max(side.reach, side.rough)
     unit = 2 * side.reach
     has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
-    is_own = count.total == model.num_parameters()
-    return max(reach, side.value / _PARTS) if is_own and not has_three else max(reach, unit)
+    right = model.num_parameters()
+    if not has_three and count.total != right:
+        return reach if abs(count.total - right) * _OTHER_CLASS <= right else Fraction(-1)
+    return max(reach, unit if has_three else side.value / _PARTS)
 
 
-_THREE_DIGITS = 100
+_THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads, but no separate decoder
 
 
 def _ends_list_of_sizes(context: Context) -> bool:

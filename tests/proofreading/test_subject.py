@@ -4,7 +4,7 @@ import pytest
 from transformers import GPT2Config
 
 from bertcalc.families.presets import PRESETS
-from bertcalc.proofreading.contexts import TableRow
+from bertcalc.proofreading.mentions.contexts import TableRow
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.proofreading.subject import read
 

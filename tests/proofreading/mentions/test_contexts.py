@@ -4,8 +4,8 @@ import pytest
 import torch
 from transformers import DistilBertConfig, DistilBertModel
 
-from bertcalc.proofreading.calculations import find
-from bertcalc.proofreading.contexts import Context, Surroundings, in_unit_of_header
+from bertcalc.proofreading.mentions.calculations import find
+from bertcalc.proofreading.mentions.contexts import Context, Surroundings, in_unit_of_header
 from bertcalc.proofreading.proofread import proofread
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.proofreading.plain_text import read
+from bertcalc.proofreading.mentions.plain_text import read
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
-"""Numbers near the count of the part that their words name, which no way of counting gives.
+"""Numbers that are not the count that their words mean, and that no way of counting gives.
 
 >>> from bertcalc import BertConfig, build
->>> from bertcalc.proofreading.contexts import Context
 >>> line, context = TypedLine("", "", Fraction(7_161_667)), Context(("each transformer layer holds",), (), "")
 >>> judged = near_miss(line, context, build(BertConfig()))
 >>> judged and str(judged.reasons[0])
@@ -18,9 +17,12 @@ from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.miscounts import total
+from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.contexts import Context
+from bertcalc.proofreading.claims import in_words
+from bertcalc.proofreading.mentions.calculations import WrittenNumber
+from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model, without_models
 from bertcalc.proofreading.named_parts import (
     count_of_part,
@@ -28,11 +30,91 @@ from bertcalc.proofreading.named_parts import (
     meant_alone,
     named_parts,
     names_part_but_whole,
+    names_particular_part,
     names_whole_only,
     scoped,
     with_and_without_biases,
 )
 from bertcalc.proofreading.verdicts import Judged, right_for
+from bertcalc.text import N_
+from bertcalc.text.problem import Problem
+
+IS_DIFFERENCE = re.compile(
+    r"remov|fewer|less|smaller|differen|sav(?:e|ing)|reduc|more than|additional|减少|节省|相差|差值|少了|多了|增加",
+    re.I,
+)
+
+
+# --- labels that mean a single part ---
+
+
+_CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four times it
+
+
+def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
+    """The verdict on a number whose label means a single part, if it is clearly not that part's count."""
+    scope, value = context.scope(model.config.num_hidden_layers), line.value or Fraction(0)
+    for name in context.names[:2]:
+        meant = meant_alone(name)
+        if not meant or not value or IS_DIFFERENCE.search(" ".join((*context.names, *context.headings[:1]))):
+            continue
+        if meant[0] == "layers" and scope == "one" and names_particular_part(context, model):
+            continue
+        if _is_joined(name, context.sentence):
+            continue
+        parts = [part for part in scoped(meant[0], model) if not scope or part.layers == scope]
+        nearest = min(parts, key=lambda part: abs(part.right - value), default=None)
+        exact = _is_exact(line)
+        if nearest is None or not nearest.right or _is_near_another(meant[0], value, model, exact=exact):
+            continue
+        apart = abs(value - nearest.right)
+        ratio = max(value, Fraction(nearest.right)) / min(value, Fraction(nearest.right))
+        if apart > 2 * line.rough and (exact or apart * _CLEARLY_APART > nearest.right) and ratio < _MOST_APART:
+            return right_for(nearest, model)
+    return None
+
+
+def _is_joined(name: str, sentence: str) -> bool:
+    """Whether another part is counted together with the one that a label names: the embeddings and the head."""
+    _before, named, after = sentence.partition(name)
+    joined = _JOINED.match(after) if named else None
+    return joined is not None and names_part_but_whole(joined["other"])
+
+
+_JOINED = re.compile(r"\W{0,3}(?:and|plus|\+|&|和|与|加)\s?(?:the |its )?(?P<other>[^\W\d][^\d,.;，。；]{2,30})", re.I)
+
+
+def _is_exact(line: TypedLine) -> bool:
+    """Whether a number states all of its digits: 7,161,667, not 7,200,000."""
+    value = line.value or Fraction(0)
+    return not line.rough and (value >= _LEAST_EXACT or (value >= _LEAST_OF_SIX_DIGITS and value % 1000 > 0))
+
+
+_LEAST_EXACT, _LEAST_OF_SIX_DIGITS = 10**6, 10**5
+
+
+# Further meanings of "embeddings" and "encoder", besides the parts with these names.
+_ALSO = {
+    "attention": ("attention with LayerNorm",),
+    "feed-forward": ("feed-forward with LayerNorm",),
+    "embeddings": ("word embeddings", "embeddings without LayerNorm", "projection of the embeddings"),
+    "layers": (WHOLE_MODEL,),
+}
+
+
+def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
+    """Whether a number is near a count that goes by the same name; always where embeddings are projected.
+
+    An ``exact`` number has to be that count.
+    """
+    others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
+    is_projected = name == "embeddings" and count_of_part("projection of the embeddings", model)
+    apart = 0 if exact else Fraction(1, _CLEARLY_APART)
+    return bool(is_projected) or any(abs(other - value) <= other * apart for other in others)
+
+
+# --- words that name a part, and a number near its count ---
+
 
 _NEAR = 6  # a sixth of the right count
 _FIGURES = 40  # half a unit in the last of two figures: 0.84M, 22M, not 8M
@@ -130,12 +212,17 @@ def _is_repeated(part: Counted, model: Model) -> bool:
 def _is_counted(value: Fraction, reach: Fraction, model: Model) -> bool:
     """Whether a number counts a part, two parts, or a class, with or without biases."""
     counts = _all_counts(model)
-    config = model.config
-    if any(0 < value - count < _MOST_LABELS * (config.hidden_size + 1) and not (value - count) % (config.hidden_size + 1) for count in _totals(model)):
-        return True  # a class with more labels
     if reach:
         return any(abs(count - value) <= 2 * reach for count in counts)
-    return value in counts or value in _sums(model)
+    return value in counts or value in _sums(model) or _has_more_labels(value, model)
+
+
+def _has_more_labels(value: Fraction, model: Model) -> bool:
+    """Whether a number counts a class with more labels, each of which has a row and a bias in the classifier."""
+    of_label = model.config.hidden_size + 1
+    return any(
+        0 < value - count < _MOST_LABELS * of_label and (value - count) % of_label == 0 for count in _totals(model)
+    )
 
 
 _MOST_LABELS = 200
@@ -152,8 +239,11 @@ def _all_counts(model: Model) -> frozenset[int]:
     counts = {total(tensors) for part in counts_of(tuple(PARTS), model) for tensors in with_and_without_biases(part)}
     totals = _totals(model)
     qkv = count_of_part("biases of query, key and value", model)
-    published = {claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config}
-    return frozenset(counts | totals | {count - qkv for count in totals} | published)
+    return frozenset(counts | totals | {count - qkv for count in totals} | _published(model))
+
+
+def _published(model: Model) -> frozenset[int]:
+    return frozenset(claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
 
 
 @lru_cache(maxsize=32)
@@ -162,3 +252,27 @@ def _sums(model: Model) -> frozenset[int]:
     parts = [part for part in counts_of(tuple(USUAL), model) if part.heads == "all" and part.layers != "others"]
     counts: Collection[int] = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
     return frozenset(first + second for first, second in combinations(counts, 2))
+
+
+def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:
+    """The verdict on a size that is near the bytes of the weights that its words mean, of ``width`` bytes each."""
+    side = entry.stated
+    reach = max(side.reach, side.rough)
+    if context.supposes or entry.computes or reach * _FIGURES > side.value or _COUNTS_CHANGE.search(context.line):
+        return None
+    names_part = any(map(names_part_but_whole, context.names[:2]))
+    counts = _all_counts(model) if names_part else _totals(model) | _published(model)
+    for factor in side.unit_factors:
+        for count in counts:
+            if abs(width * count - factor * side.value) <= max(factor * reach, width * count * _CLOSE):
+                return None
+    value = side.value / width
+    part = _meant(value, context, model) if names_part else _nearest([WHOLE_MODEL], value, "", model)
+    if part is None:
+        return None
+    right, described = Fraction(width * part.right), part_in_words(part, model)
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=described)
+    return Judged("wrong", right, described, (reason,), part)
+
+
+_CLOSE = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights

@@ -1,6 +1,6 @@
 """The words that may tell what a number counts: before and after it, in its table row, and in headings.
 
->>> from bertcalc.proofreading.calculations import find
+>>> from bertcalc.proofreading.mentions.calculations import find
 >>> text = "# Attention\\nThe query has 590,592 parameters."
 >>> around = Surroundings(text)
 >>> [entry] = find(text, {})
@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from bertcalc.proofreading.calculations import ChainSide, WrittenNumber, cells_of
+from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber, cells_of
 from bertcalc.text.amounts import typed
 from bertcalc.text.problem import InputError
 
@@ -553,7 +553,7 @@ _BARE = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})*(?:\.[0-9]{1,4})?|[0-9]{1,6}(?:\.[0
 def in_unit_of_header(entry: WrittenNumber, header: str) -> WrittenNumber:
     """The number in the unit of its column's header; unchanged if it has a unit itself, or is computed.
 
-    >>> from bertcalc.proofreading.calculations import find
+    >>> from bertcalc.proofreading.mentions.calculations import find
     >>> [entry] = find("| BERT-base | 109.5 |", {})
     >>> int(in_unit_of_header(entry, "Params (M)").value)
     109500000

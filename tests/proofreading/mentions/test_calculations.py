@@ -5,7 +5,7 @@ from time import process_time
 
 import pytest
 
-from bertcalc.proofreading.calculations import find
+from bertcalc.proofreading.mentions.calculations import find
 
 LETTERS = {"V": 30522, "H": 768, "L": 12, "A": 12, "I": 3072}
 
