@@ -85,6 +85,8 @@ def _agree(value: ChainSide, other: ChainSide) -> bool:
         return _agree_in_bytes(value, other)
     if _is_near(value, other.value, max(other.reach, other.rough)):
         return True
+    if other.about and 0 <= value.value - other.value <= 2 * other.reach:
+        return True  # cut off: 768 × 3072 ≈ 2.3M
     if (other.about or value.about) and not (other.reach or other.rough) and _is_approximate(value.value, other.value):
         return True
     if value.is_calculation and value.reach and value.value < _MOST_WITH_PREFIX <= other.value:

@@ -30,7 +30,7 @@ from bertcalc.proofreading.chains import judge_chain
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.flop_claims import judge_flops
 from bertcalc.proofreading.known_terms import judge_rounded_product
-from bertcalc.proofreading.labelled_counts import IS_DIFFERENCE, contradicted, near_miss
+from bertcalc.proofreading.labelled_counts import IS_DIFFERENCE, contradicted, judge_classifier, near_miss
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.written_sizes import SUPPOSED
@@ -168,8 +168,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     alone = not entry.computes
     if (alone and _is_year(side)) or (side.is_shape and len(entry.sides) == 1 and not _names_tensor(context)):
         return NO_CLAIM
-    if alone and (norm := _half_norm(entry, context, model)):
-        return norm
+    if alone and (judged := _half_norm(entry, context, model) or judge_classifier(_typed(side), context, model)):
+        return judged
     if side.value < LEAST and (alone or side.value < 10) and not (entry.computes and _modules(side, context, model)):
         return NO_CLAIM if alone else UNKNOWN._replace(verdict="unknown" if len(entry.sides) > 1 else None)
     if modules := _modules(side, context, model):
@@ -182,7 +182,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         return _decayed(side, model)
     if product := judge_rounded_product(entry, model):
         return product if sure or product.verdict == "right" else UNKNOWN
-    line = TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
+    line = _typed(side)
     verdict = meant_by_words(line, context, model)
     is_of_tensor = (
         alone
@@ -247,7 +247,7 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return unless_explained(judged, verdict.explanation, entry, context, model)
     if part and (alone or len(entry.sides) > 1):
-        by_chance = sure and contradicted(line, context, model)
+        by_chance = sure and alone and contradicted(line, context, model)
         return by_chance or right_as(part, model)
     if adapters := judge_adapters(side, context, model):
         return adapters
@@ -258,6 +258,10 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
     if entry.computes and len(entry.sides) == 1 and side.value < LEAST_WITHOUT_WORDS:
         return NO_CLAIM
     return UNKNOWN
+
+
+def _typed(side: ChainSide) -> TypedLine:
+    return TypedLine("", side.text, side.value, None, side.reach, max(side.reach, side.rough))
 
 
 def _sizes_computed(model: Model) -> tuple[int, ...]:

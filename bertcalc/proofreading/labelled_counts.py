@@ -145,25 +145,27 @@ _COUNTS_CHANGE = re.compile(
     re.I,
 )
 _UNCHANGED = re.compile(r"frozen|pre-?train|original|backbone|冻结|预训练|原始", re.I)
-_WITH = re.compile(r"(?:\b(?:with|without|incl\w*|excl\w*|w/o)\b|[不包]?[含括]).*$", re.I)
+_WITH = re.compile(r"(?:\b(?:with|without|incl\w*|excl\w*|w/o)\b|[不包]?[含括]|[无带]).*$", re.I)
 _SIZES = re.compile(
     r"[0-9]+[ -]?(?:\w+[ -])?(?:layers?|blocks?|heads?|hidden|dim\w*|层|头|维)|hidden(?:[ _]size)?[ =:]*[0-9]+"
     r"|[LHA] ?= ?[0-9]+",
     re.I,
 )
-_WHOLE = re.compile(r"\btotal|\ball parameters|whole|总|合计|一共|全部参数", re.I)
+_WHOLE = re.compile(r"\btotal|\ball param|whole|\bmodel\b|模型|总|合计|一共|全部参数", re.I)
 
 
 def _meant(value: Fraction, context: Context, model: Model) -> Counted | None:
     """The part that the nearest words mean, if its count is near a number."""
     scope = context.scope(model.config.num_hidden_layers)
-    for name in context.names[:1]:
+    for name in context.names[:2]:
         words = _SIZES.sub(" ", _WITH.sub("", name))
-        of_whole = names_model(words) or _WHOLE.search(words)
-        if of_whole and not names_part_but_whole(without_models(words)):
+        names_part = names_part_but_whole(without_models(words))
+        if (names_model(words) or _WHOLE.search(words)) and not names_part:
             return _nearest([WHOLE_MODEL], value, "", model)
         if _joins_parts(name):
             return None
+        if names_part:
+            break
     for name in named_parts(context, model):
         called = meant_alone(name) or _called(USUAL, name) or _called(PARTS, name)
         if not names_whole_only(name, model):
@@ -252,6 +254,35 @@ def _sums(model: Model) -> frozenset[int]:
     parts = [part for part in counts_of(tuple(USUAL), model) if part.heads == "all" and part.layers != "others"]
     counts: Collection[int] = {total(tensors) for part in parts for tensors in with_and_without_biases(part)}
     return frozenset(first + second for first, second in combinations(counts, 2))
+
+
+# --- other amounts ---
+
+
+def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged | None:
+    """The verdict on the parameters of a classification head, if the line says how many labels it has."""
+    value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
+    if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
+        return None
+    labels = {int(stated["labels"] or stated["classes"]) for stated in _LABELS.finditer(context.line)}
+    meant = {number for number in labels if number > 1 and abs(number * of_label - value) * _NEAR <= number * of_label}
+    if len(meant) != 1:
+        return None
+    [number] = meant
+    counts = Problem.of(N_("a classifier of {labels} labels"), labels=number)
+    if value == number * of_label:
+        return Judged("right", counts=counts)
+    right = Fraction(number * of_label)
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right), part=counts)
+    return Judged("wrong", right, counts, (reason,))
+
+
+_CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
+_LABELS = re.compile(
+    r"(?<![\w.,])(?:(?P<labels>[0-9]{1,4})[ -]?(?:个)?(?:labels|classes|tags|way\b|分?类|标签)"
+    r"|num_labels ?= ?(?P<classes>[0-9]{1,4}))",
+    re.I,
+)
 
 
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:

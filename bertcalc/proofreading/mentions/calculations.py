@@ -155,12 +155,21 @@ def find(text: str, letters: Mapping[str, int], bound: Collection[str] = ()) -> 
     return entries
 
 
+def _with_products(line: str) -> str:
+    """A line of the same length in which shapes in a sum are products: (2, 768) + (768) * 2."""
+    return _SHAPE_IN_SUM.sub(lambda shape: shape[0].replace(",", "*"), line)
+
+
+_SIZES_OF_SHAPE = r"(?<![A-Za-z_])[(（][0-9]{1,6}, ?[0-9]{1,6}[)）]"
+_SHAPE_IN_SUM = re.compile(rf"{_SIZES_OF_SHAPE}(?= ?[+])|(?<=[+]){_SIZES_OF_SHAPE}|(?<=[+] ){_SIZES_OF_SHAPE}")
+
+
 def _of_line(
     line: str, offset: int, number: int, letters: Mapping[str, int], bound: Collection[str]
 ) -> Iterator[WrittenNumber]:
     if not any(map(str.isdigit, line)) and "=" not in line:
         return
-    tokens = [_token(match) for match in _TOKEN.finditer(line)]
+    tokens = [_token(match) for match in _TOKEN.finditer(_with_products(line))]
     chains = list(_chains(tokens, letters, bound))
     cells = cells_of(line)
     sizes = frozenset(letters.values())
