@@ -15,7 +15,7 @@ from itertools import combinations
 
 from bertcalc.diagnosis.count_lines import TypedLine
 from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
-from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_MODEL, Counted
+from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
 from bertcalc.families.presets import PRESETS
@@ -141,7 +141,7 @@ def near_miss(line: TypedLine, context: Context, model: Model) -> Judged | None:
 # Words for a difference, for something added, or for a changed model.
 _COUNTS_CHANGE = re.compile(
     r"remov|fewer|less|smaller|larger|differen|sav(?:e|ing)|reduc|more|additional|extra|new\b|own\b|custom|prun|resiz"
-    r"|lora|adapter|distill|减少|节省|相差|差值|少了|多了|增加|新增|自定义|剪枝",
+    r"|lora|adapter|distill|trainable|减少|节省|相差|差值|少了|多了|增加|新增|自定义|剪枝",
     re.I,
 )
 _UNCHANGED = re.compile(r"frozen|pre-?train|original|backbone|冻结|预训练|原始", re.I)
@@ -169,9 +169,8 @@ def _meant(value: Fraction, context: Context, model: Model) -> Counted | None:
     for name in named_parts(context, model):
         called = meant_alone(name) or _called(USUAL, name) or _called(PARTS, name)
         if not names_whole_only(name, model):
-            called = [part for part in called if part not in (WHOLE_MODEL, "layers")] or called
-        if name not in context.names:
-            called = [part for part in called if part != WHOLE_MODEL]
+            called = [part for part in called if part != "layers"] or called
+        called = [part for part in called if part not in WHOLE_OR_BODY]
         if any("embeddings" in part for part in called) and count_of_part("projection of the embeddings", model):
             return None  # with the projection or without it
         if near := _nearest(called, value, scope, model):
@@ -237,11 +236,13 @@ def _totals(model: Model) -> frozenset[int]:
 
 @lru_cache(maxsize=32)
 def _all_counts(model: Model) -> frozenset[int]:
-    """The counts of all parts with and without biases, of all classes also without QKV biases, and as published."""
+    """The counts of all parts with and without biases, of all classes also without some part, and as published."""
     counts = {total(tensors) for part in counts_of(tuple(PARTS), model) for tensors in with_and_without_biases(part)}
-    totals = _totals(model)
-    qkv = count_of_part("biases of query, key and value", model)
-    return frozenset(counts | totals | {count - qkv for count in totals} | _published(model))
+    without = {count - count_of_part(part, model) for count in _totals(model) for part in _LEFT_OUT}
+    return frozenset(counts | _totals(model) | without | _published(model))
+
+
+_LEFT_OUT = ("biases of query, key and value", "position embeddings", "embeddings", "all biases", "all LayerNorms")
 
 
 def _published(model: Model) -> frozenset[int]:
@@ -291,8 +292,9 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
     reach = max(side.reach, side.rough)
     if context.supposes or entry.computes or reach * _FIGURES > side.value or _COUNTS_CHANGE.search(context.line):
         return None
-    names_part = any(map(names_part_but_whole, context.names[:2]))
-    counts = _all_counts(model) if names_part else _totals(model) | _published(model)
+    names_part = any(names_part_but_whole(_OF_WEIGHTS.sub(" ", name)) for name in context.names[:2])
+    stored = {count.total for count in every_count(model.config, known_counts) if count.model.config == model.config}
+    counts = _all_counts(model) if names_part else stored | _published(model)
     for factor in side.unit_factors:
         for count in counts:
             if abs(width * count - factor * side.value) <= max(factor * reach, width * count * _CLOSE):
@@ -306,4 +308,5 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
     return Judged("wrong", right, described, (reason,), part)
 
 
+_OF_WEIGHTS = re.compile(r"\bweights?\b|权重", re.I)
 _CLOSE = Fraction(3, 100)  # of the right bytes: a file has a little more than its weights

@@ -131,15 +131,13 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
 def _reach_of(count: KnownCount, side: ChainSide, model: Model) -> Fraction:
     """How far a rounded number may be from a count: a fiftieth from the model's own; negative if it is not meant.
 
-    Three digits, of which the last one is not zero, are meant: they are rounded or cut off.
+    Three digits, of which the last one is not zero, are meant: they are rounded, or cut off.
     """
-    reach = max(side.reach, side.rough)
-    unit = 2 * side.reach
+    reach, right, unit = max(side.reach, side.rough), model.num_parameters(), 2 * side.reach
     has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
-    right = model.num_parameters()
-    if not has_three and count.total != right:
-        return reach if abs(count.total - right) * _OTHER_CLASS <= right else Fraction(-1)
-    return max(reach, unit if has_three else side.value / _PARTS)
+    if count.total == right:
+        return max(reach, unit if has_three else side.value / _PARTS)
+    return reach if has_three or abs(count.total - right) * _OTHER_CLASS <= right else Fraction(-1)
 
 
 _THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads, but no separate decoder

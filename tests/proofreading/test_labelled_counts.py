@@ -1,0 +1,127 @@
+"""Labels that mean a part, and numbers near its count in transformers: only the right number is not marked."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+from transformers import AutoModel, BertConfig, BertModel, GPT2Config, PretrainedConfig, RobertaConfig
+
+from bertcalc.proofreading.claims import CheckedClaim
+from bertcalc.proofreading.proofread import proofread
+
+MODELS: Mapping[str, PretrainedConfig] = {
+    "BERT-base": BertConfig(),
+    "BERT-large": BertConfig(hidden_size=1024, num_hidden_layers=24, num_attention_heads=16, intermediate_size=4096),
+    "roberta-base": RobertaConfig(vocab_size=50265, max_position_embeddings=514, type_vocab_size=1),
+    "gpt2": GPT2Config(),
+}
+LABELS = {
+    "embeddings": ("Embedding layer", "The embeddings of {model} hold", "{model} 的嵌入层"),
+    "layer": ("Each transformer layer has", "one encoder layer of {model}", "每层"),
+    "layers": ("all {layers} layers together", "{layers} encoder layers of {model}", "{layers} 层"),
+    "attention": ("Multi-head attention, one layer", "每层的注意力"),
+    "feed-forward": ("The feed-forward network of one layer takes", "每层的前馈网络"),
+    "model": ("total", "{model} has a total of", "总参数量"),
+}
+
+
+@cache
+def counts(name: str) -> Mapping[str, int]:
+    """The parameters of the parts of a real model."""
+    with torch.device("meta"):
+        model = AutoModel.from_config(MODELS[name])
+    layer: nn.Module
+    if name == "gpt2":
+        layer, layers, embeddings = model.h[0], model.h, [model.wte, model.wpe]
+        attention, feed_forward = [layer.attn], [layer.mlp]
+    else:
+        layer, layers, embeddings = model.encoder.layer[0], model.encoder.layer, [model.embeddings]
+        attention = [layer.attention.self, layer.attention.output.dense]
+        feed_forward = [layer.intermediate, layer.output.dense]
+    return {
+        "embeddings": number(*embeddings),
+        "layer": number(layer),
+        "layers": number(layers),
+        "attention": number(*attention),
+        "feed-forward": number(*feed_forward),
+        "model": number(model),
+    }
+
+
+def number(*modules: nn.Module) -> int:
+    return sum(parameter.numel() for module in modules for parameter in module.parameters())
+
+
+def labelled() -> Iterator[tuple[str, str, str]]:
+    for name, config in MODELS.items():
+        for part, labels in LABELS.items():
+            for label in labels:
+                yield name, part, label.format(model=name, layers=config.num_hidden_layers)
+
+
+CASES = [*labelled()]
+
+
+def judged(name: str, label: str, value: str) -> CheckedClaim:
+    claims = proofread(f"# {name}\n\n- {label}: {value} parameters\n").claims
+    return next(claim for claim in claims if claim.text.startswith(value.split()[0]))
+
+
+@pytest.mark.parametrize(("name", "part", "label"), CASES)
+def test_the_right_number_is_right(name: str, part: str, label: str) -> None:
+    assert judged(name, label, f"{counts(name)[part]:,}").verdict == "right"
+
+
+@given(st.sampled_from(CASES), st.sampled_from([0.957, 1.009, 1.037, 1.1]), st.integers(1, 500))
+def test_a_number_near_the_right_one_is_wrong(case: tuple[str, str, str], factor: float, more: int) -> None:
+    name, part, label = case
+    right = counts(name)[part]
+    claim = judged(name, label, f"{int(right * factor) + 2 * more + 1:,}")
+    if claim.verdict != "unknown":  # by chance, it may count two parts together
+        assert claim.verdict == "wrong"
+        assert abs((claim.right_value or 0) - right) <= right / 50  # the nearest meaning, such as with LayerNorm
+
+
+@pytest.mark.parametrize(("name", "part", "label"), CASES)
+def test_a_number_that_counts_nothing_is_marked(name: str, part: str, label: str) -> None:
+    assert judged(name, label, f"{counts(name)[part] * 1041 // 1000 | 1:,}").verdict == "wrong"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LayerNorms and pooler together: 0.63M",  # two parts
+        "removing the pooler saves 0.61M",
+        "BERT-base with our own vocabulary of 32,000 tokens: 110,617,344",
+        "In ALBERT's paper, BERT-base has 108M parameters",
+        "BertForSequenceClassification with 7 labels: 109,487,623 parameters in total",
+        "without position embeddings the total is 109,089,024",
+    ],
+)
+def test_what_is_no_count_of_the_part_alone_is_not_wrong(text: str) -> None:
+    assert not proofread(f"# BERT-base\n\n- {text}\n").of("wrong")
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ("In half precision the weights take 247 MB.", 2 * number(BertModel(BertConfig()))),
+        ("模型权重（fp32）: 495 MB", 4 * number(BertModel(BertConfig()))),
+    ],
+)
+def test_a_size_near_the_bytes_of_the_weights_is_wrong(text: str, right: int) -> None:
+    [claim] = proofread(f"# BERT-base\n\n{text}\n").of("wrong")
+    assert claim.right_value == right
+
+
+@pytest.mark.parametrize("labels", [2, 10, 42])
+def test_a_classifier_is_judged_by_the_labels_beside_it(labels: int) -> None:
+    right = number(nn.Linear(768, labels))
+    text = f"# BERT-base\n\nThe classification head for {labels} classes has {{value}} parameters.\n"
+    assert [claim.verdict for claim in proofread(text.format(value=f"{right:,}")).claims][-1] == "right"
+    [claim] = proofread(text.format(value=f"{right - labels:,}")).of("wrong")
+    assert claim.right_value == right
