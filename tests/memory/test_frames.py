@@ -24,7 +24,7 @@ from bertcalc.memory.simulator.frames import Frame, Variables, frame, operation
 from bertcalc.memory.simulator.simulated_step import simulate
 from bertcalc.memory.simulator.simulated_tensor import Memory, Node, ReleasedError, SimulatedTensor, Storage
 from bertcalc.memory.simulator.tape import Tape
-from bertcalc.memory.simulator.timeline import MemoryChange, alive
+from bertcalc.memory.timeline import MemoryChange, alive
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig

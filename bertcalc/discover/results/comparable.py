@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config, Problem
 from bertcalc.discover.results.components import components, count
+from bertcalc.discover.results.config_input import read_fields
 from bertcalc.discover.results.expressions import usual_names
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.size_steps import read as read_sizes
 from bertcalc.discover.results.size_steps import refused
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read_fields
 from bertcalc.explore import quantities
 from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
