@@ -9,7 +9,6 @@ import gc
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib import import_module
 
 import pages.server  # noqa: F401  # prints the reason and ends the process if no page can work
 
@@ -68,6 +67,7 @@ def warm_up() -> None:
     from bertcalc.charts.vega import compiled
     from bertcalc.controls.chosen_model import ChosenModel
     from bertcalc.model.formula import symbolic_model
+    from pages.ui.opening import link  # noqa: F401  # it imports most other modules
     from pages.ui.widgets.bars import words
 
     model = ChosenModel().model()
@@ -77,7 +77,6 @@ def warm_up() -> None:
     sent({"parameters": [model.num_parameters()]})
     scripts.script(scripts.VEGA)
     preloaded("", presents=False)
-    import_module("pages.ui.shell.link")  # it imports most other modules
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)

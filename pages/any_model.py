@@ -30,8 +30,8 @@ any_model.show_wrong_in_link()
 if not presenting():
     own_config.show_bring(selection)  # above the answer, so that it is in sight
 
-if discovery is None or selection.answer is None:
-    discovering.discover(selection)
+if discovery is None:
+    discovering.show_discovery(selection)
 else:
     values = sizes.values() if sizes else discovery.fields
     offer(discovery)
@@ -53,6 +53,6 @@ else:
     if not presenting():
         tensors.show_tensors(discovery, values)
         discovering.show_proof(discovery)
-        discovering.show_tree(selection.answer.tree)
+        discovering.show_tree(discovery.printed)
         show_compare_link(any_model.ref_of(selection, sizes))
 any_model.write_link(selection, sizes)

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from bertcalc.discover.comparable import DiscoveredRef
+from bertcalc.discover.results.comparable import DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT, write
 from bertcalc.text.problem import InputError
 from pages.ui.change.linked_steps import note_made

@@ -5,9 +5,10 @@ import streamlit as st
 from pages.server.restarts import rehearse
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.lecture import screens
+from pages.ui.opening import link
 from pages.ui.session import address, kept, present_model
 from pages.ui.session.style import style_page
-from pages.ui.shell import controls, link, live, panel, present, sidebar
+from pages.ui.shell import controls, live, panel, present, sidebar
 from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
 from pages.ui.shell.left_out_steps import say_left_out

@@ -36,11 +36,12 @@ from bertcalc.controls import chosen_model
 from bertcalc.diagnosis import count_lines, hand_count
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
-from bertcalc.discover import discovery_worker
+from bertcalc.discover import discover
 from bertcalc.discover.results import size_steps
+from bertcalc.discover.results.config_input import read_config as read_pasted
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.explore import model_refs
 from bertcalc.export.table import Code, Math, plain
 from bertcalc.families import FAMILIES
@@ -62,7 +63,7 @@ from bertcalc.text.arithmetic import evaluate
 from bertcalc.text.problem import InputError
 from pages.ui.compare.comparison import VIEW
 from pages.ui.diagnosis.terms_view import EXAMPLES
-from pages.ui.shell import link
+from pages.ui.opening import link
 from pages.ui.shell.controls import CONTROLS, Decimal, Fold, Number, Select, Switch, Text
 from tests.checkpoints.checkpoints import read_file
 from tests.export.test_formats import check_name
@@ -227,7 +228,7 @@ def read_discovery(text: str) -> bool:
     try:
         config = read_pasted(text)
         cls = config.cls or types()[config.model_type][0]
-        discovery_worker.ask(config.model_type, cls, config.fields, lambda *_event: None, wanted)
+        discover(DiscoveryRequest({**config.fields, "model_type": config.model_type}, cls), wanted=wanted)
     except InputError as error:
         show(error.problem)
         return False

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc import BertConfig, build
-from pages.ui.shell import link
+from pages.ui.opening import link
 from tests.examples import examples
 from tests.fuzz import KINDS, Kind, fuzz
 from tests.mutation import Mutator

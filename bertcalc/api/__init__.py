@@ -288,7 +288,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None
     The text describes 1,538 parameters.
     """
     try:
-        from bertcalc.discover.other_config import read_any as read_text
+        from bertcalc.discover.results.other_config import read_any as read_text
     except ImportError:  # SymPy
         from bertcalc.reading.read_text import read as read_text
 
@@ -373,5 +373,6 @@ def infer(
     if not (find_spec("torch") and find_spec("transformers")):
         raise ImportError(_NO_DISCOVERY.format(model=cls or model_type))
     from bertcalc.discover import discover
+    from bertcalc.discover.results.request import DiscoveryRequest
 
-    return discover(model_type, cls, changes, seconds=seconds, flops=flops)
+    return discover(DiscoveryRequest(model_type, cls, changes, flops=flops, seconds=seconds))

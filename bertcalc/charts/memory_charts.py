@@ -12,7 +12,7 @@ from bertcalc.charts.colors import BACKGROUND, INK
 from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import FONT, SMALL
 from bertcalc.memory.peak import Moment
-from bertcalc.memory.simulator.timeline import AREAS, Area, Phase
+from bertcalc.memory.timeline import AREAS, Area, Phase
 
 AREA_COLORS: dict[str, dict[Area, str]] = {
     look: dict(zip(AREAS, inks, strict=True)) for look, inks in colors.AREAS.items()

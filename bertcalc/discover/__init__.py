@@ -1,271 +1,47 @@
 """Infer a formula for the parameters of any transformers model from the real class.
 
-The class is built on PyTorch's meta device at many sizes. ``fit`` finds how each dimension of each tensor depends on
+The class is built on PyTorch's meta device at many sizes. The search finds how each dimension of each tensor depends on
 the configuration's fields. A formula is accepted only if it is right at sizes that were not used to find it.
 
-    >>> discovery = discover("roberta", "RobertaModel", {"hidden_size": 1024, "num_attention_heads": 16})
-    >>> discovery.count(num_hidden_layers=24)
+    >>> from bertcalc.discover.results.request import DiscoveryRequest
+    >>> roberta = DiscoveryRequest("roberta", "RobertaModel", {"hidden_size": 1024, "num_attention_heads": 16})
+    >>> discover(roberta).count(num_hidden_layers=24)
     305002496
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import replace
-from functools import partial
-from math import prod
-from time import thread_time
-from typing import Any
+from collections.abc import Callable
 
-import sympy
-
-from bertcalc.discover.results.result import Checked, Computed, Discovered, Tensors
-from bertcalc.discover.results.types import BASE, listed
-from bertcalc.discover.search import build, derived, fixed_fields, flop_search, nested, refusals
-from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.changes import merge_changes
-from bertcalc.discover.search.config_input import completions
-from bertcalc.discover.search.config_integers import Recipe, nested_name, recipe_of
-from bertcalc.discover.search.experiments import Lab, Progress
-from bertcalc.discover.search.formula_search import Findings
-from bertcalc.discover.search.validity import Regime, draw_sizes, regime_again
-from bertcalc.text import N_, shorten
+from bertcalc.discover.results.request import DiscoveryRequest, Progress
+from bertcalc.discover.results.result import Discovered
 from bertcalc.text.arguments import checked
-from bertcalc.text.problem import Problem
 
-__all__ = ["Checked", "Computed", "Discovered", "Tensors", "discover", "reexamine", "with_flops", "with_flops_of"]
-
-SECONDS = 60.0
+__all__ = ["discover"]
 
 
 @checked
 def discover(
-    model: str | Mapping[str, Any],
-    cls: str | None = None,
-    changes: Mapping[str, Any] | None = None,
+    request: DiscoveryRequest,
     *,
-    seconds: float = SECONDS,
-    flops: bool = False,
     progress: Progress = lambda _doing, _done, _of: None,
+    wanted: Callable[[], object] | None = None,
 ) -> Discovered:
-    """Infer the formula of a class, given its model type or a config.json as a dictionary.
-
-    ``cls`` defaults to the type's base model. ``changes`` are fields that differ from the type's default configuration,
-    or from the config.json. They have the same effect as ``Config(**changes)`` in transformers: with
-    ``{"text_config": {"hidden_size": 64}}``, or ``{"text_config.hidden_size": 64}``, the other fields of that nested
-    configuration take the defaults of its class. A class that is built from a nested configuration, as Emu3ForCausalLM
-    is from the text's, also accepts the fields of that configuration without its prefix. Unknown fields are refused.
+    """Infer the formulas of a class.
 
     ``progress`` is called with the current activity, the steps done, and the number of steps. No weights are created
-    or loaded, no remote code is run, and the Hub is not contacted. Raises Refused if transformers does not have the
-    type or cannot build it, other InputErrors for sizes beyond the limits, and Ended after ``seconds`` of CPU time.
+    or loaded, no remote code is run, and the Hub is not contacted.
 
-    With ``flops``, also infer formulas for the matrix products of a forward pass. This takes about ten times as long,
-    and at most another ``seconds``. If no formula is found, ``no_flops`` gives the reason.
+    With ``wanted``, the search runs in a process of its own, with limits on time and memory. Readers are served one at
+    a time, and those who want the same model share its result (``results.known_results``). ``wanted`` is called
+    regularly meanwhile, and raises an exception if the reader wants something else.
+
+    Raises Refused if transformers does not have the type or cannot build it, other InputErrors for sizes beyond the
+    limits, and Ended if no formula for the parameters is found in time. If there is none for FLOPs, ``no_flops`` gives
+    the reason.
     """
-    start = thread_time()
-    kind = model if isinstance(model, str) else str(model.get("model_type", ""))
-    with build.refusing_unexpected(cls or kind), build.quiet():
-        config = build.config_class(kind)
-        name = cls if cls is not None else next(iter(listed(kind, BASE)), None)
-        if name is None:
-            message = N_("transformers has no base model of type {kind}.")
-            raise Refused.because(message, kind=shorten(kind) or '""')
-        real = build.model_class(name)
-        arguments = merge_changes(config, real, {} if isinstance(model, str) else model, changes or {}, start + seconds)
-        lab, fields = _new_lab(config, real, arguments, start + seconds, progress)
-        discovery = _discover_parameters(lab, kind, name, fields, start)
-        if not discovery.unexplained:
-            filled = nested.filled_in(lab, discovery.fields)
-            discovery = replace(
-                discovery,
-                filled=filled.sizes,
-                reset=filled.reset,
-                regime=(*(condition for condition in discovery.regime if condition not in filled.fixed), *filled.fixed),
-                derived=derived.derived_fields(lab, nested_name(config, real)),
-            )
-        if arguments:  # fields that _new_lab fills in are not the caller's choice
-            usual = partial(recipe_of, config, real, {}, lab.until)
-            discovery = replace(discovery, no_run=flop_search.forward_problem(lab.recipe, usual, real, lab.until))
-    return with_flops(discovery, seconds=seconds, progress=progress) if flops else discovery
+    if wanted is not None:
+        from bertcalc.discover.discovery_worker import ask
 
+        return ask(discover, request, progress, wanted)
+    from bertcalc.discover.search import search
 
-@checked
-def with_flops(
-    discovery: Discovered, *, seconds: float = SECONDS, progress: Progress = lambda _doing, _done, _of: None
-) -> Discovered:
-    """Add formulas for the matrix products of a forward pass, or the reason why there are none in ``no_flops``."""
-    if discovery.unexplained:
-        return replace(discovery, no_flops=Problem.of(N_("not all of its parameters have a formula")))
-    until = thread_time() + seconds
-    with build.refusing_unexpected(discovery.cls), build.quiet():
-        try:
-            cls = build.model_class(discovery.cls)
-            recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
-            compute, why = _discover_products(recipe, cls, discovery, until, progress)
-        except Ended:
-            compute, why = None, Problem.of(N_("the time limit was reached"))
-    return replace(discovery, compute=compute, no_flops=why)
-
-
-def reexamine(discovery: Discovered, *, seconds: float = SECONDS) -> Discovered:
-    """Determine again where the formulas of an earlier discovery hold, which is faster than a new discovery.
-
-    If this remains unclear, ``unexplained`` of the result contains the reason.
-    """
-    until = thread_time() + seconds
-    with build.refusing_unexpected(discovery.cls), build.quiet():
-        config, cls = build.config_class(discovery.model_type), build.model_class(discovery.cls)
-        recipe = recipe_of(config, cls, discovery.given, until)
-        lab = Lab(recipe, partial(build.tensors, cls), until=until, progress=lambda _doing, _done, _of: None)
-        lab.links = {name: (leader, *share.as_integer_ratio()) for name, (leader, share) in discovery.follows.items()}
-        fixed = [condition.field for condition in discovery.regime if condition.kind == "is"]
-        fields = [name for name in discovery.fields if lab.sizes.get(name, 0) > 0]
-        lab.free = [name for name in fields if name not in lab.links and name not in fixed]
-        lab.counts = {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
-        lab = lab.fixing(fixed)
-        kinds: dict[str, list[Any]] = {}
-        for tensors in discovery.tensors:
-            kinds.setdefault(tensors.name, []).append(tensors)
-        conditions = [condition for condition in discovery.regime if condition.kind not in ("is", "share")]
-        area = regime_again(lab, Findings(kinds, {}, 0, 0), conditions)
-        filled = nested.filled_in(lab, discovery.fields)
-    agreed = discovery.checked.agreed + area.agreed
-    return replace(
-        discovery,
-        regime=tuple(dict.fromkeys((*area.conditions, *filled.fixed))),
-        checked=Checked(agreed, agreed, discovery.checked.all_changed),
-        unexplained={"*": area.open[0]} if area.open else {},
-        builds=discovery.builds + len(lab.built),
-        filled=filled.sizes,
-        reset=filled.reset,
-    )
-
-
-def with_flops_of(discovery: Discovered, earlier: Discovered, *, seconds: float = SECONDS) -> Discovered:
-    """Add an earlier discovery's formulas for matrix products, or a reason in ``no_flops`` if they are now wrong.
-
-    They are compared with PyTorch at new sizes, which takes a tenth of the time of a new search.
-    """
-    if discovery.unexplained or earlier.compute is None:
-        return replace(discovery, no_flops=earlier.no_flops)
-    regime = tuple(dict.fromkeys((*discovery.regime, *earlier.compute.regime)))
-    compute = replace(earlier.compute, fields=discovery.fields | earlier.compute.fields, regime=regime)
-    until = thread_time() + seconds
-    with build.refusing_unexpected(discovery.cls), build.quiet():
-        try:
-            cls = build.model_class(discovery.cls)
-            recipe = recipe_of(build.config_class(discovery.model_type), cls, discovery.given, until)
-            lab = call_lab(recipe, cls, until, lambda _doing, _done, _of: None)
-            names = [name for name in compute.fields if lab.sizes.get(name, 0) > 0]
-            why = flop_search.still_agree(cls, lab, compute, draw_sizes(lab, names, regime))
-        except Refused as error:
-            why = error.problem
-        except Ended:
-            why = Problem.of(N_("the time limit was reached"))
-    return replace(discovery, compute=None if why else compute, no_flops=why)
-
-
-def _new_lab(
-    config: Any, cls: Any, fields: dict[str, Any], until: float, progress: Progress
-) -> tuple[Lab, dict[str, Any]]:
-    """Return a lab and its given fields. Fields that the class needs but has no default for get typical sizes."""
-
-    def begin(fields: dict[str, Any]) -> Lab:
-        try:
-            recipe = recipe_of(config, cls, fields, until)
-        except (Refused, Ended):
-            raise
-        except Exception as error:  # transformers raises exceptions of all types
-            raise build.not_built(error) from None
-        return Lab(recipe, partial(build.tensors, cls), until=until, progress=progress)
-
-    try:
-        return begin(fields), fields
-    except Refused as error:
-        if fields:
-            raise refusals.explain(error, config, cls, fields, until) from None
-        inner = nested_name(config, cls)
-        for sizes in completions(cls.config_class):
-            with suppress(Refused):
-                completed = {inner: sizes} if inner else sizes
-                return begin(completed), completed
-        raise
-
-
-def _discover_parameters(lab: Lab, kind: str, name: str, fields: dict[str, Any], start: float) -> Discovered:
-    import transformers
-
-    lab.sort_fields()
-    lab, findings, area = fixed_fields.explain(lab)
-    formulas = _formulas(lab, findings, area)
-    sizes = {tensor_name: sum(map(prod, shapes.values())) for tensor_name, shapes in lab.full_sample.tensors.items()}
-    return Discovered(
-        model_type=kind,
-        cls=name,
-        given=fields,
-        **formulas,
-        parameters=sum(sizes.values()),
-        explained=sum(size for tensor_name, size in sizes.items() if tensor_name in findings.kinds),
-        builds=len(lab.built),
-        seconds=thread_time() - start,
-        transformers=str(transformers.__version__),
-    )
-
-
-def _discover_products(
-    recipe: Recipe, cls: Any, discovery: Discovered, until: float, progress: Progress
-) -> tuple[Computed | None, Problem | None]:
-    """Return formulas for the matrix products of a forward pass, or None and the reason why there are none."""
-    try:
-        lab = call_lab(recipe, cls, until, progress)
-        lab.counts |= {symbol.name for tensors in discovery.tensors for symbol in tensors.copies.free_symbols}
-        lab.sort_fields()
-        lab, findings, area = fixed_fields.explain(lab, discovery.regime)
-        formulas = _formulas(lab, findings, area)
-        if formulas["unexplained"]:
-            name, why = next(iter(formulas["unexplained"].items()))
-            message = N_("no formula was found for the matrix products of {name}")
-            return None, why if name == "*" else Problem.of(message, name=name)
-        formulas["fields"] = discovery.fields | formulas["fields"]
-        formulas["regime"] = tuple(dict.fromkeys((*discovery.regime, *formulas["regime"])))
-        compute = Computed(**formulas)
-        wrong = flop_search.compare_flops(cls, lab, compute, draw_sizes(lab, lab.free, compute.regime))
-    except Refused as error:
-        return None, error.problem
-    return (None, wrong) if wrong else (compute, None)
-
-
-def call_lab(recipe: Recipe, cls: Any, until: float, progress: Progress) -> Lab:
-    """Return a lab for forward passes of a class, with the first masks of ``MASKS`` that work. Raises Refused."""
-    refusals: list[Refused] = []
-    for masks in flop_search.MASKS:
-        try:
-            calls = flop_search.Calls(recipe, cls, masks)
-            return Lab(calls, partial(flop_search.matrix_products, cls), until=until, progress=progress)
-        except Refused as error:
-            refusals.append(error)
-    raise refusals[0]
-
-
-def _formulas(lab: Lab, findings: Findings, area: Regime) -> dict[str, Any]:
-    """Return the fields of ``Formulas`` as keyword arguments."""
-    unexplained = dict(findings.unexplained)
-    for why in area.open:
-        unexplained["*"] = why
-    named = {*lab.free, *(field for condition in area.conditions for field in condition.fields())}
-    agreed = findings.checked + area.agreed
-    return {
-        "fields": {field: value for field, value in lab.sizes.items() if field in named},
-        "tensors": tuple(
-            Tensors(
-                kind.name,
-                sympy.sympify(sympy.prod(fit.expression for fit in kind.copies)),
-                tuple(fit.expression for fit in kind.shape),
-            )
-            for kinds in findings.kinds.values()
-            for kind in kinds
-        ),
-        "regime": tuple(area.conditions),
-        "checked": Checked(agreed, agreed, findings.all_changed),
-        "unexplained": unexplained,
-    }
+    return search(request, progress)

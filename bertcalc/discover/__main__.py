@@ -9,24 +9,23 @@ so that an interrupted run can be continued.
 """
 
 import argparse
-import importlib
+import atexit
 import json
-import resource
-import signal
 import sys
 from collections.abc import Collection, Sequence
 from datetime import date
 from pathlib import Path
 from statistics import median
-from time import thread_time
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
-from bertcalc.discover import discover, reexamine, with_flops, with_flops_of
-from bertcalc.discover.discovery_worker import limit_memory, too_large
+from bertcalc.discover import discover
+from bertcalc.discover.discovery_worker import STARTING, Search, run_search, too_large
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.results.shipped import by_class
 from bertcalc.discover.results.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
-from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.processes.worker import SlowError, StoppedError, Worker
 from bertcalc.text import shorten
 from bertcalc.text.digits import fixed, share
 from bertcalc.text.problem import InputError, wrong
@@ -35,6 +34,8 @@ from bertcalc.text.suggestions import nearest
 _SECONDS = 60
 _PATIENCE = 10  # times the limit, in wall time, because other processes share the core
 _MORE = 5  # seconds of grace before a process that ignores the limit is killed
+_WORKER = Worker()
+atexit.register(_WORKER.kill)
 HEAD = "| type | class | outcome | where it holds, or what is missing | FLOPs | seconds |\n|---|---|---|---|---|---|"
 
 REPORT = """
@@ -61,23 +62,6 @@ class ClassOutcome(NamedTuple):
     seconds: float
     data: dict[str, Any] | None
     flops: str = ""  # yes, or the reason why not
-
-
-class ClassSearch(NamedTuple):
-    """A search for the formulas of a class. With ``data`` of an earlier search, only ``again`` is searched again."""
-
-    model_type: str
-    cls: str
-    seconds: int  # limit for the parameters, and again for FLOPs
-    flops: bool = False
-    data: dict[str, Any] | None = None  # the file's entry
-    again: Literal["discover", "examine"] | None = None
-
-    def not_built(self, why: str, seconds: int = 0) -> ClassOutcome:
-        return ClassOutcome(self.model_type, self.cls, "not built", why, seconds, None)
-
-    def late(self) -> ClassOutcome:
-        return self.not_built(f"over {self.seconds} s", self.seconds)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -108,7 +92,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         print(error, file=sys.stderr)
         return 2
-    importlib.import_module("transformers.modeling_utils")  # once, before processes are forked
     named = {text.partition(".")[0] for text in options.types}
     rows = {key: refused[key] for key in wanted if options.missing and key in refused}
     print(HEAD)
@@ -117,7 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if entry and not options.again and not (options.flops and (key[0] in named or not is_tried(entry))):
             rows[key] = row_for(of_json(entry))
         elif key not in rows:
-            rows[key] = in_a_process(ClassSearch(*key, options.seconds, options.flops, entry, options.again))
+            earlier, again = of_json(entry) if entry else None, options.again if entry else None
+            wish = {"flops": options.flops, "earlier": earlier, "again": again, "seconds": options.seconds}
+            rows[key] = outcome_of(DiscoveryRequest(*key, **wish))
             print(line(rows[key]), flush=True)
             if options.write and (data := rows[key].data):
                 entries[key] = data
@@ -178,63 +163,36 @@ def is_in(kind: str, group: str) -> bool:
         return False
 
 
-def in_a_process(search: ClassSearch) -> ClassOutcome:
-    """Search in a separate process, which is killed if it exceeds the limits."""
-    import multiprocessing
-
-    context = multiprocessing.get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(sender, search), daemon=True)
-    process.start()
-    sender.close()
-    row = search.late()
+def outcome_of(request: DiscoveryRequest, search: Search = discover) -> ClassOutcome:
+    """Search in a separate process, which ends if it exceeds the limits, and return the row for the class."""
+    _WORKER.limit = _PATIENCE * request.seconds + STARTING
+    cpu_seconds = (2 if request.flops or request.again else 1) * request.seconds + _MORE
     try:
-        if receiver.poll(_PATIENCE * search.seconds + 10):
-            row = receiver.recv()
-    except EOFError:
-        process.join()
-        late = process.exitcode == -signal.SIGXCPU
-        row = row if late else row._replace(remark="its process ended")
-    process.kill()
-    process.join()
-    return row
-
-
-def _work(pipe: Any, search: ClassSearch) -> None:
-    import torch
-
-    torch.set_num_threads(1)
-    limit_memory()
-    most = (2 if search.flops or search.again else 1) * search.seconds + _MORE
-    resource.setrlimit(resource.RLIMIT_CPU, (most, most + 1))  # stops code that does not check the time
-    pipe.send(row_of(search))
-
-
-def row_of(search: ClassSearch) -> ClassOutcome:
-    """Search, and return the row for the class."""
-    start, seconds = thread_time(), search.seconds
-    try:
-        earlier = of_json(search.data) if search.data else None
-        if earlier and search.again == "examine" and not earlier.unexplained:
-            discovery = reexamine(earlier, seconds=seconds)
-        elif earlier and not search.again:
-            discovery = earlier
-        else:
-            discovery = discover(search.model_type, search.cls, seconds=seconds)
-        if earlier and search.again:
-            discovery = with_flops_of(discovery, earlier, seconds=seconds / 4)
-        if search.flops and not discovery.compute:
-            discovery = with_flops(discovery, seconds=seconds)
-    except Refused as error:
-        return search.not_built(_cell(str(error)))
+        try:
+            return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
+        except MemoryError:  # a fresh process does not hold what was imported for other classes
+            _WORKER.stop()
+            return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
+    except (Ended, SlowError):
+        return _late(request)
+    except InputError as error:
+        return _not_built(request, _cell(str(error)))
     except MemoryError:
-        return search.not_built(str(too_large()))
-    except Ended:
-        return search.late()
-    return row_for(discovery, thread_time() - start)
+        return _not_built(request, str(too_large()))
+    except StoppedError as stopped:
+        late = _late(request)
+        return late if stopped.late else late._replace(remark="its process ended")
 
 
-def row_for(discovery: Discovered, seconds: float = 0) -> ClassOutcome:
+def _late(request: DiscoveryRequest) -> ClassOutcome:
+    return _not_built(request, f"over {request.seconds:g} s", request.seconds)
+
+
+def _not_built(request: DiscoveryRequest, why: str, seconds: float = 0) -> ClassOutcome:
+    return ClassOutcome(request.model_type, request.cls or "", "not built", why, seconds, None)
+
+
+def row_for(discovery: Discovered) -> ClassOutcome:
     """Return the row for a class that was discovered."""
     if discovery.unexplained:
         first, reason = next(iter(discovery.unexplained.items()))
@@ -250,7 +208,7 @@ def row_for(discovery: Discovered, seconds: float = 0) -> ClassOutcome:
         )
     flops = "yes" if discovery.compute else "" if discovery.no_flops == NOT_ASKED else str(discovery.no_flops)
     kind, cls = discovery.model_type, discovery.cls
-    return ClassOutcome(kind, cls, outcome, _cell(remark), seconds or discovery.seconds, discovery.json(), _cell(flops))
+    return ClassOutcome(kind, cls, outcome, _cell(remark), discovery.seconds, discovery.json(), _cell(flops))
 
 
 def _cell(text: str) -> str:

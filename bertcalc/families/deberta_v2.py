@@ -392,5 +392,4 @@ FAMILY = Family(
     recomputes=("full",),  # its attention core is not a function that could be recomputed separately
     peaks=True,
     prunes="no",
-    simulation="deberta_v2",
 )

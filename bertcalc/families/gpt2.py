@@ -261,5 +261,4 @@ FAMILY = Family(
     buffers=(".attn.bias", ".attn.masked_bias"),
     meanings={"token_type_ids": N_("More tokens, whose vectors are added to those of input_ids; none by default.")},
     peaks=True,
-    simulation="gpt2",
 )

@@ -311,5 +311,4 @@ FAMILY = Family(
     ),
     peaks=True,
     prunes="no",
-    simulation="modernbert",
 )

@@ -108,5 +108,4 @@ FAMILY = Family(
     meanings=roberta.POSITIONS,
     peaks=True,
     prunes="cannot run then",
-    simulation="mpnet",
 )

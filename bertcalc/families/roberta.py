@@ -125,7 +125,6 @@ def family(
         keeps_bias=True,
         like_bert=True,
         meanings=POSITIONS,
-        simulation="roberta",
     )
 
 

@@ -163,7 +163,6 @@ class Family:
     - ``buffers``: name suffixes of tensors in checkpoints that are not parameters.
     - ``remote``: model types of repositories that hold the same models with their own code.
     - ``meanings``: descriptions of inputs that mean something else than in other families (forward/meanings.py).
-    - ``simulation``: the name of its overrides in the memory simulation (memory/family_steps), if there are any.
     - ``prunes``: whether its models have prune_heads, up to version 4.57 of transformers.
     - ``keeps_bias``: whether resizing the vocabulary leaves the bias of an untied language-model head as it is.
 
@@ -188,7 +187,6 @@ class Family:
     buffers: tuple[str, ...] = ()
     remote: tuple[str, ...] = ()
     meanings: Mapping[str, str] = field(default_factory=dict)
-    simulation: str = ""
     prunes: Literal["yes", "no", "cannot run then"] = "yes"
     keeps_bias: bool = False
 

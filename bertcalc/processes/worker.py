@@ -37,6 +37,7 @@ LIMIT = 60.0  # seconds that a caller waits, including for calls before its own
 LOOK = 0.1  # seconds between two calls of ``wanted``
 _ROOT = Path(__file__).parents[2]
 _STOPPING = (signal.SIGINT, signal.SIGTERM, getattr(signal, "SIGKILL", 9))  # signals that other processes send
+_OUT_OF_TIME = getattr(signal, "SIGXCPU", 24)
 # Files with a line "oom_kill COUNT": of the whole machine, and of this container.
 _MEMORY_EVENTS = (Path("/proc/vmstat"), Path("/sys/fs/cgroup/memory.events"))
 
@@ -49,12 +50,12 @@ class StoppedError(Exception):
     """The process ended without a result.
 
     With ``from_outside``, another process stopped it, so that another try may succeed. Otherwise it crashed, or Linux
-    killed it because memory ran out.
+    killed it because memory or its CPU time (``late``) ran out.
     """
 
-    def __init__(self, *, from_outside: bool = False) -> None:
+    def __init__(self, *, from_outside: bool = False, late: bool = False) -> None:
         super().__init__()
-        self.from_outside = from_outside
+        self.from_outside, self.late = from_outside, late
 
 
 class Worker:
@@ -128,8 +129,9 @@ class Worker:
                 self._look(until)
                 continue
             if received is None:
-                stopped = -process.wait() in _STOPPING and _out_of_memory_kills() == kills
-                raise StoppedError(from_outside=stopped)
+                number = -process.wait()
+                stopped = number in _STOPPING and _out_of_memory_kills() == kills
+                raise StoppedError(from_outside=stopped, late=number == _OUT_OF_TIME)
             number, answer, error = received
             if number != self._asked:  # the answer to an earlier call whose caller gave up
                 continue

@@ -26,7 +26,6 @@ class Version(NamedTuple):
     - ``states_first``: the body returns hidden_states before past_key_values.
     - ``empty_cross_attentions``: a decoder returns cross_attentions even if it gets no encoder_hidden_states.
     - ``empty_attentions``: only the eager attention returns its weights.
-    - ``simulation``: the name of its overrides in the memory simulation (bertcalc/memory/family_steps).
     """
 
     requirement: str = "transformers>=5"
@@ -39,7 +38,6 @@ class Version(NamedTuple):
     states_first: bool = False
     empty_cross_attentions: bool = True
     empty_attentions: bool = True
-    simulation: str = ""
 
     def fields(self, config: Config) -> dict[str, Any]:
         """The fields of ``config`` that exist in this version, with their values."""
@@ -58,7 +56,6 @@ FOUR = Version(
     states_first=True,
     empty_cross_attentions=False,
     empty_attentions=False,
-    simulation="relative",
 )
 
 

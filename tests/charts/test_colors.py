@@ -11,7 +11,7 @@ from bertcalc.charts.blocks import png, svg
 from bertcalc.charts.colors import BACKGROUND, COLORS, for_paper
 from bertcalc.charts.length_chart import part_colors
 from bertcalc.charts.memory_charts import AREA_COLORS, step_areas
-from bertcalc.memory.simulator.timeline import AREAS
+from bertcalc.memory.timeline import AREAS
 from tests.pages.apptest import ROOT
 
 

@@ -1,6 +1,5 @@
 """The command, and the data that it has written."""
 
-import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -9,26 +8,26 @@ import pytest
 import sympy
 
 from bertcalc.discover import __main__ as command
-from bertcalc.discover import discover, reexamine, with_flops_of
+from bertcalc.discover import discover
 from bertcalc.discover.__main__ import (
     ClassOutcome,
-    ClassSearch,
     chosen,
-    in_a_process,
     is_in,
     main,
+    outcome_of,
     read,
     report,
     row_for,
-    row_of,
     summary,
     write,
 )
-from bertcalc.discover.results.result import NOT_ASKED, of_json
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
 from bertcalc.discover.results.shipped import FILE, shipped, shipped_classes
 from bertcalc.discover.results.types import types
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
+from tests.discover.stuck import crashing, forever
 from tests.examples import sampled
 
 HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / "results" / FILE
@@ -36,27 +35,22 @@ HERE = Path(__file__).parents[2] / "bertcalc" / "discover" / "results" / FILE
 
 @cache
 def gpt2() -> ClassOutcome:
-    return row_of(ClassSearch("gpt2", "GPT2Model", 60))
+    return outcome_of(DiscoveryRequest("gpt2", "GPT2Model"))
 
 
 def test_a_row_says_what_became_of_a_class() -> None:
     found = gpt2()
     assert (found.outcome, found.remark) == ("found", "n_embd is a multiple of n_head")
-    assert row_of(ClassSearch("deberta", "DebertaModel", 60)).outcome == "regime"
-    open_ = row_of(ClassSearch("nemotron", "NemotronModel", 60))
+    assert outcome_of(DiscoveryRequest("deberta", "DebertaModel")).outcome == "regime"
+    open_ = outcome_of(DiscoveryRequest("nemotron", "NemotronModel"))
     assert (open_.outcome, open_.remark) == (
         "found",
         "with num_key_value_heads = 48; num_attention_heads is at most hidden_size",
     )
-    refused = row_of(ClassSearch("reformer", "ReformerModelWithLMHead", 60))  # its default is no decoder
+    refused = outcome_of(DiscoveryRequest("reformer", "ReformerModelWithLMHead"))  # its default is no decoder
     assert (refused.outcome, refused.data) == ("not built", None)
     assert "AssertionError" in refused.remark
-    assert row_of(ClassSearch("bert", "BertModel", 0)).remark == "over 0 s"
-
-
-def test_a_process_is_ended_with_its_time() -> None:
-    assert in_a_process(ClassSearch("bert", "BertModel", 0)).remark == "over 0 s"
-    assert in_a_process(ClassSearch("bert", "BertModel", 60)).outcome == "found"
+    assert outcome_of(DiscoveryRequest("bert", "BertModel", seconds=0)).remark == "over 0 s"
 
 
 def test_which_classes_there_are() -> None:
@@ -74,15 +68,31 @@ def test_which_classes_there_are() -> None:
 
 
 def test_a_process_that_never_looks_at_the_time_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    def forever(*_given: object, **_named: object) -> None:
-        while True:
-            pass
-
     monkeypatch.setattr(command, "_MORE", 0)
-    monkeypatch.setattr(command, "row_of", forever)
-    assert in_a_process(ClassSearch("bert", "BertModel", 1)).remark == "over 1 s"
-    monkeypatch.setattr(command, "row_of", lambda *_given, **_named: os._exit(3))
-    assert in_a_process(ClassSearch("bert", "BertModel", 1)).remark == "its process ended"
+    soon = DiscoveryRequest("bert", "BertModel", seconds=1)
+    assert outcome_of(soon, forever).remark == "over 1 s"
+    assert outcome_of(soon, crashing).remark == "its process ended"
+    with monkeypatch.context() as impatient:
+        impatient.setattr(command, "_PATIENCE", -19)
+        assert outcome_of(soon, forever).remark == "over 1 s"  # in wall time
+    assert outcome_of(DiscoveryRequest("bert", "BertModel")).outcome == "found"
+
+
+def test_what_lacks_memory_is_tried_again_in_a_fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    discovery = shipped("gpt2", "GPT2LMHeadModel")
+    assert discovery is not None
+    asked = []
+
+    def run(*arguments: object) -> Discovered:
+        asked.append(arguments)
+        if len(asked) == 1:
+            raise MemoryError
+        return discovery
+
+    monkeypatch.setattr(command._WORKER, "run", run)
+    assert outcome_of(DiscoveryRequest("gpt2", "GPT2LMHeadModel")).outcome == "found"
+    assert len(asked) == 2
+    assert command._WORKER._process is None
 
 
 @pytest.mark.parametrize(
@@ -200,7 +210,7 @@ HANDFUL = [
 
 @pytest.mark.parametrize("case", sampled(HANDFUL, 3), ids=lambda case: case[1])
 def test_a_handful_is_found_again(case: tuple[str, str]) -> None:
-    written, found = shipped(*case), discover(*case)
+    written, found = shipped(*case), discover(DiscoveryRequest(*case))
     assert written is not None
     assert not found.unexplained
     assert sympy.expand(written.total - found.total) == 0
@@ -210,26 +220,38 @@ def test_a_handful_is_found_again(case: tuple[str, str]) -> None:
 
 
 def test_old_formulas_for_flops_stay_as_long_as_they_agree() -> None:
-    found = shipped("gpt2", "GPT2LMHeadModel")
-    assert found is not None
-    assert found.compute is not None
-    kept = with_flops_of(replace(found, compute=None, no_flops=NOT_ASKED), found)
-    assert (kept.compute, kept.no_flops) == (found.compute, None)
-    first, *others = found.compute.tensors
-    mistaken = replace(found.compute, tensors=(first._replace(copies=first.copies + 1), *others))
-    lost = with_flops_of(found, replace(found, compute=mistaken))
+    earlier = shipped("gpt2", "GPT2LMHeadModel")
+    assert earlier is not None
+    assert earlier.compute is not None
+    request = DiscoveryRequest("gpt2", "GPT2LMHeadModel", earlier=earlier, again="examine")
+    kept = discover(request)
+    assert (kept.compute, kept.no_flops) == (earlier.compute, None)
+    first, *others = earlier.compute.tensors
+    mistaken = replace(earlier.compute, tensors=(first._replace(copies=first.copies + 1), *others))
+    lost = discover(request._replace(earlier=replace(earlier, compute=mistaken)))
     assert lost.compute is None
     assert "FlopCounterMode counts" in str(lost.no_flops)
 
 
 def test_where_old_formulas_hold_is_looked_for_again() -> None:
     """Forget the conditions of a formula: those come back without which it is wrong, or there is no model."""
-    found = shipped("electra", "ElectraForMaskedLM")
-    assert found is not None
-    again = reexamine(replace(found, regime=()))
+    earlier = shipped("electra", "ElectraForMaskedLM")
+    assert earlier is not None
+    earlier = replace(earlier, regime=(), compute=None)
+    again = discover(DiscoveryRequest("electra", "ElectraForMaskedLM", earlier=earlier, again="examine"))
     assert not again.unexplained
     with pytest.raises(InputError):
         again.count(embedding_size=256)  # without a projection
     with pytest.raises(InputError):
         again.count(hidden_size=257)
     assert again.count(embedding_size=64) == real("electra", "ElectraForMaskedLM", embedding_size=64)
+
+
+def test_what_is_known_is_kept_and_only_what_lacks_is_searched() -> None:
+    earlier = shipped("gpt2", "GPT2LMHeadModel")
+    assert earlier is not None
+    request = DiscoveryRequest("gpt2", "GPT2LMHeadModel", earlier=earlier, seconds=0)  # no time for a search
+    assert discover(request) is earlier
+    assert discover(request._replace(flops=True)) is earlier
+    late = discover(request._replace(flops=True, earlier=replace(earlier, compute=None, no_flops=NOT_ASKED)))
+    assert (late.total, str(late.no_flops)) == (earlier.total, "the time limit was reached")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.comparable import (
+from bertcalc.discover.results.comparable import (
     DiscoveredCase,
     DiscoveredModel,
     DiscoveredRef,

@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertcalc.discover import discover
-from bertcalc.discover.results.types import types
-from bertcalc.discover.search import build
-from bertcalc.discover.search.build import Ended, Refused
-from bertcalc.discover.search.changes import merge_changes
-from bertcalc.discover.search.config_input import (
+from bertcalc.discover.results.config_input import (
     MOST,
     MOST_COPIES,
     MOST_LABELS,
@@ -25,6 +21,11 @@ from bertcalc.discover.search.config_input import (
     read_fields,
     structural_fields,
 )
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.search_errors import Ended, Refused
+from bertcalc.discover.results.types import types
+from bertcalc.discover.search import build
+from bertcalc.discover.search.changes import merge_changes
 from bertcalc.families.hf_json import LARGEST
 from bertcalc.text.problem import InputError
 from tests.examples import sampled
@@ -81,9 +82,9 @@ def test_labels_are_their_number() -> None:
         "num_labels": 3
     }
     assert structural_fields({"id2label": {"0": "no"}, "num_labels": 3}) == {"num_labels": 3}
-    assert discover("bert", "BertForSequenceClassification", {"id2label": dict.fromkeys(range(5), "x")}).count() == (
-        109_482_240 + 5 * 769
-    )
+    assert discover(
+        DiscoveryRequest("bert", "BertForSequenceClassification", {"id2label": dict.fromkeys(range(5), "x")})
+    ).count() == (109_482_240 + 5 * 769)
 
 
 def test_names_that_are_none_are_left_out_and_said() -> None:
@@ -149,7 +150,7 @@ def deep(levels: int) -> dict[str, Any]:
 def test_there_are_limits(wrong: dict[str, Any]) -> None:
     start = process_time()
     with pytest.raises(InputError) as refused:
-        discover({"model_type": "bert", **wrong})
+        discover(DiscoveryRequest({"model_type": "bert", **wrong}))
     assert len(str(refused.value)) < 300
     assert process_time() - start < 5
 
@@ -172,7 +173,7 @@ def test_there_are_limits(wrong: dict[str, Any]) -> None:
 )
 def test_what_is_no_configuration_is_refused(given: dict[str, Any]) -> None:
     with pytest.raises((Refused, Ended)):
-        discover(given, seconds=20)
+        discover(DiscoveryRequest(given, seconds=20))
 
 
 @pytest.mark.parametrize(
@@ -222,13 +223,13 @@ def test_fields_that_no_class_has_change_nothing() -> None:
         "to_dict": 3,
         "attribute_map": {"hidden_size": "a"},
     }
-    assert discover({"model_type": "bert", **strange}).count() == 109_482_240
+    assert discover(DiscoveryRequest({"model_type": "bert", **strange})).count() == 109_482_240
 
 
 def test_nothing_is_asked_of_the_hub() -> None:
     backbone = {"backbone": "somebody/something", "use_timm_backbone": False, "backbone_config": None}
     with pytest.raises(Refused, match="offline"):
-        discover({"model_type": "detr", **backbone})
+        discover(DiscoveryRequest({"model_type": "detr", **backbone}))
 
 
 def test_the_limits_of_one_thread_are_none_for_another() -> None:

@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 import transformers
 
+from bertcalc.discover.results.field_paths import put
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
-from bertcalc.discover.search.config_integers import put, recipe_of
+from bertcalc.discover.search.config_integers import recipe_of
 from bertcalc.discover.search.derived import derived_fields
 from bertcalc.discover.search.experiments import Lab
 from tests.discover.real import real

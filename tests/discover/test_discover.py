@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from transformers.initialization import no_init_weights
 
 from bertcalc import infer
-from bertcalc.discover import Discovered, discover
-from bertcalc.discover.results.result import of_json
+from bertcalc.discover import discover
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.result import Discovered, of_json
+from bertcalc.discover.results.search_errors import Ended, Refused
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.discover.search import build
-from bertcalc.discover.search.build import Ended, Refused
 from bertcalc.discover.search.changes import merge_changes
 from bertcalc.discover.search.config_integers import Recipe, recipe_of
 from bertcalc.discover.search.experiments import Lab
@@ -39,7 +40,7 @@ transformers.logging.set_verbosity(transformers.logging.CRITICAL)
 
 @cache
 def found_for(model_type: str, cls: str) -> Discovered:
-    return discover(model_type, cls)
+    return discover(DiscoveryRequest(model_type, cls))
 
 
 # With few layers, a class is built faster, and its formula is the same.
@@ -141,7 +142,8 @@ def test_what_is_no_size_is_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_fields_that_have_to_be_alike_are_given_together() -> None:
-    found = discover("gpt_neo", "GPTNeoModel", {"num_layers": 4, "attention_types": [[["global", "local"], 2]]})
+    fields = {"num_layers": 4, "attention_types": [[["global", "local"], 2]]}
+    found = discover(DiscoveryRequest("gpt_neo", "GPTNeoModel", fields))
     [(follower, (leader, share))] = found.follows.items()
     assert {follower, leader} == {"num_layers", "attention_types[0][1]"}
     sizes = {"num_layers": 2, "attention_types[0][1]": 1}
@@ -158,7 +160,7 @@ def test_fields_that_have_to_be_alike_are_given_together() -> None:
 
 def test_what_is_given_stays_even_if_it_is_what_the_class_would_derive() -> None:
     heads = {**SHALLOW, "hidden_size": 1024, "num_attention_heads": 16, "head_dim": 64, "num_key_value_heads": 8}
-    found = discover("llama", "LlamaModel", heads)
+    found = discover(DiscoveryRequest("llama", "LlamaModel", heads))
     for change in ({"hidden_size": 2048}, {"num_key_value_heads": 4}):
         assert found.count(**change) == real("llama", "LlamaModel", **heads | change)
 
@@ -184,7 +186,7 @@ def test_a_change_of_a_field_that_there_is_not_is_refused(
     model_type: str, cls: str, changes: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(InputError) as refused:
-        discover(model_type, cls, changes)
+        discover(DiscoveryRequest(model_type, cls, changes))
     assert said in str(refused.value)
 
 
@@ -213,7 +215,7 @@ def test_a_class_of_a_nested_configuration_takes_its_fields(
     usual = shipped(model_type, cls)
     assert usual is not None
     assert usual.count(**changes) == there(changes)
-    found = discover(model_type, cls, {**changes, **shallow})
+    found = discover(DiscoveryRequest(model_type, cls, {**changes, **shallow}))
     assert found.count() == found.parameters == there({**changes, **shallow})
     assert "num_hidden_layers" in found.fields
 
@@ -229,7 +231,7 @@ def test_a_path_is_what_it_stands_for() -> None:
     listed = {"block_sizes[0]": 1, "block_sizes[1]": 2, "block_sizes[2]": 1}
     merged = merge_changes(transformers.FunnelConfig, transformers.FunnelBaseModel, {}, listed, inf)
     assert merged == {"block_sizes": [1, 2, 1]}
-    found = discover("clip", "CLIPModel", paths)
+    found = discover(DiscoveryRequest("clip", "CLIPModel", paths))
     assert found.parameters == there
     sizes = {"text_config.hidden_size": 512, "vision_config.num_hidden_layers": 3}
     nested["text_config"]["hidden_size"], nested["vision_config"]["num_hidden_layers"] = sizes.values()
@@ -241,24 +243,24 @@ def test_a_file_that_says_everything_is_read_as_what_it_changes() -> None:
     changes = {**SHALLOW, "hidden_size": 512, "num_attention_heads": 8, "intermediate_size": 999}
     config = transformers.LlamaConfig(**changes)
     written = {**config.to_dict(), "auto_map": {"AutoModel": "somewhere--else.Model"}, "architectures": ["Other"]}
-    found = discover(written)
+    found = discover(DiscoveryRequest(written))
     assert found.cls == "LlamaModel"
     assert not {"head_dim", "num_key_value_heads"} & found.fields.keys()  # which follow
     assert found.count() == real("llama", "LlamaModel", **changes)
 
 
 def test_other_names_of_fields_are_understood() -> None:
-    found = discover("gpt2", None, {"hidden_size": 96, "num_hidden_layers": 3})
+    found = discover(DiscoveryRequest("gpt2", None, {"hidden_size": 96, "num_hidden_layers": 3}))
     assert (found.fields["n_embd"], found.fields["n_layer"]) == (96, 3)
 
 
 def test_sizes_that_a_default_leaves_open_are_given_and_said() -> None:
-    found = discover("ministral")  # its heads have no size by default
+    found = discover(DiscoveryRequest("ministral"))  # its heads have no size by default
     assert found.given == {"head_dim": 128}
     sizes = {"head_dim": 64, "num_hidden_layers": 3}
     assert found.count(**sizes) == real("ministral", "MinistralModel", **sizes)
     with pytest.raises(Refused):  # missing sizes are not added to given ones
-        discover("ministral", None, {"num_hidden_layers": 3})
+        discover(DiscoveryRequest("ministral", None, {"num_hidden_layers": 3}))
 
 
 def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
@@ -272,7 +274,7 @@ def test_a_formula_that_is_wrong_for_other_sizes_is_not_shown() -> None:
         return [found[0]._replace(shape=(Fit([(Fraction(number), FittedTerm())]), found[0].shape[1]))]
 
     with patch.object(Tables, "kinds", mistaken):
-        found = discover("gpt2", "GPT2Model")
+        found = discover(DiscoveryRequest("gpt2", "GPT2Model"))
     assert "wte.weight" in found.unexplained
     assert "wte.weight" not in {tensors.name for tensors in found.tensors}
     assert found.total is None
@@ -304,7 +306,7 @@ class GappedModel(transformers.PreTrainedModel):  # type: ignore[misc]
 def test_of_a_small_size_every_value_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "config_class", lambda _kind: GappedConfig)
     monkeypatch.setattr(build, "model_class", lambda _name: GappedModel)
-    found = discover("gapped", "GappedModel")
+    found = discover(DiscoveryRequest("gapped", "GappedModel"))
     right = {}
     for adapters in range(1, 40):
         with suppress(InputError):
@@ -315,28 +317,30 @@ def test_of_a_small_size_every_value_is_tried(monkeypatch: pytest.MonkeyPatch) -
 
 def test_limits_and_what_there_is_not() -> None:
     with pytest.raises(Ended, match=r"^No formula was found within the time limit: try again with more seconds\.$"):
-        discover("bert", seconds=0)
+        discover(DiscoveryRequest("bert", seconds=0))
     with pytest.raises(InputError, match="time limit"):
         infer("gpt_neo", "GPTNeoModel", seconds=0)
-    for search in (discover, infer):
-        with pytest.raises(ArgumentError, match="seconds must be a number, 0 or more, not -1"):
-            search("gpt_neo", "GPTNeoModel", seconds=-1)
+    with pytest.raises(ArgumentError, match="seconds must be a number, 0 or more, not -1"):
+        infer("gpt_neo", "GPTNeoModel", seconds=-1)
+    with pytest.raises(ArgumentError, match="seconds must be a number, 0 or more, not -1"):
+        discover(DiscoveryRequest("gpt_neo", "GPTNeoModel", seconds=-1))
     for wrong in (("no_such_type", None), ("bert", "NoSuchModel"), ("bert", "BertConfig"), ("bert", "os")):
         with pytest.raises(Refused):
-            discover(*wrong)
+            discover(DiscoveryRequest(*wrong))
     with pytest.raises(Refused):
-        discover("bert", "BertModel", {"hidden_size": 7})
+        discover(DiscoveryRequest("bert", "BertModel", {"hidden_size": 7}))
     with pytest.raises(Refused, match="modules"):
-        discover("bert", "BertModel", {"num_hidden_layers": 2_000})
+        discover(DiscoveryRequest("bert", "BertModel", {"num_hidden_layers": 2_000}))
 
 
 def test_many_layers_are_answered_in_time() -> None:
-    deep, plain = discover("llama", None, {"num_hidden_layers": 100}), shipped("llama", "LlamaForCausalLM")
+    deep = discover(DiscoveryRequest("llama", None, {"num_hidden_layers": 100}))
+    plain = shipped("llama", "LlamaForCausalLM")
     assert plain is not None
     head = plain.fields["hidden_size"] * plain.fields["vocab_size"]
     assert deep.count() == deep.parameters == plain.count(num_hidden_layers=100) - head
     with pytest.raises(Refused, match="modules"):
-        discover("bert", None, {"num_hidden_layers": 1_000})
+        discover(DiscoveryRequest("bert", None, {"num_hidden_layers": 1_000}))
 
 
 @pytest.mark.parametrize("case", [CLASSES[0], CLASSES[2], CLASSES[4]], ids=lambda case: case[1])
@@ -367,7 +371,7 @@ def test_a_small_size_is_tried_where_it_is_large() -> None:
 
 def test_sizes_that_are_too_small_with_any_number_of_heads_are_refused() -> None:
     """With 12 heads, 2 and 3 are no multiples; with one head, the class divides by hidden_size // 2 - 1."""
-    discovery = discover("tipsv2_text_model", "Tipsv2TextModel")
+    discovery = discover(DiscoveryRequest("tipsv2_text_model", "Tipsv2TextModel"))
     for size in (2, 3):
         with pytest.raises(ZeroDivisionError):
             real("tipsv2_text_model", "Tipsv2TextModel", hidden_size=size, num_attention_heads=1)

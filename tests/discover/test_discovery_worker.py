@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from bertcalc.discover import discovery_worker
-from bertcalc.discover.results.result import NOT_ASKED
+from bertcalc.discover import discover, discovery_worker
+from bertcalc.discover.results import known_results
+from bertcalc.discover.results.known_results import known
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.result import NOT_ASKED, Discovered
+from bertcalc.discover.results.search_errors import Refused
 from bertcalc.discover.results.shipped import shipped
-from bertcalc.discover.search.build import Refused
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.text.problem import InputError
 
@@ -21,22 +24,28 @@ def nobody() -> None:
     """A reader who stays."""
 
 
-def ask(model_type: str, cls: str, **given: Any) -> discovery_worker.Answer:
-    return discovery_worker.ask(model_type, cls, given, lambda *_said: None, nobody)
+def request(model_type: str, cls: str, **fields: Any) -> DiscoveryRequest:
+    return DiscoveryRequest({"model_type": model_type, **fields}, cls, printed=True)
+
+
+def ask(model_type: str, cls: str, **fields: Any) -> Discovered:
+    return discover(request(model_type, cls, **fields), wanted=nobody)
 
 
 def test_it_says_what_it_does_and_finds_what_is_shipped() -> None:
     heard: list[tuple[str, int, int]] = []
-    asked = discovery_worker.ask("gpt2", "GPT2LMHeadModel", {}, lambda *said: heard.append(said), nobody)
+    default = request("gpt2", "GPT2LMHeadModel")
+    assert known(default) is shipped("gpt2", "GPT2LMHeadModel")
+    asked = discover(default, progress=lambda *said: heard.append(said), wanted=nobody)
     there = shipped("gpt2", "GPT2LMHeadModel")
     assert there is not None
-    assert (asked.discovery.total, asked.discovery.parameters) == (there.total, there.parameters)
-    assert asked.tree.startswith("GPT2LMHeadModel(")
+    assert (asked.total, asked.parameters) == (there.total, there.parameters)
+    assert asked.printed.startswith("GPT2LMHeadModel(")
     assert heard[0] == ("imports", 0, 0)
     assert {"n_embd", "formulas", "fresh configurations", "conditions"} <= {what for what, _done, _of in heard}
     assert all(0 <= done <= of for _what, done, of in heard)
-    assert discovery_worker.cached("gpt2", "GPT2LMHeadModel", {}) is asked
-    assert discovery_worker.cached("gpt2", "GPT2LMHeadModel", {"n_layer": 3}) is None
+    assert known(default) is asked
+    assert known(request("gpt2", "GPT2LMHeadModel", n_layer=3)) is None
 
 
 @pytest.mark.parametrize(
@@ -57,21 +66,18 @@ def test_what_is_too_much_is_refused_and_the_next_reader_is_served(
     with pytest.raises(InputError) as refused:
         ask(model_type, cls, **given)
     assert said in str(refused.value)
-    assert not ask("gpt2", "GPT2Model", n_layer=2).discovery.unexplained
+    assert not ask("gpt2", "GPT2Model", n_layer=2).unexplained
 
 
 def test_flops_are_found_for_what_is_known_and_kept() -> None:
     given = {"n_layer": 2, "n_embd": 24, "n_head": 2}
     asked = ask("gpt2", "GPT2Model", **given)
-    assert asked.discovery.compute is None
-
-    def look() -> discovery_worker.Answer:
-        return discovery_worker.ask_flops("gpt2", "GPT2Model", given, asked, lambda *_said: None, nobody)
-
-    there = look()
-    assert there.discovery.compute is not None
-    assert (there.tree, there.discovery.total) == (asked.tree, asked.discovery.total)
-    assert discovery_worker.cached("gpt2", "GPT2Model", given) is there is look()
+    assert asked.compute is None
+    more = request("gpt2", "GPT2Model", **given)._replace(flops=True, earlier=asked)
+    there = discover(more, wanted=nobody)
+    assert there.compute is not None
+    assert (there.printed, there.total) == (asked.printed, asked.total)
+    assert known(request("gpt2", "GPT2Model", **given)) is there is discover(more, wanted=nobody)
 
 
 def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,13 +87,13 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
     began, discovered = threading.Event(), discovery_worker._discover
     calls: list[str] = []
 
-    def discover(model_type: str, *rest: Any) -> discovery_worker.Answer:
-        calls.append(model_type)
+    def slowly(search: Any, asked: DiscoveryRequest, *rest: Any) -> Discovered:
+        calls.append(asked.model_type)
         began.set()
         time.sleep(0.5)
-        return discovered(model_type, *rest)
+        return discovered(search, asked, *rest)
 
-    monkeypatch.setattr(discovery_worker, "_discover", discover)
+    monkeypatch.setattr(discovery_worker, "_discover", slowly)
     with ThreadPoolExecutor() as pool:
         first, second = (pool.submit(ask, "gpt2", "GPT2Model", n_layer=5) for _reader in range(2))
         began.wait()
@@ -97,7 +103,7 @@ def test_who_waits_for_the_same_has_it_with_the_first_and_may_leave(monkeypatch:
             raise Left
 
         with pytest.raises(Left):
-            discovery_worker.ask("llama", "LlamaModel", {}, lambda what, *_more: heard.append(what), leave)
+            discover(request("llama", "LlamaModel"), progress=lambda what, *_more: heard.append(what), wanted=leave)
         assert heard == [""]  # that it waits
         assert first.result() is second.result()
     assert calls == ["gpt2"]
@@ -113,14 +119,14 @@ def refusal(model_type: str, cls: str, given: dict[str, Any]) -> str:
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, result: Any) -> list[Any]:
-    """Have the process asked without one: what it is asked for; it raises the result, or gives it."""
+    """Have the process asked without one: whether for FLOPs; it raises the result, or gives it."""
     calls: list[Any] = []
 
-    def listen(_hear: Any, function: Any, *_given: Any) -> Any:
-        calls.append(function)
+    def listen(_hear: Any, _function: Any, _search: Any, asked: DiscoveryRequest) -> Any:
+        calls.append(asked.flops)
         if isinstance(result, BaseException):
             raise result
-        return result(function) if callable(result) else result
+        return result(asked) if callable(result) else result
 
     monkeypatch.setattr(discovery_worker.WORKER, "listen", listen)
     return calls
@@ -132,8 +138,8 @@ def test_what_was_refused_is_refused_again_at_once(monkeypatch: pytest.MonkeyPat
         case = ("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": number})
         first, second = (refusal(*case) for _time in range(2))
         assert first == second
-        assert calls == [discovery_worker.discovered]
-        assert discovery_worker.cached(*case) is None
+        assert calls == [False]
+        assert known(request(case[0], case[1], **case[2])) is None
 
 
 def test_a_process_that_is_killed_is_no_refusal_and_the_next_request_succeeds() -> None:
@@ -142,12 +148,12 @@ def test_a_process_that_is_killed_is_no_refusal_and_the_next_request_succeeds() 
         if what == "n_embd" and process:
             process.kill()
 
-    case: tuple[str, str, dict[str, Any]] = ("gpt2", "GPT2Model", {"n_layer": 3, "n_head": 6})
+    case = request("gpt2", "GPT2Model", n_layer=3, n_head=6)
     with pytest.raises(InputError, match="stopped before it had finished") as refused:
-        discovery_worker.ask(*case, kill, nobody)
+        discover(case, progress=kill, wanted=nobody)
     assert "memory" not in str(refused.value)
-    assert discovery_worker.refusal(*case) is None
-    assert not discovery_worker.ask(*case, lambda *_said: None, nobody).discovery.unexplained
+    assert known_results.refusal(case) is None
+    assert not discover(case, wanted=nobody).unexplained
 
 
 def test_a_process_that_crashes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,7 +166,7 @@ def test_a_process_that_crashes_is_a_refusal(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_after_a_while_it_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discovery_worker, "RETRY_SECONDS", 0.0)
+    monkeypatch.setattr(known_results, "RETRY_SECONDS", 0.0)
     calls = counted(monkeypatch, SlowError())
     for _time in range(2):
         refusal("gpt2", "GPT2Model", {"n_layer": 3, "n_inner": 98})
@@ -180,28 +186,28 @@ def test_that_others_are_served_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -
 def test_flops_give_way_to_who_asks_for_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     found = shipped("gpt2", "GPT2LMHeadModel")
     assert found is not None
-    began, asked = threading.Event(), discovery_worker.Answer(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    began, asked = threading.Event(), replace(found, compute=None, no_flops=NOT_ASKED)
     stopped: list[bool] = []
 
-    def answer(function: Any) -> Any:
-        if function is discovery_worker.discovered:
-            return found.json(), ""
+    def answer(wish: DiscoveryRequest) -> Discovered:
+        if not wish.flops:
+            return found
         if not stopped:  # the first search takes forever
             began.set()
             while True:
                 discovery_worker.WORKER.wanted()
                 time.sleep(0.01)
-        return found.json()
+        return found
 
     monkeypatch.setattr(discovery_worker.WORKER, "stop", lambda: stopped.append(True))
     calls = counted(monkeypatch, answer)
-    case: tuple[str, str, dict[str, Any]] = ("gpt2", "GPT2LMHeadModel", {"n_inner": 3})
+    flops_of = request("gpt2", "GPT2LMHeadModel", n_inner=3)._replace(flops=True, earlier=asked)
     with ThreadPoolExecutor() as pool:
-        flops = pool.submit(discovery_worker.ask_flops, *case, asked, lambda *_said: None, nobody)
+        flops = pool.submit(discover, flops_of, wanted=nobody)
         assert began.wait(9)
-        assert ask("gpt2", "GPT2LMHeadModel", n_inner=4).discovery == found
-        assert flops.result().discovery.compute == found.compute
-    assert calls == [discovery_worker.computed, discovery_worker.discovered, discovery_worker.computed]
+        assert ask("gpt2", "GPT2LMHeadModel", n_inner=4) == found
+        assert flops.result().compute == found.compute
+    assert calls == [True, False, True]
     assert (stopped, discovery_worker._WAITING) == ([True], set())
 
 
@@ -218,9 +224,10 @@ def test_flops_that_gave_way_too_often_say_so(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(discovery_worker.WORKER, "stop", lambda: None)
     calls = counted(monkeypatch, interrupted)
-    asked = discovery_worker.Answer(replace(found, compute=None, no_flops=NOT_ASKED), "")
+    asked = replace(found, compute=None, no_flops=NOT_ASKED)
+    more = request("gpt2", "GPT2LMHeadModel", n_inner=5)._replace(flops=True, earlier=asked)
     with pytest.raises(InputError, match="other readers'"):
-        discovery_worker.ask_flops("gpt2", "GPT2LMHeadModel", {"n_inner": 5}, asked, lambda *_said: None, nobody)
+        discover(more, wanted=nobody)
     assert len(calls) == 3
 
 
@@ -244,8 +251,10 @@ def test_a_reader_who_leaves_ends_it() -> None:
     assert before is not None
     heard: list[str] = []
     with pytest.raises(Left):
-        discovery_worker.ask(
-            "deepseek_v3", "DeepseekV3Model", {"num_hidden_layers": 9}, lambda what, *_more: heard.append(what), leave
+        discover(
+            request("deepseek_v3", "DeepseekV3Model", num_hidden_layers=9),
+            progress=lambda what, *_more: heard.append(what),
+            wanted=leave,
         )
     assert "conditions" not in heard  # the last activity
     assert before.poll() is not None  # the process has ended

@@ -8,9 +8,10 @@ import sympy
 
 from bertcalc.compute.flop_formulas import letters
 from bertcalc.compute.flops import total
-from bertcalc.discover import call_lab, discover
+from bertcalc.discover import discover
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.result import symbol
-from bertcalc.discover.search import build
+from bertcalc.discover.search import build, call_lab
 from bertcalc.discover.search.config_integers import Recipe
 from bertcalc.discover.search.formula_search import find
 from bertcalc.families import CLASSES
@@ -33,7 +34,7 @@ def ours(architecture: str) -> Any:
 
 @pytest.mark.parametrize("architecture", sampled(CLASSES, 36))
 def test_the_formula_of_a_class_is_the_one_that_is_discovered(architecture: str) -> None:
-    found = discover(CLASSES[architecture].name, architecture)
+    found = discover(DiscoveryRequest(CLASSES[architecture].name, architecture))
     assert not found.unexplained
     # Only ALBERT can be built with heads that do not divide hidden_size; they are then narrower. We refuse it.
     divided = found.total.subs(ONES).replace(sympy.floor, lambda ratio: ratio)

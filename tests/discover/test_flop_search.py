@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
-from bertcalc.discover import Discovered, discover
-from bertcalc.discover.results.result import NOT_ASKED, of_json
+from bertcalc.discover import discover
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.result import NOT_ASKED, Discovered, of_json
+from bertcalc.discover.results.search_errors import Refused
 from bertcalc.discover.results.shipped import shipped
-from bertcalc.discover.search import build, fixed_fields, flop_search
+from bertcalc.discover.search import fixed_fields, flop_search
 from bertcalc.text.problem import InputError
 from tests.examples import examples, sampled
 
@@ -48,7 +50,7 @@ def found_for(model_type: str, cls: str) -> Discovered:
         return EXPLAINED[cls]
 
     with patch.object(fixed_fields, "explain", keep):
-        return discover(model_type, cls, FEW_LAYERS.get(model_type), flops=True, seconds=600)
+        return discover(DiscoveryRequest(model_type, cls, FEW_LAYERS.get(model_type), flops=True, seconds=600))
 
 
 def real(case: tuple[str, str], batch_size: int, sequence_length: int, **fields: int) -> int:
@@ -76,7 +78,7 @@ def test_a_class_that_is_built_but_does_not_run_is_known(
     model_type: str, cls: str, fields: dict[str, int], runs: bool
 ) -> None:
     given = {"hidden_size": 32, "intermediate_size": 16, "num_hidden_layers": 2, "vocab_size": 50, **fields}
-    found = discover(model_type, cls, given)
+    found = discover(DiscoveryRequest(model_type, cls, given))
     assert not found.unexplained
     assert (found.flops, found.no_flops) == (None, NOT_ASKED)
     assert (found.no_run is None) == runs
@@ -89,11 +91,11 @@ def test_a_class_that_is_built_but_does_not_run_is_known(
 
 def test_a_class_that_never_runs_without_numbers_is_not_said_to_be_wrong() -> None:
     def fails(*_given: Any) -> None:
-        raise build.Refused.because("{reason}", reason="RuntimeError: sizes differ")
+        raise Refused.because("{reason}", reason="RuntimeError: sizes differ")
 
     given = {"num_hidden_layers": 1, "hidden_size": 24}
     with patch.object(flop_search, "_forward", fails):
-        assert discover("bert", "BertModel", given).no_run is None
+        assert discover(DiscoveryRequest("bert", "BertModel", given)).no_run is None
 
 
 @pytest.mark.parametrize("case", sampled(CLASSES, 2), ids="-".join)
@@ -158,7 +160,7 @@ def test_what_is_written_is_read() -> None:
     ],
 )
 def test_where_there_are_none_the_reason_is_said(case: tuple[str, str], reason: str) -> None:
-    found = discover(*case, FEW_LAYERS[case[0]], flops=True, seconds=600)
+    found = discover(DiscoveryRequest(*case, FEW_LAYERS[case[0]], flops=True, seconds=600))
     assert found.flops is None
     assert reason in str(found.no_flops)
     with pytest.raises(InputError, match="There is no formula for FLOPs"):
@@ -177,6 +179,6 @@ def test_a_formula_that_pytorch_contradicts_is_not_shown() -> None:
         return found_anew(lab) if within is None else EXPLAINED["BertModel"]
 
     with patch.object(flop_search, "count_flops", more), patch.object(fixed_fields, "explain", kept):
-        found = discover("bert", "BertModel", FEW_LAYERS["bert"], flops=True, seconds=600)
+        found = discover(DiscoveryRequest("bert", "BertModel", FEW_LAYERS["bert"], flops=True, seconds=600))
     assert found.flops is None
     assert "FlopCounterMode counts" in str(found.no_flops)

@@ -8,11 +8,11 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.file_keys import explicit, keys_of
 from bertcalc.discover.results import from_config
+from bertcalc.discover.results.config_input import read_config, structural_fields
 from bertcalc.discover.results.from_config import counted_config
 from bertcalc.discover.search import build
-from bertcalc.discover.search.config_input import read_config, structural_fields
+from bertcalc.discover.search.file_keys import explicit, keys_of
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
 from tests.examples import examples, sampled

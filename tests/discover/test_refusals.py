@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from bertcalc.discover import discover
-from bertcalc.discover.search.build import Refused
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.search_errors import Refused
 from tests.discover.real import real
 
 CASES: list[tuple[str, str, dict[str, Any], str]] = [
@@ -32,7 +33,7 @@ def test_a_refusal_says_what_is_wrong_and_what_would_be_right(
     model_type: str, cls: str, given: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(Refused) as refused:
-        discover(model_type, cls, given)
+        discover(DiscoveryRequest(model_type, cls, given))
     text = str(refused.value)
     assert said in text
     sentence, raw = text.split(" It says: ")
@@ -47,10 +48,10 @@ def test_a_refusal_says_what_is_wrong_and_what_would_be_right(
 
 def test_what_is_no_refusal_of_transformers_is_said_as_before() -> None:
     with pytest.raises(Refused, match="has no model class Nothing"):
-        discover("bert", "Nothing", {"hidden_size": 13})
+        discover(DiscoveryRequest("bert", "Nothing", {"hidden_size": 13}))
 
 
 def test_fields_of_a_nested_configuration_are_named_by_their_path() -> None:
     given = {"text_config": {"hidden_size": 512, "num_attention_heads": 0}}
     with pytest.raises(Refused, match=r"with text_config\.num_attention_heads = 0, but would with the default, 8"):
-        discover("clip", "CLIPModel", given)
+        discover(DiscoveryRequest("clip", "CLIPModel", given))

@@ -7,6 +7,7 @@ import torch
 import transformers
 
 from bertcalc.discover import discover
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.search import build
 
 
@@ -40,6 +41,6 @@ def test_a_bound_is_moved_to_the_last_size_that_the_class_takes(
     monkeypatch.setattr(build, "model_class", lambda _name: BoundedModel)
     monkeypatch.setattr(BoundedModel, "lowest", lowest)
     monkeypatch.setattr(BoundedModel, "highest", highest)
-    found = discover("bounded", "BoundedModel")
+    found = discover(DiscoveryRequest("bounded", "BoundedModel"))
     taken = [rank for rank in range(1, 401) if not found.outside(rank=rank)]
     assert (taken[0], taken[-1]) == (lowest, highest)

@@ -9,11 +9,11 @@ from huggingface_hub.errors import StrictDataclassFieldValidationError
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertcalc.discover.file_keys import value_types
-from bertcalc.discover.other_config import read_any
+from bertcalc.discover.results.other_config import read_any
 from bertcalc.discover.results.shipped import shipped_classes
 from bertcalc.discover.results.value_types import _accepted, refused
 from bertcalc.discover.search import build
+from bertcalc.discover.search.file_keys import value_types
 from bertcalc.text.problem import InputError
 from tests.examples import examples, sampled
 

@@ -19,12 +19,12 @@ from bertcalc.memory import family_steps, simulator
 from bertcalc.memory.family_steps import overrides_of
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Inference, Plan
+from bertcalc.memory.simulator import simulate
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Frame, Variables, frame, operation
-from bertcalc.memory.simulator.simulated_step import simulate
 from bertcalc.memory.simulator.simulated_tensor import Memory, Node, ReleasedError, SimulatedTensor, Storage
 from bertcalc.memory.simulator.tape import Tape
-from bertcalc.memory.simulator.timeline import MemoryChange, alive
+from bertcalc.memory.timeline import MemoryChange, alive
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig

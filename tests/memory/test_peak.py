@@ -42,7 +42,7 @@ from bertcalc.memory.peak import (
 )
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
-from bertcalc.memory.simulator.timeline import AREAS, MemoryChange, alive
+from bertcalc.memory.timeline import AREAS, MemoryChange, alive
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes

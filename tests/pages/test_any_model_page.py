@@ -14,7 +14,6 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers.initialization import no_init_weights
 
 from bertcalc.charts.colors import COLORS
-from bertcalc.discover import discovery_worker
 from bertcalc.discover.results.conditions import Condition
 from bertcalc.discover.results.result import NOT_ASKED, Checked
 from bertcalc.discover.results.shipped import shipped, shipped_classes
@@ -22,11 +21,12 @@ from bertcalc.discover.results.size_steps import SizeHistory
 from bertcalc.discover.search import build
 from bertcalc.text.problem import Problem, wrong
 from pages.server.run_queue import RUN_QUEUE
+from pages.ui.any_model import discovering
 from pages.ui.any_model.discovered_formula import formula
 from pages.ui.any_model.export import formula_latex
 from pages.ui.any_model.tensors import tensor_columns
 from pages.ui.shell.i18n import catalogue
-from pages.ui.widgets.real_answers import wanted
+from pages.ui.widgets import real_answers
 from tests.discover.real import real
 from tests.examples import sampled
 from tests.markdown import read
@@ -355,11 +355,11 @@ def test_what_cannot_be_read_is_said_and_not_tried_in_each_run(monkeypatch: pyte
 def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[str] = []
 
-    def ask(_type: str, _cls: str, _given: object, hear: Any, asked_for: object) -> None:
+    def discover(_request: object, *, progress: Any, wanted: object) -> None:
         assert not RUN_QUEUE.taken  # others are served meanwhile
-        assert asked_for is wanted  # who leaves ends it
+        assert wanted is real_answers.wanted  # who leaves ends it
         for one in (("", 0, 0), ("imports", 0, 0), ("n_embd", 2, 6), ("fresh configurations", 3, 12)):
-            hear(*one)
+            progress(*one)
         raise wrong("No.")
 
     class Bar:
@@ -370,7 +370,7 @@ def test_progress_says_what_is_done(language: str, monkeypatch: pytest.MonkeyPat
         def empty(self) -> None:
             """Nothing is left."""
 
-    monkeypatch.setattr(discovery_worker, "ask", ask)
+    monkeypatch.setattr(discovering, "discover", discover)
     monkeypatch.setattr("streamlit.progress", lambda _share, text: Bar().progress(0, text) or Bar())
     opened(fields='{"n_embd": 24, "n_head": 2}', lang=language)
     translate = catalogue(language).gettext
@@ -462,7 +462,7 @@ def test_why_there_are_no_flops_is_said(
     found = shipped("t5", "T5Model")
     assert found is not None
     monkeypatch.setattr(
-        "pages.ui.shell.any_model.shipped", lambda *_key: replace(found, compute=None, no_flops=no_flops)
+        "pages.ui.shell.any_model.known", lambda _request: replace(found, compute=None, no_flops=no_flops)
     )
     app = opened(model_type="t5", lang=language)
     assert (why in [one.value for one in app.caption]) is (why is not None)
@@ -474,7 +474,7 @@ def test_flops_outside_of_where_their_formula_holds_are_refused(monkeypatch: pyt
     assert found is not None
     assert found.compute is not None
     compute = replace(found.compute, regime=(Condition("at most", "sequence_length", 100),))
-    monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: replace(found, compute=compute))
+    monkeypatch.setattr("pages.ui.shell.any_model.known", lambda _request: replace(found, compute=compute))
     [error] = opened(model_type="llama", sequence_length="101").error
     assert error.value == "The formula holds only where sequence_length is at most 100, but sequence_length = 101."
 
@@ -543,8 +543,7 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     assert found is not None
     why = Problem.of("{name}", name="$\\evil$ ![x](//evil)")
     evil = replace(found, unexplained={"[x](//evil)": why}, checked=Checked(0, 0, 0))
-    monkeypatch.setattr("pages.ui.shell.any_model.shipped", lambda *_key: evil)
-    monkeypatch.setattr(discovery_worker, "cached", lambda *_key: None)  # what another test discovered
+    monkeypatch.setattr("pages.ui.shell.any_model.known", lambda _request: evil)
     app = opened(proof="true")
     for cell in tables(app)[0].to_numpy().ravel():
         assert not read(f"{cell}").made

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from bertcalc.discover import discovery_worker
 from bertcalc.discover.results.shipped import shipped
 from pages.ui.session import kept
 from pages.ui.shell.any_model import FIELDS
@@ -97,9 +96,7 @@ def test_the_link_stands_before_what_the_browser_keeps() -> None:
 def test_a_config_that_is_too_long_for_the_link_is_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
     discovered = shipped("gpt2", "GPT2Model")
     assert discovered is not None
-    monkeypatch.setattr(
-        "bertcalc.discover.discovery_worker.cached", lambda *_case: discovery_worker.Answer(discovered, "")
-    )
+    monkeypatch.setattr("pages.ui.shell.any_model.known", lambda _request: discovered)
     long = {"summary_list": list(range(FIELDS.longest // 3))}
     link = {"model_type": "gpt2", "model_class": "GPT2Model"}
     app = opened_with({"any model": {"type": "gpt2", "fields": json.dumps(long)}}, "any_model.py", **link)

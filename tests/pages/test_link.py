@@ -1,18 +1,22 @@
 """Links: whatever stands in one, the page comes up, names what is wrong, and counts the rest."""
 
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pages.ui.opening.link import KNOWN
 from pages.ui.shell.controls import Control
-from pages.ui.shell.link import KNOWN
 from tests.pages.apptest import open_app, present, texts, total
+
+ROOT = Path(__file__).parents[2]
 
 
 def test_every_control_has_a_name_of_its_own() -> None:
@@ -27,6 +31,23 @@ def test_every_control_has_a_name_of_its_own() -> None:
     modules = [vars(module) for name, module in sys.modules.items() if name.startswith("pages.ui.")]
     declared = {id(control): control.name for control in controls(modules)}
     assert sorted(declared.values()) == KNOWN
+
+
+PROGRAM = """
+from importlib import import_module
+from pathlib import Path
+from pages.ui.opening.link import KNOWN
+from pages.ui.shell.controls import CONTROLS
+for file in Path("pages/ui").rglob("*.py"):
+    import_module(".".join(file.with_suffix("").parts).removesuffix(".__init__"))
+print(*CONTROLS.keys() - {*KNOWN})
+"""
+
+
+def test_the_controls_of_all_pages_are_known_from_the_first_run_on() -> None:
+    """An import in link.py is missing if importing every module declares more of them."""
+    run = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == []
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,9 @@ from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.explain import combinations, explain
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.miscounts import MiscountSizes
+from bertcalc.discover.results.request import DiscoveryRequest
+from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.results.shipped import shipped
-from bertcalc.discover.search.build import Ended
 from bertcalc.explore.design import Budget, Constraints, search
 from bertcalc.explore.model_refs import values_of
 from bertcalc.explore.quantities import QUANTITIES, Case
@@ -104,6 +105,7 @@ BY_NAME: dict[str, Any] = {
     "changes": None,
     "progress": end,
     "present": None,
+    "wanted": None,
     "kind": None,
     "model": None,
     "base": None,
@@ -128,14 +130,14 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.explore.sweep.around", "values"): [1, 2],
     ("bertcalc.checkpoints.checkpoint.plain_name", "family"): FAMILIES["bert"],
     ("bertcalc.checkpoints.checkpoint.model_of_shapes", "family"): FAMILIES["bert"],
-    ("bertcalc.discover.discover", "model"): "bert",
+    ("bertcalc.discover.discover", "request"): DiscoveryRequest("bert", "NoSuchModel"),
     ("bertcalc.explore.quantities.flops", "count"): forward_flops,
     ("bertcalc.explore.quantities.peak", "name"): "training_memory",
     ("bertcalc.explore.growth_formulas.growth", "name"): "parameters",
     ("bertcalc.memory.peak.changes_in", "sizes"): Sizes(2, 3),
     ("bertcalc.memory.peak.peak", "timeline"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.memory.peak.curve", "timeline"): changes_in(MODEL, Plan(), Sizes(2, 3)),
-    ("bertcalc.memory.simulator.timeline.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
+    ("bertcalc.memory.timeline.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
     ("bertcalc.storage.model_file.file_bytes", "format"): "safetensors",
     ("bertcalc.storage.model_file.file_bytes", "max_shard_size"): 10**6,
@@ -229,6 +231,7 @@ def run(function: Callable[..., Any], given: dict[str, Any]) -> None:
 FUNCTIONS = {named(function): function for function in CHECKED if "." not in function.__qualname__}
 
 
+@pytest.mark.usefixtures("discovering_here")
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
 def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
     function = FUNCTIONS[name]
@@ -242,7 +245,7 @@ def test_a_wrong_argument_is_refused_in_a_sentence(name: str) -> None:
                 assert sentence[-1] in ".?", sentence
                 assert len(sentence) < 1_500, sentence
                 assert "object at 0x" not in sentence, sentence
-            except Ended:  # of discover, which has a millisecond
+            except Ended:  # of infer, which has a millisecond
                 pass
     with pytest.raises(ArgumentError, match=r"nope"):
         function(**right, nope="nope")

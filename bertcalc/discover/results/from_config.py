@@ -1,7 +1,7 @@
 """Count a config.json of another type with the formulas that come with the library, without transformers.
 
 A file is counted only if every key in it is known: a size of the formula, a key that changes no tensor of the real
-class, or one that has the class's default. ``bertcalc.discover.file_keys`` has measured this.
+class, or one that has the class's default. ``bertcalc.discover.search.file_keys`` has measured this.
 
 >>> llama_2_13b = {"hidden_size": 5120, "intermediate_size": 13824, "num_hidden_layers": 40, "num_attention_heads": 40}
 >>> counted_config("llama", "LlamaForCausalLM", llama_2_13b).parameters

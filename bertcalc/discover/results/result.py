@@ -178,6 +178,7 @@ class Discovered(Formulas):
     # Nested configurations of which no field can be given, each with the changes that transformers would then make to
     # its other fields; none if it refuses.
     reset: dict[str, list[str]] = field(default_factory=dict)
+    printed: str = ""  # the model as PyTorch prints it, if that was asked for
 
     @property
     def flops(self) -> Any:
@@ -241,8 +242,9 @@ class Discovered(Formulas):
         computed = self.compute._json() if self.compute else None
         data |= {"compute": computed, "no_flops": self.no_flops and _plain(self.no_flops)}
         no_run = data.pop("no_run")  # omitted from shipped data, where every class runs
-        if not data["reset"]:  # as in most shipped data
-            del data["reset"]
+        for name in ("reset", "printed"):  # as in most shipped data
+            if not data[name]:
+                del data[name]
         return data | ({"no_run": _plain(no_run)} if no_run else {})
 
 

@@ -1,6 +1,6 @@
 """The types of JSON values that transformers accepts for the keys of a config.json: clip_qkv is a float, never an int.
 
-``bertcalc.discover.file_keys`` has measured them with the real configuration classes.
+``bertcalc.discover.search.file_keys`` has measured them with the real configuration classes.
 
 >>> print(next(refused("olmo", {"clip_qkv": 2})))
 transformers does not accept clip_qkv = 2: the type has to be float | null.

@@ -8,42 +8,16 @@ from threading import get_ident
 from time import thread_time
 from typing import Any
 
+from bertcalc.discover.results.search_errors import TOO_MANY, Ended, Refused
 from bertcalc.text import N_, shorten, visible
-from bertcalc.text.problem import InputError, Problem
+from bertcalc.text.problem import InputError
 
 Shape = tuple[int, ...]
 Folded = dict[str, dict[tuple[int, ...], Shape]]
 
 _MOST_PARTS = 30_000  # defaults of transformers have fewer than 4,000
 _REASON = 240  # characters of an error message
-_TOO_MANY = N_("This model has too many modules and tensors: at most {most} can be built here.")
-_TOO_SHORT = N_("No formula was found within the time limit: try again with more seconds.")
-_MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
 NUMBER = re.compile(r"(?:(?<=\.)|(?<=^)|(?<=expert_))\d+(?=\.|$)")
-
-
-class Refused(InputError):  # noqa: N818 # not an error in this program: transformers refuses
-    """The real class cannot be built with these values, or not within the limits."""
-
-    @classmethod
-    def because(cls, message: str, **values: object) -> "Refused":
-        return cls(Problem.of(message, **values))
-
-    @property
-    def is_limit(self) -> bool:
-        """Whether a limit of this program was reached (modules or memory), rather than transformers refusing."""
-        return self.problem.message == _TOO_MANY or self.lacks_memory
-
-    @property
-    def lacks_memory(self) -> bool:
-        return bool(_MEMORY.match(self.problem.values.get("reason", "")))
-
-
-class Ended(InputError):  # noqa: N818
-    """The time limit was reached."""
-
-    def __init__(self, *problems: Problem) -> None:
-        super().__init__(*(problems or [Problem.of(_TOO_SHORT)]))
 
 
 def not_built(error: Exception, line: int = 0) -> Refused:
@@ -155,7 +129,7 @@ def _limited(until: float) -> Iterator[None]:
             return
         built += 1
         if built > _MOST_PARTS:
-            raise Refused.because(_TOO_MANY, most=_MOST_PARTS)
+            raise Refused.because(TOO_MANY, most=_MOST_PARTS)
         if not built % 64 and thread_time() > until:
             raise Ended
 

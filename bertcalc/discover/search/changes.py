@@ -8,18 +8,11 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from typing import Any
 
-from bertcalc.discover.search.build import Ended, tensors
-from bertcalc.discover.search.config_input import structural_fields
-from bertcalc.discover.search.config_integers import (
-    build_config,
-    integers,
-    is_config,
-    leaf_fields,
-    minimal_arguments,
-    nested_name,
-    put,
-    steps,
-)
+from bertcalc.discover.results.config_input import structural_fields
+from bertcalc.discover.results.field_paths import leaf_fields, put, steps
+from bertcalc.discover.results.search_errors import Ended
+from bertcalc.discover.search.build import tensors
+from bertcalc.discover.search.config_integers import build_config, integers, is_config, minimal_arguments, nested_name
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest

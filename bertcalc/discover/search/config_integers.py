@@ -3,7 +3,6 @@
 A field is named by its path: ``hidden_size``, ``text_config.hidden_size``, ``block_sizes[0]``.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from itertools import pairwise
@@ -11,7 +10,8 @@ from math import inf
 from time import thread_time
 from typing import Any
 
-from bertcalc.discover.search.build import Ended, Refused
+from bertcalc.discover.results.field_paths import steps
+from bertcalc.discover.results.search_errors import Ended, Refused
 from bertcalc.text import N_
 
 _LONGEST_LIST = 8  # entries of longer lists, such as one per layer, are not fields; of one per stage, they are
@@ -19,8 +19,6 @@ _MOST_LEVELS = 3
 _MOST_FIELDS = 300  # transformers' types have fewer than 100
 # Fields about files and programs, not about the model.
 _NEVER = ("transformers_version", "chunk_size_feed_forward", "bos_token_id", "eos_token_id", "return_dict")
-
-_STEP = re.compile(r"([A-Za-z_]\w*)|\[(\d+)\]")
 
 
 class Recipe:
@@ -160,44 +158,6 @@ def _integers(value: Any, path: str, level: int) -> Iterator[tuple[str, int]]:
         for name, entry in vars(value).items():
             if name.isidentifier() and not name.startswith("_") and name not in _NEVER:
                 yield from _integers(entry, f"{path}.{name}" if path else name, level + 1)
-
-
-def leaf_fields(fields: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path and value of every given field, including those of nested configurations."""
-    for name, value in fields.items():
-        if isinstance(value, Mapping) and value:
-            yield from leaf_fields(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}", value
-
-
-def steps(path: str) -> list[str | int]:
-    """Split a field's path into names and indices."""
-    return [name or int(index) for name, index in _STEP.findall(path)]
-
-
-def put(arguments: Mapping[str, Any], path: str, value: Any, default: Any = None) -> dict[str, Any]:
-    """Return the arguments of a configuration with another field set, by its path.
-
-    For a list entry, the list is taken from the arguments or from the ``default`` configuration. Raises IndexError if
-    the list has no such entry.
-    """
-    whole = deepcopy(dict(arguments))
-    place: Any = whole
-    source = default
-    path_steps = steps(path)
-    for step, following in pairwise(path_steps):
-        source = source[step] if isinstance(step, int) else getattr(source, step, None)
-        inside = place[step] if isinstance(step, int) else place.get(step)
-        if isinstance(following, int):
-            usual = source if isinstance(source, list | tuple) else []
-            inside = list(inside if isinstance(inside, list | tuple) else usual)
-        elif not isinstance(inside, dict):
-            inside = {}
-        place[step] = inside
-        place = inside
-    place[path_steps[-1]] = value
-    return whole
 
 
 def minimal_arguments(kind: Any, config: Any, until: float = inf) -> dict[str, Any] | None:

@@ -4,7 +4,7 @@ Llama's num_key_value_heads, for example, equals num_attention_heads by default 
 is given, it is a size like any other.
 """
 
-from bertcalc.discover.search.build import Ended
+from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.discover.search.experiments import Lab
 

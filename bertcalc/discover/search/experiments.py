@@ -7,7 +7,9 @@ from random import Random
 from time import thread_time
 from typing import Any, NamedTuple
 
-from bertcalc.discover.search.build import Ended, Folded, Refused, not_built
+from bertcalc.discover.results.request import Progress
+from bertcalc.discover.results.search_errors import Ended, Refused
+from bertcalc.discover.search.build import Folded, not_built
 from bertcalc.discover.search.config_integers import Recipe
 from bertcalc.discover.search.draws import DEPTH
 from bertcalc.text import N_
@@ -16,7 +18,6 @@ from bertcalc.text.problem import Problem
 Values = dict[str, int]
 # Returns the tensors of a configuration's model, or the matrix products of its forward pass, within a time limit.
 Measure = Callable[[Any, float], Folded]
-Progress = Callable[[str, int, int], None]
 
 _RATIOS = ((2, 1), (3, 1), (1, 2), (3, 2), (4, 1), (5, 1), (1, 3), (1, 4), (6, 1), (5, 2))
 _SMALL = 24

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bertcalc.discover.results.conditions import Condition
-from bertcalc.discover.search.build import Ended
+from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.search.experiments import Lab, Sample
 from bertcalc.discover.search.formula_search import Findings, find
 from bertcalc.discover.search.validity import Regime, regime

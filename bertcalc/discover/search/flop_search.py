@@ -17,7 +17,8 @@ from time import thread_time
 from typing import Any, NamedTuple
 
 from bertcalc.discover.results.result import Computed
-from bertcalc.discover.search.build import NUMBER, Ended, Folded, Refused, Shape, build_model, not_built
+from bertcalc.discover.results.search_errors import Ended, Refused
+from bertcalc.discover.search.build import NUMBER, Folded, Shape, build_model, not_built
 from bertcalc.discover.search.config_integers import Recipe, is_config
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem

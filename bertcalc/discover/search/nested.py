@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from bertcalc.discover.results.conditions import Condition
-from bertcalc.discover.search.build import Ended, Folded
+from bertcalc.discover.results.search_errors import Ended
+from bertcalc.discover.search.build import Folded
 from bertcalc.discover.search.config_integers import integers, is_config
 from bertcalc.discover.search.experiments import Lab
 

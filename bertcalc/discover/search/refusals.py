@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from bertcalc.discover.search.build import Refused, build_model
-from bertcalc.discover.search.config_integers import build_config, leaf_fields
+from bertcalc.discover.results.field_paths import leaf_fields
+from bertcalc.discover.results.search_errors import Refused
+from bertcalc.discover.search.build import build_model
+from bertcalc.discover.search.config_integers import build_config
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
 

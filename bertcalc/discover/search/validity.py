@@ -8,7 +8,7 @@ from random import Random
 from typing import NamedTuple
 
 from bertcalc.discover.results.conditions import Condition
-from bertcalc.discover.search.build import Ended
+from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.search.condition_candidates import FEW, bounds, candidates, count_excluded, remedies
 from bertcalc.discover.search.draws import adjusted, is_depth, values_beyond, wide_values
 from bertcalc.discover.search.experiments import Failure, Lab, Sample, Values

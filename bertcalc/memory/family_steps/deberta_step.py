@@ -4,6 +4,7 @@ Each function has the operations and variables of modeling_deberta.py in transfo
 the lifetime of tensors depends on them.
 """
 
+from bertcalc.families.deberta import DebertaConfig
 from bertcalc.memory.family_steps.deberta_v2_step import (
     add_distances,
     distances,
@@ -13,6 +14,7 @@ from bertcalc.memory.family_steps.deberta_v2_step import (
     overrides,
     scaled_size_sqrt,
 )
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Pass, Steps
 from bertcalc.memory.simulator.frames import Frame, frame, operation
 from bertcalc.memory.simulator.layer_memory import quotient
@@ -119,4 +121,4 @@ def _relative_positions(run: Pass, v: Frame, length: int) -> SimulatedTensor:
     return tape.unsqueeze(tape.like(tape.new((length, length), INT64)), 0)
 
 
-OVERRIDES = overrides(_relative_positions, query_scaled=_attention)
+register(DebertaConfig, overrides(_relative_positions, query_scaled=_attention))

@@ -7,6 +7,8 @@ because the lifetime of tensors depends on them.
 from collections.abc import Callable
 from typing import Any
 
+from bertcalc.families.deberta_v2 import DebertaV2Config
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass, Steps
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
@@ -262,4 +264,4 @@ def overrides(
     )
 
 
-OVERRIDES = overrides(_relative_positions, key_scaled=_attention, convolution=_convolution)
+register(DebertaV2Config, overrides(_relative_positions, key_scaled=_attention, convolution=_convolution))

@@ -2,6 +2,8 @@
 
 from math import prod
 
+from bertcalc.families.gpt2 import GPT2Config
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
@@ -62,9 +64,12 @@ def _softmax(run: Pass, step: Step) -> SimulatedTensor:
     return run.tape.to(x, item)
 
 
-OVERRIDES = Overrides(
-    steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
-    # The body checks for padding before it flattens the choices.
-    asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},
-    losses={"double-heads": _losses},
+register(
+    GPT2Config,
+    Overrides(
+        steps={"softmax": _softmax, "last_token": _last_token, "tokens": _tokens, "chosen_token": _chosen_token},
+        # The body checks for padding before it flattens the choices.
+        asides={"padding": lambda run, _step: run.look_for_padding(run.batch["input_ids"].shape)},
+        losses={"double-heads": _losses},
+    ),
 )

@@ -1,5 +1,7 @@
 """ModernBERT's selection of a token on simulated tensors: the first of each sequence that is not padding."""
 
+from bertcalc.families.modernbert import ModernBertConfig
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import INT64
@@ -18,4 +20,4 @@ def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:
     return tape.index(x, [run.values["rows"], run.values["columns"]])
 
 
-OVERRIDES = Overrides(steps={"first_token": _first_token})
+register(ModernBertConfig, Overrides(steps={"first_token": _first_token}))

@@ -1,6 +1,8 @@
 """MPNet's distances between tokens, which its encoder computes once for all layers, on simulated tensors."""
 
+from bertcalc.families.mpnet import MPNetConfig
 from bertcalc.memory.family_steps.roberta_step import positions_after_padding
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
@@ -41,7 +43,10 @@ def _bias(run: Pass, step: Step) -> SimulatedTensor:
     return biases
 
 
-OVERRIDES = Overrides(
-    steps={"position_bias": _bias},
-    ids={"position": positions_after_padding, "relative position": _buckets},
+register(
+    MPNetConfig,
+    Overrides(
+        steps={"position_bias": _bias},
+        ids={"position": positions_after_padding, "relative position": _buckets},
+    ),
 )

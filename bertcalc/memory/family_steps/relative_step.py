@@ -4,12 +4,14 @@ Each function has the operations and variables of the original, in the same orde
 """
 
 from bertcalc.memory.einsum import EQUATIONS
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import ENCODED, Overrides, Pass, usual_positions
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.steps import Step
+from bertcalc.transformers4.version import FOUR
 
 
 def _positions(run: Pass, step: Step) -> SimulatedTensor:
@@ -82,8 +84,11 @@ def _context(run: Pass, step: Step) -> SimulatedTensor | None:
     return run.usual(step)
 
 
-OVERRIDES = Overrides(
-    steps={**dict.fromkeys(EQUATIONS, _product), "context": _context},
-    ids={"position": _positions, "token type": _types, "distance": _distances},
-    asides={"masks": _make_masks},
+register(
+    FOUR,
+    Overrides(
+        steps={**dict.fromkeys(EQUATIONS, _product), "context": _context},
+        ids={"position": _positions, "token type": _types, "distance": _distances},
+        asides={"masks": _make_masks},
+    ),
 )

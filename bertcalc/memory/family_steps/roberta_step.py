@@ -1,5 +1,7 @@
 """RoBERTa's positions, which are counted from the padding id, on simulated tensors."""
 
+from bertcalc.families.roberta import RobertaConfig
+from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
@@ -21,4 +23,4 @@ def positions_after_padding(run: Pass, v: Frame, step: Step) -> SimulatedTensor:
     return tape.shift(tape.new(shape, INT64))
 
 
-OVERRIDES = Overrides(ids={"position": positions_after_padding})
+register(RobertaConfig, Overrides(ids={"position": positions_after_padding}))

@@ -16,7 +16,7 @@ from bertcalc.changes.prompts import Prompts
 from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan, Recompute, checkpointed
 from bertcalc.memory.saved import UNDER_AUTOCAST, by_labels, check_recompute
-from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase
+from bertcalc.memory.timeline import AREAS, Area, MemoryChange, Phase
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, in_pairs, unpadded
@@ -241,7 +241,7 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Memory
     elif problem := _unknown_with_changes(model, how.dtype):
         raise NotSimulatedError(problem)
     from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
-    from bertcalc.memory.simulator.simulated_step import simulate
+    from bertcalc.memory.simulator import simulate
 
     return simulate(model, how, sizes, overrides_of(model))
 

@@ -36,7 +36,7 @@ from bertcalc.memory.peak.peak_formulas import (
     top_moments,
 )
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.simulator.timeline import Area
+from bertcalc.memory.timeline import Area
 from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.model import Model

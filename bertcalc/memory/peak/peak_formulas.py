@@ -27,7 +27,7 @@ from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS
 from bertcalc.memory.peak import changes_of
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import largest
-from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase, alive
+from bertcalc.memory.timeline import AREAS, Area, MemoryChange, Phase, alive
 from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import (
     ALL_SYMBOLS,

@@ -12,7 +12,7 @@ from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Variables
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import FLOAT32, Tape
-from bertcalc.memory.simulator.timeline import MemoryChange, alive
+from bertcalc.memory.timeline import MemoryChange, alive
 from bertcalc.model import modules
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape

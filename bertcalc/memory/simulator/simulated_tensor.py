@@ -8,7 +8,7 @@ its last tensor a storage. How long Python itself keeps the objects does not mat
 
 from collections.abc import Callable, Sequence
 
-from bertcalc.memory.simulator.timeline import Area, MemoryChange, Phase
+from bertcalc.memory.timeline import Area, MemoryChange, Phase
 from bertcalc.model.modules import Shape
 
 

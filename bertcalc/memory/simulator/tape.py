@@ -24,7 +24,7 @@ from bertcalc.memory.simulator.simulated_tensor import (
     SimulatedTensor,
     Storage,
 )
-from bertcalc.memory.simulator.timeline import Area
+from bertcalc.memory.timeline import Area
 from bertcalc.model.modules import Shape
 
 BOOL, INT32, INT64, FLOAT32, HALF = 1, 4, 8, 4, 2  # bytes of an element

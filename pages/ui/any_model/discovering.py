@@ -1,11 +1,9 @@
 """Discovery on the page: its progress, and its result, complete or not."""
 
-from collections.abc import Callable
-from functools import partial
-
 import streamlit as st
 
-from bertcalc.discover import discovery_worker
+from bertcalc.discover import discover
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.result import Discovered
 from bertcalc.proof import real_model
 from bertcalc.text import N_, code, literal
@@ -13,7 +11,7 @@ from bertcalc.text.digits import fixed
 from bertcalc.text.problem import InputError, Problem
 from pages.server.restarts import tell_browser
 from pages.server.run_queue import RUN_QUEUE
-from pages.ui.shell.any_model import TypeSelection
+from pages.ui.shell.any_model import TypeSelection, request_of
 from pages.ui.shell.controls import Fold, sentence, show_problem
 from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
@@ -33,7 +31,7 @@ _DOING = {
 }
 
 
-def discover(selection: TypeSelection) -> None:
+def show_discovery(selection: TypeSelection) -> None:
     """Discover the model and rerun the page, or show why this is impossible."""
     if not real_model.installed():
         st.info(_(MISSING))
@@ -48,23 +46,21 @@ def look(selection: TypeSelection) -> Problem | None:
     return _watched(
         _("Searching for the formula of {cls}").format(cls=selection.cls),
         _("The real class is built many times at different sizes, without weights: this takes a few seconds."),
-        partial(discovery_worker.ask, selection.model_type, selection.cls, selection.fields),
+        request_of(selection.model_type, selection.cls, selection.fields),
     )
 
 
 def look_for_flops(selection: TypeSelection) -> Problem | None:
     """Infer the FLOPs of a class whose parameters are known, with a progress bar. Return the problem, or None."""
-    assert selection.answer
+    request = request_of(selection.model_type, selection.cls, selection.fields)
     return _watched(
         _("Searching for the FLOPs of {cls}").format(cls=selection.cls),
         _("The real class is run many times at different sizes, on the meta device: this takes up to a minute."),
-        partial(discovery_worker.ask_flops, selection.model_type, selection.cls, selection.fields, selection.answer),
+        request._replace(flops=True, earlier=selection.discovery),
     )
 
 
-def _watched(
-    title: str, why: str, ask: Callable[[discovery_worker.Hear, Callable[[], object]], object]
-) -> Problem | None:
+def _watched(title: str, why: str, request: DiscoveryRequest) -> Problem | None:
     tell_browser()
     bar = st.progress(0.0, title)
     note = st.empty()
@@ -76,7 +72,7 @@ def _watched(
 
     try:
         with RUN_QUEUE.pause():
-            ask(hear, wanted)
+            discover(request, progress=hear, wanted=wanted)
     except InputError as error:
         bar.empty()
         note.empty()

@@ -5,13 +5,13 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.comparable import DiscoveredRef, text_of
-from bertcalc.discover.other_config import remarks_on
+from bertcalc.discover.results.comparable import DiscoveredRef, text_of
+from bertcalc.discover.results.config_input import ParsedConfig, read_config
 from bertcalc.discover.results.from_config import counted_config
+from bertcalc.discover.results.other_config import remarks_on
 from bertcalc.discover.results.shipped import with_count
 from bertcalc.discover.results.size_steps import write
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import ParsedConfig, read_config
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.text.problem import InputError
 from pages.ui.any_model.discovered_formula import formula

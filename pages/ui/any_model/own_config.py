@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from bertcalc.discover.search.config_input import read_config
+from bertcalc.discover.results.config_input import read_config
 from bertcalc.families.hf_json import LARGEST
 from bertcalc.hub import hub_workers, reader
 from bertcalc.text import N_

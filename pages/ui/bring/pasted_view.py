@@ -6,8 +6,8 @@ from typing import NamedTuple
 import streamlit as st
 
 from bertcalc.checkpoints.local_files import chosen
-from bertcalc.discover.other_config import read_any
 from bertcalc.discover.results.from_config import CountedConfig
+from bertcalc.discover.results.other_config import read_any
 from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import is_of_another_type, text_of
 from bertcalc.model.model import Model

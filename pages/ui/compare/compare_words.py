@@ -5,7 +5,7 @@ from typing import Any
 
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.config import LETTERS
-from bertcalc.discover.comparable import DiscoveredRef
+from bertcalc.discover.results.comparable import DiscoveredRef
 from bertcalc.explore.compare import Explanation
 from bertcalc.explore.model_refs import PRESENT, STEPS, ModelRef
 from bertcalc.text import distinct, written

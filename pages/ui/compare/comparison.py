@@ -12,7 +12,7 @@ from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.config import Problem
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.discover.comparable import (
+from bertcalc.discover.results.comparable import (
     DiscoveredCase,
     DiscoveredModel,
     DiscoveredRef,

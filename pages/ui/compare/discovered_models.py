@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef, text_of
-from bertcalc.discover.discovery_worker import refusal
+from bertcalc.discover.results.comparable import DiscoveredModel, DiscoveredRef, text_of
+from bertcalc.discover.results.config_input import read_config as read_pasted
+from bertcalc.discover.results.known_results import refusal
 from bertcalc.discover.results.result import NOT_ASKED
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read_config as read_pasted
 from bertcalc.proof import real_model
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem, wrong
 from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.link_to import link_of
-from pages.ui.shell.any_model import MODEL_TYPE, classes_of, selection_of
+from pages.ui.shell.any_model import MODEL_TYPE, classes_of, request_of, selection_of
 from pages.ui.shell.i18n import _, listed
 
 _FAILED = "compared without a formula"
@@ -70,7 +70,7 @@ def discover(items: Sequence[DiscoveredRef]) -> None:
         selection = selection_of(item.model_type, item.cls, item.fields())
         if selection.discovery or not real_model.installed():
             continue
-        problem = refusal(selection.model_type, selection.cls, selection.fields) or look(selection)
+        problem = refusal(request_of(item.model_type, item.cls, selection.fields)) or look(selection)
         if problem is None:
             st.rerun()
         failed[item.base, item.config] = problem

@@ -8,7 +8,7 @@ from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.charts.compare_charts import OTHER, Cell, ModelRow, glance_bars, glance_frame
 from bertcalc.charts.labels import place_in_order
 from bertcalc.controls.chosen_model import ChosenModel
-from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef
+from bertcalc.discover.results.comparable import DiscoveredModel, DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
 from bertcalc.model.letters import CALL_LETTERS

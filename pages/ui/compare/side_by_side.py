@@ -9,7 +9,7 @@ import streamlit as st
 
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
-from bertcalc.discover.comparable import DiscoveredModel
+from bertcalc.discover.results.comparable import DiscoveredModel
 from bertcalc.explore.compare import Explanation, differing
 from bertcalc.explore.figure_formulas import LiveCase, live_shapes
 from bertcalc.explore.model_refs import FIELDS, STEPS, model_of_preset, values_of

@@ -15,7 +15,7 @@ from bertcalc.memory.peak import moments_of_step, run_of
 from bertcalc.memory.peak.live_peak_formulas import live_steady_bytes
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.memory.simulator.timeline import Phase
+from bertcalc.memory.timeline import Phase
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size

@@ -8,7 +8,7 @@ from bertcalc.charts.columns import Columns, number, of_rows
 from bertcalc.charts.labels import ems
 from bertcalc.charts.memory_charts import AREA_COLORS, stacked_bar
 from bertcalc.memory.devices import Device
-from bertcalc.memory.simulator.timeline import Area
+from bertcalc.memory.timeline import Area
 from bertcalc.text import N_
 from bertcalc.text.digits import signed, size
 from bertcalc.text.live_choices import unless_same

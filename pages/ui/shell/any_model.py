@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import streamlit as st
 
-from bertcalc.discover import discovery_worker
-from bertcalc.discover.comparable import DiscoveredRef, text_of
+from bertcalc.discover.results.comparable import DiscoveredRef, text_of
+from bertcalc.discover.results.config_input import read_fields
+from bertcalc.discover.results.field_paths import put
+from bertcalc.discover.results.known_results import known
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.result import Discovered
-from bertcalc.discover.results.shipped import shipped, shipped_classes
+from bertcalc.discover.results.shipped import shipped_classes
 from bertcalc.discover.results.size_steps import SizeHistory, read, refused, write
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read_fields
-from bertcalc.discover.search.config_integers import put
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 from pages.ui.session import address, kept
@@ -89,11 +90,7 @@ class TypeSelection(NamedTuple):
     model_type: str
     cls: str
     fields: dict[str, Any]
-    answer: discovery_worker.Answer | None
-
-    @property
-    def discovery(self) -> Discovered | None:
-        return self.answer.discovery if self.answer else None
+    discovery: Discovered | None
 
 
 def classes_of(model_type: str) -> list[str]:
@@ -111,10 +108,12 @@ def selected() -> TypeSelection:
 
 def selection_of(model_type: str, cls: str, fields: dict[str, Any]) -> TypeSelection:
     """Return the selection of a class, with its discovery if already available."""
-    answer = discovery_worker.cached(model_type, cls, fields)
-    if answer is None and not fields and (discovery := shipped(model_type, cls)):
-        answer = discovery_worker.Answer(discovery, "")
-    return TypeSelection(model_type, cls, fields, answer)
+    return TypeSelection(model_type, cls, fields, known(request_of(model_type, cls, fields)))
+
+
+def request_of(model_type: str, cls: str, fields: Mapping[str, Any]) -> DiscoveryRequest:
+    """Return the request for the formulas of a class with the fields of a config.json."""
+    return DiscoveryRequest({**fields, "model_type": model_type}, cls, printed=True)
 
 
 def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> DiscoveredRef:

@@ -5,9 +5,9 @@ from typing import Any
 
 import streamlit as st
 
+from bertcalc.discover.results.config_input import MOST
 from bertcalc.discover.results.expressions import letters, names
 from bertcalc.discover.results.size_steps import SizeHistory, move_field, nearest, refused, stops
-from bertcalc.discover.search.config_input import MOST
 from pages.ui.session.shown_values import showing
 from pages.ui.shell import panel
 from pages.ui.shell.any_model import selected, set_derived, size_steps

@@ -1,6 +1,6 @@
 """Names and titles of the quantities, for all pages that compare models."""
 
-from bertcalc.discover.comparable import DiscoveredCase, figure
+from bertcalc.discover.results.comparable import DiscoveredCase, figure
 from bertcalc.explore.quantities import Case, Quantity
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError

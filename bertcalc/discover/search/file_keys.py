@@ -1,6 +1,6 @@
 """Measure what the keys of a config.json change, so that ``from_config`` can count a file without transformers.
 
-    python -m bertcalc.discover.file_keys [llama ...]
+    python -m bertcalc.discover.search.file_keys [llama ...]
 
 writes three files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no
 tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has more
@@ -19,21 +19,22 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from bertcalc.discover import discover
+from bertcalc.discover.results.config_input import structural_fields
 from bertcalc.discover.results.from_config import DERIVED, EXPLICIT, FILE
+from bertcalc.discover.results.request import DiscoveryRequest
 from bertcalc.discover.results.result import Discovered
+from bertcalc.discover.results.search_errors import Ended
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.discover.results.types import write
 from bertcalc.discover.results.value_types import COMMON, TYPES
 from bertcalc.discover.results.value_types import FILE as VALUE_TYPES
-from bertcalc.discover.search import build
-from bertcalc.discover.search.config_input import structural_fields
+from bertcalc.discover.search import build, search
 from bertcalc.text.problem import InputError
 
 _TIED = "tie_word_embeddings"
 _LAYERS = 4  # enough for layers of different kinds, and quick
 _MENTIONED = re.compile(r"""config\.(\w+)|self\.(\w+)|["'](\w{1,60})["']""")
-_HERE = Path(__file__).parent / "results"
+_RESULTS = Path(__file__).parents[1] / "results"
 _TRIED = (3, 4096, 0.5, True, False)  # for a key whose default is null
 _ATTENTIONS = ("full_attention", "sliding_attention", "chunked_attention")
 _ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
@@ -224,15 +225,19 @@ def of_every_class() -> list[str]:
 
 def explicit(model_type: str, cls: str, derived: Mapping[str, list[str]]) -> Discovered | None:
     """The formulas of a class with its derived fields given; None if they are incomplete or lack a derived field."""
-    fields = (shipped(model_type, cls) or discover(model_type, cls)).fields
+    fields = (shipped(model_type, cls) or _searched(model_type, cls, {})).fields
     given = {
         name: fields[leaders[0]] // (fields[leaders[1]] if leaders[1:] else 1) for name, leaders in derived.items()
     }
     try:
-        discovery = discover(model_type, cls, given)
-    except (InputError, build.Ended):
+        discovery = _searched(model_type, cls, given)
+    except (InputError, Ended):
         return None
     return None if discovery.unexplained or not discovery.fields.keys() >= derived.keys() else discovery
+
+
+def _searched(model_type: str, cls: str, changes: Mapping[str, Any]) -> Discovered:
+    return search(DiscoveryRequest(model_type, cls, changes), lambda *_event: None)
 
 
 def measured(types: list[str]) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -318,9 +323,9 @@ def _grouped(accepted: Mapping[str, list[str]]) -> dict[str, list[str]]:
 
 
 def main() -> None:
-    write(every_value_type(), _HERE / VALUE_TYPES)
+    write(every_value_type(), _RESULTS / VALUE_TYPES)
     keys = {f"{model_type}.{cls}": entry for model_type, cls, entry in measured(sys.argv[1:])}
-    write({"": {"read": of_every_class()}, **keys}, _HERE / FILE)
+    write({"": {"read": of_every_class()}, **keys}, _RESULTS / FILE)
     more: dict[str, Any] = {}
     for name, entry in keys.items():
         model_type, _dot, cls = name.rpartition(".")
@@ -328,7 +333,7 @@ def main() -> None:
         if discovery:
             more[name] = discovery.json()
             print("explicit", name, [*discovery.fields], flush=True)
-    write(more, _HERE / EXPLICIT)
+    write(more, _RESULTS / EXPLICIT)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@
 """
 
 from bertcalc.discover.results import expressions
+from bertcalc.discover.results.config_input import read_config
 from bertcalc.discover.results.from_config import CountedConfig, counted_config
-from bertcalc.discover.search.config_input import read_config
 from bertcalc.families.config_files.key_remarks import DEFAULTS
 from bertcalc.families.hf_json import is_of_another_type
 from bertcalc.model.model import Model

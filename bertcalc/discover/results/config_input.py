@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from bertcalc.discover.results.types import types
 from bertcalc.discover.results.value_types import refused
-from bertcalc.discover.search.config_integers import unset_fields
 from bertcalc.families import FAMILIES
 from bertcalc.families.config_files import other_programs
 from bertcalc.families.config_files.keys_of_families import of_remote_type
@@ -35,8 +34,6 @@ _NEVER = re.compile(
     "|task_specific_params|(bos|eos)_token_id|.*dropout.*|initializer_(range|factor)|.*_eps|use_cache"
     "|output_(attentions|hidden_states)|return_dict"
 )
-# Typical sizes for fields that are None in a default that cannot be built, by the first key within the name.
-_USUAL = {"vocab": 32_000, "experts_per_tok": 2, "shared_experts": 1, "experts": 8, "budget": 64, "": 16}
 
 
 class ParsedConfig(NamedTuple):
@@ -101,27 +98,6 @@ def structural_fields(config: Mapping[str, Any], left: list[str] | None = None) 
             message = N_("{size} {value} is too large: the limit is {most}.")
             raise wrong(message, name, value, size=name, value=_shown(value), most=most)
     return fields
-
-
-def completions(kind: Any) -> Iterator[dict[str, int]]:
-    """Yield sizes for fields that are None in a default configuration: for each field alone, then for all together."""
-    try:
-        config = kind()
-    except Exception:  # transformers raises exceptions of all types
-        return
-    sizes = {name: _usual(name, config) for name in unset_fields(config)}
-    yield from ({name: value} for name, value in sizes.items())
-    if len(sizes) > 1:
-        yield sizes
-
-
-def _usual(name: str, config: Any) -> int:
-    heads = getattr(config, "num_attention_heads", None) or 16
-    if "head_dim" in name:
-        return int(getattr(config, "hidden_size", 0) // heads or 64)
-    if "heads" in name:
-        return int(heads)
-    return next(value for word, value in _USUAL.items() if word in name)
 
 
 def _cleaned(value: Any, left: list[str] | None, level: int, name: str = "") -> Any:

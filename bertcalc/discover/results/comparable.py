@@ -20,12 +20,13 @@ from typing import Any, NamedTuple
 
 from bertcalc.config import Config, Problem
 from bertcalc.discover.results.components import components, count
+from bertcalc.discover.results.config_input import read_fields
 from bertcalc.discover.results.expressions import usual_names
 from bertcalc.discover.results.result import Discovered
 from bertcalc.discover.results.size_steps import read as read_sizes
 from bertcalc.discover.results.size_steps import refused
+from bertcalc.discover.results.size_steps import write as write_sizes
 from bertcalc.discover.results.types import types
-from bertcalc.discover.search.config_input import read_fields
 from bertcalc.explore import quantities
 from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
@@ -62,8 +63,8 @@ class DiscoveredRef(NamedTuple):
         return fields
 
     def __str__(self) -> str:
-        config = [_CONFIG + urlsafe_b64encode(self.config.encode()).decode().rstrip("=")] if self.config else []
-        return "~".join([self.base, *config, *(f"{field}-{value}" for field, value in self.changes)])
+        config = _CONFIG + urlsafe_b64encode(self.config.encode()).decode().rstrip("=") if self.config else ""
+        return "~".join(filter(None, (self.base, config, write_sizes(dict(self.changes)))))
 
 
 class DiscoveredModel(NamedTuple):

@@ -1,23 +1,45 @@
-"""Check the link that starts a session: report and drop invalid parameters, and use the rest."""
+"""Check the link that starts a session: report and drop invalid parameters, and use the rest.
+
+A control is known once the module that declares it is imported. Streamlit runs the script of one page at a time, so the
+modules of all pages that declare controls are imported here.
+"""
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from importlib import import_module
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from bertcalc.text import N_, shorten
+from pages.ui.any_model import discovering, own_config, tensors  # noqa: F401
+from pages.ui.bring import pasted_view, report_view  # noqa: F401
+from pages.ui.change import effects_view, step_controls  # noqa: F401
+from pages.ui.checkpoints import inputs  # noqa: F401
+from pages.ui.compare import comparison  # noqa: F401
+from pages.ui.compute import count, forward, rules, training_run  # noqa: F401
+from pages.ui.design import nearest  # noqa: F401
+from pages.ui.diagnosis import miscounts_view, terms_view, your_number  # noqa: F401
+from pages.ui.exercises import answering  # noqa: F401
+from pages.ui.lecture import screen_files  # noqa: F401
+from pages.ui.memory import peak_view, run, saved_view  # noqa: F401
 from pages.ui.session import kept, present_model
+from pages.ui.shell import any_model, present  # noqa: F401
 from pages.ui.shell.controls import CONTROLS, Reason, Select, assignments, sentence
 from pages.ui.shell.i18n import LANGUAGES, _, filled
+from pages.ui.sweep import growth_view, sweep_view  # noqa: F401
+from pages.ui.tools import tool_counts  # noqa: F401
+from pages.ui.walk import walk_steps  # noqa: F401
+from pages.ui.widgets import (  # noqa: F401
+    bars,
+    batch,
+    call_controls,
+    freezing_controls,
+    module_tree,
+    tables,
+    verdict,
+)
 
-# A control is known once the module that declares it is imported, so all modules are.
-_HERE = Path(__file__).parents[1]
-for _file in sorted(_HERE.rglob("*.py")):
-    import_module(".".join(("pages.ui", *_file.relative_to(_HERE).with_suffix("").parts)).removesuffix(".__init__"))
 Select("lang", "Language", LANGUAGES)
 KNOWN = sorted(CONTROLS)
 _MOST_UNKNOWN = 20

@@ -1,0 +1,57 @@
+"""What a search is asked for: a class of transformers, and which formulas of it."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from bertcalc.discover.results.result import Discovered
+from bertcalc.text.arguments import record
+
+SECONDS = 60.0
+# Takes the current activity, the steps done and the number of steps.
+Progress = Callable[[str, int, int], object]
+
+
+@record
+class DiscoveryRequest(NamedTuple):
+    """A class of transformers, and which of its formulas to infer.
+
+    - ``model``: its model type, or a config.json as a dictionary.
+    - ``cls``: the name of the class, by default the type's base model.
+    - ``changes``: fields that differ from the type's default configuration, or from the config.json. They have the same
+      effect as ``Config(**changes)`` in transformers: with ``{"text_config": {"hidden_size": 64}}``, or
+      ``{"text_config.hidden_size": 64}``, the other fields of that nested configuration take the defaults of its class.
+      A class that is built from a nested configuration, as Emu3ForCausalLM is from the text's, also accepts the fields
+      of that configuration without its prefix. Unknown fields are refused.
+    - ``flops``: infer formulas for the matrix products of a forward pass as well. This takes about ten times as long.
+    - ``printed``: add the model as PyTorch prints it.
+    - ``earlier``: an earlier result for the class. Its formulas are kept, and only what it lacks is inferred.
+    - ``again``: infer the parameters of the earlier result again ("discover"), or only where its formulas hold
+      ("examine"), which is faster. Its FLOPs are kept if they are still right.
+    - ``seconds``: the limit of CPU time for the parameters, and again for the FLOPs.
+    """
+
+    model: str | Mapping[str, Any]
+    cls: str | None = None
+    changes: Mapping[str, Any] | None = None
+    flops: bool = False
+    printed: bool = False
+    earlier: Discovered | None = None
+    again: Literal["discover", "examine"] | None = None
+    seconds: float = SECONDS
+
+    @property
+    def model_type(self) -> str:
+        return self.model if isinstance(self.model, str) else str(self.model.get("model_type", ""))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The fields of the config.json."""
+        fields = {} if isinstance(self.model, str) else self.model
+        return {name: value for name, value in fields.items() if name != "model_type"}
+
+    @property
+    def subject(self) -> tuple[str, str | None, str]:
+        """The class with its fields, which requests for the same model have in common."""
+        fields = json.dumps([self.config, dict(self.changes or {})], sort_keys=True)
+        return self.model_type, self.cls, fields

@@ -1,0 +1,34 @@
+"""The errors of a search: transformers refuses the model, or a limit was reached."""
+
+import re
+
+from bertcalc.text import N_
+from bertcalc.text.problem import InputError, Problem
+
+TOO_MANY = N_("This model has too many modules and tensors: at most {most} can be built here.")
+_TOO_SHORT = N_("No formula was found within the time limit: try again with more seconds.")
+_MEMORY = re.compile("MemoryError|.*DefaultCPUAllocator")
+
+
+class Refused(InputError):  # noqa: N818 # not an error in this program: transformers refuses
+    """The real class cannot be built with these values, or not within the limits."""
+
+    @classmethod
+    def because(cls, message: str, **values: object) -> "Refused":
+        return cls(Problem.of(message, **values))
+
+    @property
+    def is_limit(self) -> bool:
+        """Whether a limit of this program was reached (modules or memory), rather than transformers refusing."""
+        return self.problem.message == TOO_MANY or self.lacks_memory
+
+    @property
+    def lacks_memory(self) -> bool:
+        return bool(_MEMORY.match(self.problem.values.get("reason", "")))
+
+
+class Ended(InputError):  # noqa: N818
+    """The time limit was reached."""
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(*(problems or [Problem.of(_TOO_SHORT)]))
