@@ -25,6 +25,7 @@ from typing import Any
 
 from bertcalc import __version__
 from bertcalc.api import read as read_text
+from bertcalc.api.sources import of_another_type
 from bertcalc.change_steps.step_texts import without_spaces
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import check_whole_number, letters
@@ -172,7 +173,7 @@ def _described(path: Path) -> Model:
         described = hf_json.read(text)
     except InputError as error:
         if hf_json.is_of_another_type(error.problems):
-            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
+            raise of_another_type(error, _OTHERS) from None
         raise
     for remark in described.remarks:
         print(remark, file=sys.stderr)

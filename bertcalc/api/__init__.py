@@ -27,7 +27,7 @@ from bertcalc.model import model as core
 from bertcalc.model.change import Change
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.text import shorten
-from bertcalc.text.arguments import Single, check_of, checked, single_model
+from bertcalc.text.arguments import Single, check_of, checked, method, single_model
 from bertcalc.text.problem import Problem
 
 if TYPE_CHECKING:
@@ -68,13 +68,13 @@ class Model(core.Model):
     tensors = checked(core.Model.tensors)
     ties = checked(core.Model.ties)
     lines = checked(core.Model.lines)
-    flops = forward_flops
-    training_flops = training_flops
-    training_peak_bytes = training_peak_bytes
-    inference_peak_bytes = inference_peak_bytes
-    saved_activation_bytes = saved_activation_bytes
-    file_bytes = file_bytes
-    quantized = quantized
+    flops = method(forward_flops, "flops")
+    training_flops = method(training_flops, "training_flops")
+    training_peak_bytes = method(training_peak_bytes, "training_peak_bytes")
+    inference_peak_bytes = method(inference_peak_bytes, "inference_peak_bytes")
+    saved_activation_bytes = method(saved_activation_bytes, "saved_activation_bytes")
+    file_bytes = method(file_bytes, "file_bytes")
+    quantized = method(quantized, "quantized")
 
     @checked
     def formula(self, path: str = "") -> Formula:
@@ -321,8 +321,8 @@ def proofread(text: str, model: core.Model | None = None) -> Proofread:
 
 @checked
 def compare(
-    here: core.Model,
-    there: core.Model,
+    first: core.Model,
+    second: core.Model,
     quantity: str = "parameters",
     *,
     batch_size: Single = 1,
@@ -339,7 +339,7 @@ def compare(
     """
     from bertcalc.api.model_comparison import compared
 
-    return compared(here, there, quantity, batch_size, sequence_length)
+    return compared(first, second, quantity, batch_size, sequence_length)
 
 
 @checked

@@ -9,6 +9,7 @@ import inspect
 import pickle
 import pkgutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, get_type_hints
@@ -50,7 +51,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.trace import Sizes
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.amounts import typed
-from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError
+from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError, check_of
 from bertcalc.text.problem import InputError
 from tests.memory import live
 from tests.oracle import real_config
@@ -289,12 +290,31 @@ def test_every_method_of_a_model_checks_its_arguments() -> None:
     """It is one of those above, or a function that is public, too."""
     methods = {name: value for name, value in vars(bertcalc.Model).items() if inspect.isfunction(value)}
     public = {name for name in methods if not name.startswith("_")}
-    functions = {name for name in public if methods[name] in FUNCTIONS.values()}
+    originals = {*map(inspect.unwrap, FUNCTIONS.values())}
+    functions = {name for name in public if inspect.unwrap(methods[name]) in originals}
     assert functions | METHODS.keys() == public
-    assert {getattr(bertcalc, name) for name in functions - {"flops"}} == {
-        methods[name] for name in functions - {"flops"}
+    of_module = {name: getattr(bertcalc, "forward_flops" if name == "flops" else name) for name in functions}
+    assert {name: inspect.unwrap(methods[name]) for name in functions} == {
+        name: inspect.unwrap(function) for name, function in of_module.items()
     }
-    assert methods["flops"] is bertcalc.forward_flops
+
+
+PUBLIC = {
+    f"{function.__module__}.{function.__qualname__}": function
+    for owner in (bertcalc, bertcalc.Model)
+    for name, function in vars(owner).items()
+    if inspect.isfunction(function) and not name.startswith("_")
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_argument_of_a_class_of_bertcalc_is_wanted_with_an_example(name: str) -> None:
+    hints = get_type_hints(inspect.unwrap(PUBLIC[name]))
+    kinds = {argument: hint for argument, hint in hints.items() if inspect.isclass(hint) and argument != "return"}
+    for argument, kind in kinds.items():
+        if kind.__module__.startswith("bertcalc."):
+            with pytest.raises(ArgumentError, match=rf"^{argument} must be .*such as .*\(.*, not a numpy"):
+                check_of(kind)(argument, numpy.array([1]))
 
 
 LLAMA = "llama-7b"
@@ -308,22 +328,28 @@ GPT2 = build(bertcalc.GPT2Config())
 assert BLOOM
 # A wrong call, and words of the sentence that says what would be right.
 CALLS: list[tuple[Callable[[], object], str]] = [
-    (lambda: forward_flops(bertcalc.BertConfig(), 1, 128), "model must be a model, such as build"),
+    (lambda: forward_flops(bertcalc.BertConfig(), 1, 128), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: forward_flops(transformers.BertConfig(), 1, 128), "not a transformers BertConfig"),
     (lambda: forward_flops("bert-base-uncased", 1, 128), "model must be a model"),
     (lambda: forward_flops(MODEL, -1, 128), "batch_size -1 is not possible: it must be a whole number from 1"),
     (lambda: forward_flops(MODEL, True, 128), "batch_size True is not possible"),
     (lambda: forward_flops(MODEL, 1.0, 128), "batch_size 1.0 is not possible"),
     (lambda: forward_flops(MODEL, "1", 128), "batch_size '1' is not possible"),
-    (lambda: forward_flops(MODEL, 1, 513), "positions for 512 tokens"),
+    (lambda: forward_flops(MODEL, 1, 513), "positions for 512 tokens (max_position_embeddings 512)."),
     (lambda: forward_flops(MODEL, 1, numpy.array([8, 513])), "positions for 512 tokens"),
-    (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens"),
-    (lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511), "positions for 510 tokens"),
+    (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens (n_positions 1,024)."),
+    (
+        lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511),
+        "positions for 510 tokens (max_position_embeddings 512).",
+    ),
     (lambda: forward_flops(MODEL, 1), "forward_flops() needs sequence_length"),
     (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes only these arguments"),
     (lambda: forward_flops(MODEL, batchsize=1, sequence_length=2), "did you mean batch_size?"),
     (lambda: training_flops(MODEL, 1, 8, recompute="checkpoint"), "must be none, selective or full"),
-    (lambda: training_flops(MODEL, 1, 8, freezing=3), "freezing must be Freezing"),
+    (
+        lambda: training_flops(MODEL, 1, 8, freezing=3),
+        "parts that are frozen, such as Freezing(layers=6)",
+    ),
     (lambda: training_flops(MODEL, 1, 8, freezing=Freezing(layers=-1)), "layers -1 is not possible"),
     (lambda: training_flops(MODEL, 1, 8, freezing=Freezing(train="heads")), "did you mean head?"),
     (lambda: training_peak_bytes(MODEL, 1, 8, dtype="float64"), "must be float32, bfloat16 or float16"),
@@ -346,8 +372,13 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: changes_in(MODEL, Inference("float64"), Sizes(1, 2)), "dtype 'float64'"),
     (lambda: changes_in(MODEL, Plan(), Sizes(0, 2)), "batch_size 0"),
     (lambda: changes_in(MODEL, Plan(), Sizes(1, 513)), "positions for 512 tokens"),
-    (lambda: LOADED.flops(1), "forward_flops() needs sequence_length"),
-    (lambda: LOADED.flops(batchsize=1, sequence_length=2), "did you mean batch_size?"),
+    (lambda: LOADED.flops(1), "flops() needs sequence_length."),
+    (lambda: LOADED.flops(batch=1, sequence_length=2), "flops() has no argument batch: did you mean batch_size?"),
+    (lambda: LOADED.flops(1, 2, 3), "flops() takes only these arguments: batch_size, sequence_length."),
+    (lambda: LOADED.flops(1, 2, model=LOADED), "flops() has no argument model"),
+    (lambda: LOADED.adapted(3), "adapter must be a change, such as Lora(r=8), not 3."),
+    (lambda: LOADED.explain(-5), "number -5 is not possible: it must be a whole number from 0."),
+    (lambda: explain(MODEL, SMALL, -5), "wrong -5 is not possible: it must be a whole number from 0."),
     (lambda: LOADED.training_peak_bytes(1, 8, optimizer="lion"), "must be sgd, momentum"),
     (lambda: LOADED.explain("many"), '"many" is not a valid amount'),
     (lambda: LOADED.formula("encoder.layer.2"), "There is no module '2' in encoder.layer"),
@@ -373,7 +404,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: MODEL.get_submodule("bert.encodr"), "did you mean encoder?"),
     (lambda: MODEL.get_submodule(3), "path must be a text"),
     (lambda: formula(SUBJECT, path="encoder.layer.2"), "There is no module '2' in encoder.layer"),
-    (lambda: formula(SMALL), "model must be a model, such as build"),
+    (lambda: formula(SMALL), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: formula(Model(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
     (lambda: formula(SUBJECT).latex(MODEL), "config must be a configuration"),
     (lambda: explain(MODEL, bertcalc.GPT2Config(), 5), "config must be the configuration of the model"),
@@ -383,6 +414,12 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: bertcalc.columns(SMALL, num_layers=[1, 2]), "num_layers is not a dimension"),
     (lambda: bertcalc.columns(SMALL, num_hidden_layers=[1, 2.5]), "num_hidden_layers 1.0 is not possible"),
     (lambda: bertcalc.columns(SMALL, num_hidden_layers=[[1], [1, 2]]), "must be an array or a list"),
+    (lambda: bertcalc.columns(SMALL, num_hidden_layers=3), "num_hidden_layers 3 is not a column: it must be an array"),
+    (lambda: bertcalc.columns(SMALL, num_hidden_layers=numpy.array(3)), "num_hidden_layers array(3) is not a column"),
+    (
+        lambda: bertcalc.columns(SMALL, num_hidden_layers=numpy.int64(3)),
+        "num_hidden_layers np.int64(3) is not a column",
+    ),
     (lambda: bertcalc.columns(SMALL, num_hidden_layers=[1, 2], vocab_size=[1, 2, 3]), "do not fit together"),
     (lambda: bertcalc.columns(MODEL, num_hidden_layers=[1]), "config must be a configuration"),
     (lambda: bertcalc.BertConfig(hiden_size=8), "did you mean hidden_size?"),
@@ -416,7 +453,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount must be a single whole"),
-    (lambda: diagnose(KnownCount(None, 1), typed("1")), "model must be a model, such as build"),
+    (lambda: diagnose(KnownCount(None, 1), typed("1")), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters must be a single whole number"),
     (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors must be a list"),
     (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes must be MiscountSizes"),
@@ -514,9 +551,7 @@ def test_numpys_integers_are_whole_numbers(number: Any) -> None:
 
 def test_lists_are_columns() -> None:
     counts = build(bertcalc.columns(SMALL, num_hidden_layers=[1, 2])).num_parameters()
-    assert list(counts) == [
-        build(bertcalc.columns(SMALL, num_hidden_layers=layers)).num_parameters() for layers in (1, 2)
-    ]
+    assert list(counts) == [build(replace(SMALL, num_hidden_layers=layers)).num_parameters() for layers in (1, 2)]
     assert counts[1] == build(SMALL).num_parameters()
 
 
