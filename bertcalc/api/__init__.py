@@ -21,14 +21,17 @@ from typing import TYPE_CHECKING, Any, overload
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config
+from bertcalc.families import hf_json
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.text import shorten
-from bertcalc.text.arguments import Single, check_of, checked, method, single_model
-from bertcalc.text.problem import Problem
+from bertcalc.text.arguments import Single, check_of, checked, method, quoted, single_model
+from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.suggestions import nearest
 
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
@@ -46,6 +49,7 @@ else:  # ``checked`` evaluates annotations, and must not import these for it
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 _NO_WIDGET = "A widget needs anywidget and SymPy, which are not both installed: pip install anywidget sympy."
+_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
 _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
     "pip install torch transformers."
@@ -241,9 +245,33 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
     from bertcalc.api.sources import described
 
-    model = described(source)
+    try:
+        model = described(source)
+    except InputError as error:
+        raise of_another_type(error, _OTHERS) from None
     warn_of(model.doubts)
     return build(model.config, architecture or model.architecture, add_pooling_layer=add_pooling_layer)
+
+
+def of_another_type(error: InputError, more: str) -> InputError:
+    """The error for a config.json; one of another type gets a suggestion if it is misspelled, or else ``more``."""
+    if not hf_json.is_of_another_type(error.problems):
+        return error
+    problem = error.problem
+    if problem.field == "model_type" and isinstance(problem.value, str) and (near := _nearest_type(problem.value)):
+        message = "model_type {value} is unknown: did you mean {nearest}?"
+        return wrong(message, "model_type", problem.value, value=quoted(problem.value), nearest=near)
+    return wrong("{error} {more}", error=str(error), more=more)
+
+
+def _nearest_type(model_type: str) -> str | None:
+    """The type of transformers that a name resembles; None for a type, and without SymPy."""
+    try:
+        from bertcalc.discover.results.types import types
+    except ImportError:  # SymPy
+        return None
+    options = {*families.FAMILIES, *types()}
+    return None if model_type in options else nearest(model_type, options)
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
@@ -339,7 +367,7 @@ def compare(
     """
     from bertcalc.api.model_comparison import compared
 
-    return compared(first, second, quantity, batch_size, sequence_length)
+    return compared(first, second, quantity, Batch(batch_size, sequence_length))
 
 
 @checked

@@ -1,7 +1,8 @@
 """The difference between two models as a table: one row for the fields that change together.
 
 >>> from bertcalc import BertConfig
->>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", 1, 128))
+>>> from bertcalc.model.batch import DEFAULT_BATCH
+>>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", DEFAULT_BATCH))
                  parameters   difference
 BertModel       109,482,240
 12 more layers  194,536,704  +85,054,464
@@ -15,6 +16,7 @@ from typing import NamedTuple
 from bertcalc.explore.compare import Changes, Explanation, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.text import text_table
 from bertcalc.text.digits import signed_count
@@ -89,9 +91,9 @@ def _words(changes: Changes) -> str:
     return ", ".join(message.format(**values) for message, values in sentences)
 
 
-def compared(first: Model, second: Model, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
+def compared(first: Model, second: Model, quantity: str, batch: Batch) -> ModelComparison:
     """Compare a quantity of two models, by its name in QUANTITIES."""
     kind = quantity_named(quantity)
     plan = Plan(keep_outputs=True)  # like training_peak_bytes
-    before, after = (Case(model, batch_size, sequence_length, plan) for model in (first, second))
+    before, after = (Case(model, batch, plan) for model in (first, second))
     return ModelComparison(first, second, kind, explain(before, after, kind))

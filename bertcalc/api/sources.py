@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bertcalc.families import FAMILIES, PRESETS, hf_json
-from bertcalc.text.arguments import quoted, unknown, wrong_kind
-from bertcalc.text.problem import InputError, wrong
-from bertcalc.text.suggestions import nearest
+from bertcalc.families import PRESETS, hf_json
+from bertcalc.text.arguments import unknown, wrong_kind
 
-_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
 _SOURCE = "a preset, the path of a config.json, a dictionary or a configuration"
 _LIVE = f"{_SOURCE} (bertcalc.of reads a PyTorch model)"
 _NO_MODEL = (
@@ -22,35 +19,6 @@ _NO_MODEL = (
 
 def described(source: Any) -> hf_json.Described:
     """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
-    try:
-        return _read(source)
-    except InputError as error:
-        if hf_json.is_of_another_type(error.problems):
-            raise of_another_type(error, _OTHERS) from None
-        raise
-
-
-def of_another_type(error: InputError, more: str) -> InputError:
-    """The error for a config.json of another type, with what else can be done; a misspelled type gets a suggestion."""
-    model_type = error.problem.value if error.problem.field == "model_type" else None
-    near = _nearest_type(model_type) if isinstance(model_type, str) else None
-    if near:
-        message = "model_type {value} is unknown: did you mean {nearest}?"
-        return wrong(message, "model_type", model_type, value=quoted(model_type), nearest=near)
-    return wrong("{error} {more}", error=str(error), more=more)
-
-
-def _nearest_type(model_type: str) -> str | None:
-    """The type of transformers that a name resembles; None for a type, and without SymPy."""
-    try:
-        from bertcalc.discover.results.types import types
-    except ImportError:  # SymPy
-        return None
-    options = {**FAMILIES, **types()}
-    return None if model_type in options else nearest(model_type, options)
-
-
-def _read(source: Any) -> hf_json.Described:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if isinstance(source, str) and path.suffix != ".json" and not (source and os.path.exists(path)):

@@ -213,8 +213,8 @@ class InFront(Prompts):
         return self.num_virtual_tokens
 
     def prepare(self, trace: Trace) -> None:
-        length = trace.sizes.sequence_length + self.num_virtual_tokens
-        trace.sizes = trace.sizes._replace(sequence_length=length)
+        length = trace.batch.sequence_length + self.num_virtual_tokens
+        trace.batch = trace.batch._replace(sequence_length=length)
 
     def untrained(self, model: Model) -> Problem | None:
         if not model.cls.per_token or self.task_type == "CAUSAL_LM":

@@ -22,11 +22,11 @@ from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.totals import summed
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
@@ -331,7 +331,7 @@ def model_of_shapes(
             raise _of_another_kind(tensors) or _without(name, tensors, family)
     layers = _layers(shapes, tellers["intermediate_size"].partition(".0.")[0])
     unknown: tuple[str, ...] = () if "num_attention_heads" in sizes else ("num_attention_heads",)
-    if any(step.shared for step in build(full).run(Sizes())):  # tensors do not show how often shared layers run
+    if any(step.shared for step in build(full).run(Batch())):  # tensors do not show how often shared layers run
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     heads = _likely_heads(sizes["hidden_size"], layers)
     values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **inferred}

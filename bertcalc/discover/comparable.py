@@ -34,6 +34,7 @@ from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families.presets import preset_named
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import DEFAULT_BATCH, Batch
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_, shorten
@@ -96,11 +97,10 @@ class DiscoveredModel(NamedTuple):
 
 
 class DiscoveredCase(NamedTuple):
-    """A discovered model, with a batch size and a sequence length."""
+    """A discovered model and its batch."""
 
     model: DiscoveredModel
-    batch_size: int = 1
-    sequence_length: int = 128
+    batch: Batch = DEFAULT_BATCH
 
     def parameters(self) -> int:
         return sum(self.components().values())
@@ -114,9 +114,8 @@ class DiscoveredCase(NamedTuple):
 
     def flops(self) -> int:
         """The FLOPs of a forward pass. Raises InputError if there is no formula or the number is too large."""
-        _model, batch_size, length = self
         sizes = self.model.discovery.whole(**dict(self.model.changes))
-        count = self.model.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        count = self.model.discovery.count_flops(**self.batch.sizes(), **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
             raise wrong(message, name=self.model.architecture, most=_MOST)

@@ -28,10 +28,10 @@ from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.explore.model_refs import FIELDS, STEPS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
 from bertcalc.model.totals import summed
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
@@ -237,7 +237,7 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -
 
 def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
-    steps = model.changed(model.final_config, changes=()).run(Sizes(1, 1))
+    steps = model.changed(model.final_config, changes=()).run(Batch(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 

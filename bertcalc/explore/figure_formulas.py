@@ -32,7 +32,6 @@ from bertcalc.explore.quantities import EVERY_QUANTITY, Case, components
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.modules import Shape
-from bertcalc.model.steps import BATCH
 from bertcalc.text.live_numbers import at_sizes
 
 _SIZES = [field for field in FIELDS if field in SLIDERS]
@@ -84,8 +83,7 @@ def _with_fixed_sizes(figure: Any, side: LiveCase) -> Any:
     """A live number that follows only some of the sizes, and not those of the batch and of the steps."""
     values = side.case.model.config.shared()
     fixed = {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
-    batch = {size: getattr(side.case, size) for size in BATCH}
-    return at_sizes(figure, {**fixed, **batch, **argument_sizes(side.case.model)})
+    return at_sizes(figure, {**fixed, **side.case.batch.sizes(), **argument_sizes(side.case.model)})
 
 
 class _State(NamedTuple):

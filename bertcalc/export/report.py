@@ -112,10 +112,10 @@ def report(
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
     sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
-        batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
+        batch_size=f"{case.batch.batch_size:,}", sequence_length=f"{case.batch.sequence_length:,}"
     )
-    if model.seen(case.sequence_length):
-        sizes += f", encoder_sequence_length X = {case.sequence_length:,}"
+    if model.seen(case.batch.sequence_length):
+        sizes += f", encoder_sequence_length X = {case.batch.sequence_length:,}"
     if model.cls.takes_choices:
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
@@ -234,7 +234,7 @@ def _as_plan(settings: Settings) -> Plan:
 
 def _walk(case: Case, _: Translate) -> Table:
     """One row for each Keras-style layer, as on the page Step by step."""
-    call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
+    call = Call(case.batch.batch_size, case.batch.sequence_length, encoder_sequence_length=case.batch.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (
             row.keras,

@@ -148,7 +148,7 @@ def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None 
             value,
             dropout=c.attn_pdrop,
             dropout_name="attn_dropout",
-            cached=c.use_cache and t.sizes.cached,
+            cached=c.use_cache and t.batch.cached,
             mask="attention_mask" if seen is None else "encoder_attention_mask",
         )
         return t.dropout("resid_dropout", t.conv1d("c_proj", y, c.n_embd, role="output"), c.resid_pdrop)
@@ -186,8 +186,8 @@ def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
     """Scores for the tokens of the vocabulary, and one score for each choice."""
-    sizes, x = t.sizes, hidden.states
-    apart = (sizes.batch_size, sizes.num_choices, *x.shape[1:])
+    batch, x = t.batch, hidden.states
+    apart = (batch.batch_size, batch.num_choices, *x.shape[1:])
     x = t.step("choices_apart", "view", x, shape=apart)
     _language_model(t, c, Hidden(x, None))
     width = 1 if c.summary_use_proj else None

@@ -35,9 +35,10 @@ from bertcalc.families.config_files.keys_of_families import (
 from bertcalc.families.config_files.keys_of_families import problem as named_problem
 from bertcalc.families.config_files.refused_values import refused_values
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes, Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked, quoted
 from bertcalc.text.loose_json import begins_object, class_in_front, read_loosely
@@ -107,7 +108,7 @@ def _steps(model: Model) -> list[Step]:
     layers = range(model.final_config.num_hidden_layers)
     return [
         step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
-        for step in model.run(Sizes())
+        for step in model.run(Batch())
     ]
 
 

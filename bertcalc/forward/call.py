@@ -4,9 +4,9 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.forward.meanings import MEANINGS
+from bertcalc.model.batch import BATCH
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.steps import BATCH
 from bertcalc.text.arguments import checked, record
 from bertcalc.transformers4.version import Container
 

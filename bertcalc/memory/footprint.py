@@ -9,9 +9,9 @@ from bertcalc.forward.outputs import Call, outputs, run
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype, parts, sizes
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import Saved, saved_activations, total_bytes
+from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import ABSOLUTE
@@ -67,8 +67,8 @@ def steady_bytes(model: Model, plan: Plan) -> int:
 @checked
 def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
     """The tensors that autograd saves under a plan."""
-    sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
-    return saved_activations(model, sizes, plan)
+    batch = Batch(batch_size, sequence_length, model.seen(sequence_length))
+    return saved_activations(model, batch, plan)
 
 
 @checked

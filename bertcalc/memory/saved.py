@@ -9,12 +9,13 @@ from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.stack import stack
 from bertcalc.model.steps import Operation, Step, Value
-from bertcalc.model.trace import Sizes, any_is_one
+from bertcalc.model.trace import any_is_one
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -80,7 +81,7 @@ def saved_activation_bytes(
     114454528
     """
     plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
-    return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
+    return total_bytes(saved_activations(model, Batch(batch_size, sequence_length), plan))
 
 
 @checked
@@ -89,7 +90,7 @@ def total_bytes(kept: Sequence[Saved]) -> int:
 
 
 @checked
-def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
+def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[Saved]:
     """The tensors that autograd saves, in order; those of a layer appear once, with the number of copies.
 
     With gradient checkpointing (``recompute``), only the inputs of each attention core (selective) or layer (full) are
@@ -110,7 +111,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
-        model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length)
+        model.run(batch._replace(cached=cached)), plan, masks=model.config.masks_window(batch.sequence_length)
     )
 
 

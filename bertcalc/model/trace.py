@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.model.batch import Batch
 from bertcalc.model.modules import (
     NO_TENSORS,
     NOT_TIED,
@@ -35,7 +36,6 @@ from bertcalc.model.modules import (
     Shape,
     Tensor,
 )
-from bertcalc.text.arguments import record
 
 Operation = Literal[
     "input",
@@ -168,29 +168,13 @@ def any_is_one(*sides: int) -> bool:
     return any(isinstance(side, int) and side == 1 for side in sides)
 
 
-@record
-class Sizes(NamedTuple):
-    """The sizes of a batch.
-
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
-    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
-    that is configured to fill a cache does so; causal language models with labels do not. A ``padded`` batch is a
-    tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains
-    zeros; only the peak memory depends on it.
-    """
-
-    batch_size: int = 1
-    sequence_length: int = 1
-    encoder_sequence_length: int | None = None
-    num_choices: int = 1
-    cached: bool = True
-    padded: bool = False
+Sizes = Batch  # bertcalc/proofreading imports it under this name
 
 
 class Trace:
     """The API of the families' programs. ``steps`` is None if only the modules are needed, which is twice as fast."""
 
-    def __init__(self, root: Module, base: str, sizes: Sizes, steps: list[Step] | None, *, choices: bool) -> None:
+    def __init__(self, root: Module, base: str, batch: Batch, steps: list[Step] | None, *, choices: bool) -> None:
         """``base`` is the prefix of the body's names, such as "bert."; with ``choices``, each sequence has several."""
         self._module = root
         self._path = ""
@@ -200,7 +184,7 @@ class Trace:
         self._core = False
         self._choices = choices
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
-        self.sizes = sizes
+        self.batch = batch
         self.steps = steps
         self.pruned_heads = 0  # of each self-attention
         self.drops: list[Collection[int]] = []  # layers that were dropped, in one go after the other
@@ -436,7 +420,7 @@ class Trace:
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
         """The id inputs of the model; the choices of a sequence are flattened into the batch axis."""
-        batch, length, _encoder, choices, *_flags = self.sizes
+        batch, length, _encoder, choices, *_flags = self.batch
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
         shape = (batch, choices, length) if self._choices else (batch, length)
@@ -455,7 +439,7 @@ class Trace:
 
     def encoder_hidden_states(self, width: int) -> Value | None:
         """The output of an encoder that cross attention attends to, if given."""
-        batch, _length, seen, choices, *_flags = self.sizes
+        batch, _length, seen, choices, *_flags = self.batch
         if seen is None:
             return None
         return Value("encoder_hidden_states", (batch * choices if self._choices else batch, seen, width))

@@ -110,7 +110,7 @@ def _flops(exercise: Exercise) -> WorkedLine:
     assert exercise.batch is not None
     steps = letters(exercise.model)
     cost = name_formulas(steps, PYTORCH)[exercise.path]
-    return _line(("FLOPs",), cost, exercise, exercise.right, **exercise.batch._asdict())
+    return _line(("FLOPs",), cost, exercise, exercise.right, **exercise.batch.sizes())
 
 
 def _shape(exercise: Exercise) -> WorkedLine:

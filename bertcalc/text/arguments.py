@@ -107,7 +107,7 @@ _HIGHEST = {
     **dict.fromkeys(("r", "rank_pattern", "num_virtual_tokens", "encoder_hidden_size", "token_dim"), 65_536),
     "encoder_num_layers": 1_000,
 }
-_WITH_LENGTH = {"sequence_length", "sizes", "call"}
+_WITH_LENGTH = {"sequence_length", "batch", "call"}
 _NOT_EMPTY = ("steps", "stops", "timeline", "growths")
 _WANTED: dict[str, str] = {
     "Model": N_('a model, such as load("bert-base-uncased")'),
@@ -116,7 +116,7 @@ _WANTED: dict[str, str] = {
     "Case": N_('a model with its batch, such as Case(load("bert-base-uncased"))'),
     "Change": N_("a change, such as Lora(r=8)"),
     "Freezing": N_("parts that are frozen, such as Freezing(layers=6)"),
-    "Sizes": N_("sizes of a batch, such as Sizes(1, 128)"),
+    "Batch": N_("sizes of a batch, such as Batch(1, 128)"),
     "Step": N_("a step of model.run(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
     "Typed": N_("a number from typed(...)"),

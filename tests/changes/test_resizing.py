@@ -30,11 +30,11 @@ from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_by
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import ATTENTIONS, Attention, Inference, Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.formula import ALL_SYMBOLS, component_formulas, formula
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Linear
-from bertcalc.model.trace import Sizes
 from tests.changes.resized import Changed, optional, small
 from tests.compute.test_flops import real_flops
 from tests.examples import examples, sampled
@@ -199,7 +199,7 @@ def test_steps_of_several_changes_use_the_tensors_of_the_tree(model: Changed) ->
 
 def check_steps(model: Model) -> None:
     """The tensors of a step, and the weight of the module that it calls, have the shapes that the tree gives them."""
-    for step in model.run(Sizes(2, 9)):
+    for step in model.run(Batch(2, 9)):
         used = [tensor.name for tensor in step.tensors]
         module = step.module
         if isinstance(module, Linear) and "weight" in module.tied:

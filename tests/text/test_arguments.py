@@ -45,10 +45,10 @@ from bertcalc.memory.optimizers import StateSizes
 from bertcalc.memory.peak import changes_in, inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import saved_activation_bytes, saved_activations
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import formula
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.amounts import typed
 from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError, check_of
@@ -61,7 +61,7 @@ SMALL = bertcalc.BertConfig(
 )
 MODEL = build(SMALL, "BertForMaskedLM")
 SUBJECT = Model(SMALL, "BertForMaskedLM")
-STEPS = MODEL.run(Sizes(2, 3))
+STEPS = MODEL.run(Batch(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
 
 
@@ -133,10 +133,10 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.explore.quantities.flops", "count"): forward_flops,
     ("bertcalc.explore.quantities.peak", "name"): "training_memory",
     ("bertcalc.explore.growth_formulas.growth", "name"): "parameters",
-    ("bertcalc.memory.peak.changes_in", "sizes"): Sizes(2, 3),
-    ("bertcalc.memory.peak.peak", "timeline"): changes_in(MODEL, Plan(), Sizes(2, 3)),
-    ("bertcalc.memory.peak.curve", "timeline"): changes_in(MODEL, Plan(), Sizes(2, 3)),
-    ("bertcalc.memory.simulator.timeline.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
+    ("bertcalc.memory.peak.changes_in", "batch"): Batch(2, 3),
+    ("bertcalc.memory.peak.peak", "timeline"): changes_in(MODEL, Plan(), Batch(2, 3)),
+    ("bertcalc.memory.peak.curve", "timeline"): changes_in(MODEL, Plan(), Batch(2, 3)),
+    ("bertcalc.memory.simulator.timeline.alive", "changes"): changes_in(MODEL, Plan(), Batch(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
     ("bertcalc.storage.model_file.file_bytes", "format"): "safetensors",
     ("bertcalc.storage.model_file.file_bytes", "max_shard_size"): 10**6,
@@ -151,7 +151,7 @@ EXAMPLES: tuple[Any, ...] = (
         MODEL,
         SUBJECT,
         Case(SUBJECT),
-        Sizes(2, 3),
+        Batch(2, 3),
         Call(2, 3),
         Plan(),
         PYTORCH,
@@ -174,7 +174,7 @@ SEQUENCES: dict[str, Any] = {
     "TypedLine": count_lines.read("V*H", SMALL),
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
-    "Saved": saved_activations(MODEL, Sizes(2, 3), Plan()),
+    "Saved": saved_activations(MODEL, Batch(2, 3), Plan()),
     "Model": [SUBJECT],
 }
 WRONG: tuple[Any, ...] = (
@@ -367,11 +367,11 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: inference_peak_bytes(MODEL, 1, 8, num_choices=0), "num_choices 0 is not possible"),
     (lambda: saved_activation_bytes(MODEL, 1, 8, "float8"), "must be float32, bfloat16 or float16"),
     (lambda: saved_activation_bytes(MODEL, 0, 8), "batch_size 0 is not possible"),
-    (lambda: changes_in(MODEL, "train", Sizes(1, 2)), "how must be Plan or Inference"),
-    (lambda: changes_in(MODEL, Plan(optimizer="adagrad"), Sizes(1, 2)), "optimizer 'adagrad'"),
-    (lambda: changes_in(MODEL, Inference("float64"), Sizes(1, 2)), "dtype 'float64'"),
-    (lambda: changes_in(MODEL, Plan(), Sizes(0, 2)), "batch_size 0"),
-    (lambda: changes_in(MODEL, Plan(), Sizes(1, 513)), "positions for 512 tokens"),
+    (lambda: changes_in(MODEL, "train", Batch(1, 2)), "how must be Plan or Inference"),
+    (lambda: changes_in(MODEL, Plan(optimizer="adagrad"), Batch(1, 2)), "optimizer 'adagrad'"),
+    (lambda: changes_in(MODEL, Inference("float64"), Batch(1, 2)), "dtype 'float64'"),
+    (lambda: changes_in(MODEL, Plan(), Batch(0, 2)), "batch_size 0"),
+    (lambda: changes_in(MODEL, Plan(), Batch(1, 513)), "positions for 512 tokens"),
     (lambda: LOADED.flops(1), "flops() needs sequence_length."),
     (lambda: LOADED.flops(batch=1, sequence_length=2), "flops() has no argument batch: did you mean batch_size?"),
     (lambda: LOADED.flops(1, 2, 3), "flops() takes only these arguments: batch_size, sequence_length."),
@@ -518,7 +518,7 @@ def test_a_name_of_pytorch_or_transformers_means_the_same(argument: str, name: A
         assert inference_peak_bytes(MODEL, 2, 8, **named) == inference_peak_bytes(MODEL, 2, 8, **plain)
         assert saved_activation_bytes(MODEL, 2, 8, **named) == saved_activation_bytes(MODEL, 2, 8, **plain)
     else:
-        assert changes_in(MODEL, Plan(**named), Sizes(2, 8)) == changes_in(MODEL, Plan(**plain), Sizes(2, 8))
+        assert changes_in(MODEL, Plan(**named), Batch(2, 8)) == changes_in(MODEL, Plan(**plain), Batch(2, 8))
 
 
 def test_each_name_says_something_of_its_own() -> None:
@@ -578,7 +578,7 @@ def test_a_model_is_copied_and_pickled(architecture: str, copied: Callable[[Any]
     assert twin.config == model.config == copied(model.config)
     assert str(twin) == str(model)
     assert list(twin.named_parameters()) == list(model.named_parameters())
-    assert twin.run(Sizes(1, 2)) is not None
+    assert twin.run(Batch(1, 2)) is not None
     assert forward_flops(twin, 1, 2) == forward_flops(model, 1, 2)
 
 

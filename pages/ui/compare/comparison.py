@@ -31,8 +31,8 @@ from bertcalc.families import family_of
 from bertcalc.families.hf_json import PASTED, is_of_another_type
 from bertcalc.families.hf_json import read as read_json
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import LARGEST, Batch
 from bertcalc.model.model import Model
-from bertcalc.model.steps import LARGEST, Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
@@ -44,7 +44,7 @@ from pages.ui.session.present_model import own_name
 from pages.ui.shell.controls import Reason, Select, Text, change, sentence, set_values, view
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
+from pages.ui.widgets.batch_controls import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.widgets.quantity_words import QUANTITY_NAMES, reason
 
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
@@ -161,8 +161,8 @@ class Comparison(NamedTuple):
     def case(self, compared: Compared) -> Case | DiscoveredCase:
         """A model with its batch."""
         if isinstance(compared.model, DiscoveredModel):
-            return DiscoveredCase(compared.model, *self.batch)
-        return Case(compared.model, *self.batch, base=compared.base)
+            return DiscoveredCase(compared.model, self.batch)
+        return Case(compared.model, self.batch, base=compared.base)
 
     def figure_of(self, model: Compared, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""

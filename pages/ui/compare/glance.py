@@ -11,9 +11,9 @@ from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.comparable import DiscoveredModel, DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
+from bertcalc.model.batch import Batch
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.text.digits import fixed, size
 from bertcalc.text.live_choices import quotient
 from bertcalc.text.live_numbers import fill, grouped

@@ -17,9 +17,9 @@ from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_size
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.digits import figure, multiple, scaled
 from bertcalc.text.live_numbers import fill, grouped
@@ -206,7 +206,7 @@ def show_scatter(comparison: Comparison) -> None:
 def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     points = []
     for name in PRESETS:
-        case = Case(model_of_preset(name), *batch)
+        case = Case(model_of_preset(name), batch)
         parameters, figure = case.model.num_parameters(), EVERY_QUANTITY[measure].known(case)
         short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
         if figure is not None:

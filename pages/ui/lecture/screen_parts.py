@@ -19,10 +19,11 @@ from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.step_formulas import live_steps
 from bertcalc.forward.walk import walk
 from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import shape_letters, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Batch, Step
+from bertcalc.model.steps import Step
 from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary

@@ -42,9 +42,9 @@ def show_activations(run: Run, plan: Plan) -> None:
     if problem := unlisted(run.choice.model, plan):
         st.info(sentence(problem))
         return
-    saved = footprint.kept(run.model, plan, *run.batch)
-    formulas = kept_formulas(run.model, plan, *run.batch)
-    modules = live_modules(run.model, plan, *run.batch)
+    saved = footprint.kept(run.model, plan, *run.batch.shape)
+    formulas = kept_formulas(run.model, plan, *run.batch.shape)
+    modules = live_modules(run.model, plan, *run.batch.shape)
     total = sum(modules.values()) if modules else held(0, run.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Saved for the backward pass"): (size(total), counted(total, "bytes"))})
@@ -80,8 +80,8 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 def _side(run: Run, plan: Plan) -> Side:
     """The bytes that each module saves, as one side of a comparison."""
-    formulas = kept_formulas(run.model, plan, *run.batch).modules
-    return run.side(by_module(footprint.kept(run.model, plan, *run.batch)), formulas)
+    formulas = kept_formulas(run.model, plan, *run.batch.shape).modules
+    return run.side(by_module(footprint.kept(run.model, plan, *run.batch.shape)), formulas)
 
 
 def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
@@ -118,8 +118,8 @@ def _product(saved: Saved) -> str:
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
     """Show the published formula for one layer, and each reason why bertcalc's count differs."""
-    terms = footprint.korthikanti(run.model, plan, *run.batch)
-    formulas = korthikanti_formulas(run.model, plan, *run.batch)
+    terms = footprint.korthikanti(run.model, plan, *run.batch.shape)
+    formulas = korthikanti_formulas(run.model, plan, *run.batch.shape)
     rows: list[tuple[str, ...]] = []
     for (reason, amount), formula in zip(terms, formulas, strict=True):
         if amount:
@@ -141,11 +141,11 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 def _show_verdict(run: Run, plan: Plan) -> None:
     """Show PyTorch's own count, or why there is none."""
     model = run.model
-    call = Call(*run.batch, model.seen(run.batch.sequence_length), num_choices=1)
+    call = Call(*run.batch.shape, model.seen(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
         st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
     elif runs(model, call):
-        proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch)
+        proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch.shape)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
         message = same if agrees else _("PyTorch counts {theirs:,} bytes, bertcalc counts {ours:,}.")

@@ -14,7 +14,7 @@ from pages.ui.session import kept
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import present_batch
+from pages.ui.widgets.batch_controls import present_batch
 from pages.ui.widgets.export.files import (
     Origin,
     chart_files,

@@ -19,9 +19,9 @@ from bertcalc.export.snippet import snippet
 from bertcalc.export.step_code import code
 from bertcalc.export.table import Math, Shown, Table
 from bertcalc.families import hf_json
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text import N_, Translate
@@ -161,7 +161,7 @@ def _report(
     model = exported(choice, steps)
     flops: tuple[Math, Math] | str
     try:
-        flops = flops_formula(model, *batch)
+        flops = flops_formula(model, *batch.shape)
     except InputError as error:
         flops = _(error.problem.message).format(**error.problem.values)
     is_changed = choice != preset_of(choice)
@@ -173,7 +173,7 @@ def _report(
         program = code(choice.model, steps.steps)
         changes = Changes("; ".join(steps.words), program, quantized=steps.changed.base is not None)
     return report(
-        Case(model, *batch),
+        Case(model, batch),
         ReportFormulas(component_table(model, _), flops),
         verification,
         settings=settings,
