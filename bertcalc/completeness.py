@@ -82,7 +82,7 @@ def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
     for cls, config, encoder in product(family.classes, (family.config.default(), family.fullest()), (None, 1)):
         try:
             model = Model.of_family(family, cls, config)
-            steps = model.run(Batch(encoder_sequence_length=encoder))
+            steps = model.steps(Batch(encoder_sequence_length=encoder))
         except Exception as error:
             raise _CannotRunError(f"{cls.name}: its program cannot run: {error!r}") from error
         yield model, steps

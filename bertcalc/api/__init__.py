@@ -71,7 +71,7 @@ class Model(core.Model):
     modules = checked(core.Model.modules)
     tensors = checked(core.Model.tensors)
     ties = checked(core.Model.ties)
-    lines = checked(core.Model.lines)
+    printed_lines = checked(core.Model.printed_lines)
     flops = method(forward_flops, "flops")
     training_flops = method(training_flops, "training_flops")
     training_peak_bytes = method(training_peak_bytes, "training_peak_bytes")
@@ -173,7 +173,7 @@ class Model(core.Model):
 
         >>> from bertcalc import Lora
         >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
-        >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).all_parameters
+        >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).num_parameters()
         109780228
         """
         kind: Any = type(adapter)
@@ -192,11 +192,6 @@ class Model(core.Model):
     def trainable_parameters(self) -> int:
         """The number of parameters that are trained: all, unless an adapter froze some."""
         return self.num_parameters(only_trainable=True)
-
-    @property
-    def all_parameters(self) -> int:
-        """The number of all parameters, what peft calls "all params"; modules that it keeps twice count twice."""
-        return self.num_parameters()
 
     @checked
     def widget(self) -> FormulaWidget:

@@ -128,7 +128,7 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
 def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[Matched]]:
     """The group of each tensor of a checkpoint or a model; ``compare`` keeps the first few of each."""
     family, wrapper = model.family, wrapper_of(tensors)
-    wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
+    wanted = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(model.config)
     groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
     seen: set[str] = set()
@@ -171,7 +171,7 @@ def _word_tables() -> Mapping[str, Collection[str]]:
     tables: dict[str, set[str]] = {}
     for family in FAMILIES.values():
         model = build(family.config.default())
-        table = next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
+        table = next(model.without_prefix(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
         tables.setdefault(table, set()).add(family.prefix)
     return tables
 
@@ -214,7 +214,7 @@ def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
 def _heads(model: Model) -> frozenset[str]:
     """The names of a model's tensors outside the embeddings and the encoder."""
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
-    return frozenset(model.bare(tensor.name) for tensor in beside)
+    return frozenset(model.without_prefix(tensor.name) for tensor in beside)
 
 
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
@@ -236,7 +236,7 @@ def _tied(model: Model) -> dict[str, Shape]:
     """The second names of tied tensors, with their shapes."""
     shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
-        model.bare(f"{path}.{name}"): shapes[target]
+        model.without_prefix(f"{path}.{name}"): shapes[target]
         for path, module, _copies in model.modules()
         for name, target in module.tied.items()
     }
@@ -256,7 +256,9 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
 
     def distance(model: Model) -> int:
         wanted = _heads(model.changed(config=_kind(config)))
-        wrong = sum(shapes.get(model.bare(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors())
+        wrong = sum(
+            shapes.get(model.without_prefix(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors()
+        )
         return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
@@ -268,7 +270,7 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
 def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     """The class with the number of labels that the rows of its matrices in a checkpoint show, if it is valid."""
     for tensor in model.tensors():
-        shape = shapes.get(model.bare(tensor.name), ())
+        shape = shapes.get(model.without_prefix(tensor.name), ())
         if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
             with suppress(ConfigError):
                 config = replace(model.config, num_labels=shape[0])
@@ -331,7 +333,7 @@ def model_of_shapes(
             raise _of_another_kind(tensors) or _without(name, tensors, family)
     layers = _layers(shapes, tellers["intermediate_size"].partition(".0.")[0])
     unknown: tuple[str, ...] = () if "num_attention_heads" in sizes else ("num_attention_heads",)
-    if any(step.shared for step in build(full).run(Batch())):  # tensors do not show how often shared layers run
+    if any(step.shared for step in build(full).steps(Batch())):  # tensors do not show how often shared layers run
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     heads = _likely_heads(sizes["hidden_size"], layers)
     values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **inferred}
@@ -430,7 +432,7 @@ def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "ba
     name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
     changes: list[dict[str, Any]] = [{field: value}, {field: other}]
     models = [build(replace(config, **change), name) for change in changes]
-    with_value, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    with_value, without = ({model.without_prefix(tensor.name) for tensor in model.tensors()} for model in models)
     return frozenset(name.replace("*", f"{layer}") for name in with_value - without for layer in range(2))
 
 

@@ -72,7 +72,7 @@ class PublishedRun(NamedTuple):
         model = build(config, family_of(config).for_task("pretraining"))
 
         def cost(length: int) -> int:
-            return total(as_stated(model.run(Batch(1, length)), flops, length), flops, "training")
+            return total(as_stated(model.steps(Batch(1, length)), flops, length), flops, "training")
 
         return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 

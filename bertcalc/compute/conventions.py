@@ -133,7 +133,7 @@ class PublishedFigure(NamedTuple):
     def ours(self) -> Fraction:
         """The rule's count, in the unit of the figure."""
         config = PRESETS[self.preset].config
-        steps = build(config, add_pooling_layer=self.pooler).run(self.batch)
+        steps = build(config, add_pooling_layer=self.pooler).steps(self.batch)
         return RULES[self.rule].flops(config, *self.batch.shape, steps) / UNITS[self.unit]
 
 

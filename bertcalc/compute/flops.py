@@ -133,7 +133,7 @@ def _run(model: Model, batch: Batch) -> list[Step]:
     """The steps of a forward pass. Raises InputError if none is possible, or if the model takes no such batch."""
     if problem := cannot_run(model) or not_taken(model, batch):
         raise InputError(problem)
-    return model.run(batch)
+    return model.steps(batch)
 
 
 @checked

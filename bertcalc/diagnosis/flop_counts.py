@@ -95,7 +95,7 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     if cannot_run(model):
         return
     try:
-        steps = model.run(Batch(1, length, model.seen(length)))
+        steps = model.steps(Batch(1, length, model.encoder_length(length)))
     except InputError:
         return
     batch = Batch(1, length)

@@ -237,7 +237,7 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -
 
 def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
-    steps = model.changed(model.final_config, changes=()).run(Batch(1, 1))
+    steps = model.changed(model.final_config, changes=()).steps(Batch(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
@@ -351,7 +351,7 @@ def differing(models: Sequence[Model]) -> list[str]:
 def shapes(model: Model) -> dict[str, Shape]:
     """The shapes of a few important matrices, by name without the body's prefix."""
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
-    return {model.bare(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
+    return {model.without_prefix(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 
 
 class Pair(NamedTuple):

@@ -70,7 +70,7 @@ def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[in
     config, read = _watched(model.config)
     model = model.changed(config=config)
     length = min(sequence_length, config.longest)
-    steps = model.run(Batch(batch_size, length, encoder_sequence_length=model.seen(length)))
+    steps = model.steps(Batch(batch_size, length, encoder_sequence_length=model.encoder_length(length)))
     parameters = model.num_parameters()
     memory = 4 * parameters + total_bytes(saved_by(steps, Plan()))
     if config.is_decoder and config.use_cache:

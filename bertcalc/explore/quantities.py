@@ -102,7 +102,7 @@ def components(model: Model) -> Mapping[Component, int]:
 @checked
 def flops(count: Callable[..., int], case: Case) -> int:
     """FLOPs of matrix products, as PyTorch counts them."""
-    seen = case.model.seen(case.batch.sequence_length)
+    seen = case.model.encoder_length(case.batch.sequence_length)
     return count(case.model, *case.batch.shape, encoder_sequence_length=seen)
 
 

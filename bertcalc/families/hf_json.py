@@ -108,7 +108,7 @@ def _steps(model: Model) -> list[Step]:
     layers = range(model.final_config.num_hidden_layers)
     return [
         step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
-        for step in model.run(Batch())
+        for step in model.steps(Batch())
     ]
 
 

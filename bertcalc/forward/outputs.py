@@ -36,7 +36,7 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 def run(model: Model, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
     seen = call.encoder_sequence_length if attends(model, call) else None
-    return model.run(Batch(call.batch_size, call.sequence_length, seen, call.num_choices))
+    return model.steps(Batch(call.batch_size, call.sequence_length, seen, call.num_choices))
 
 
 @checked
@@ -84,7 +84,7 @@ def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 def _used(model: Model) -> set[str]:
     """The names of inputs that a step uses, and of use_cache if a cache can be returned."""
-    config, steps = model.config, model.run(Batch(encoder_sequence_length=model.seen(1)))
+    config, steps = model.config, model.steps(Batch(encoder_sequence_length=model.encoder_length(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
     if "angles" in roles:

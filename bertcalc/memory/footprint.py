@@ -67,7 +67,7 @@ def steady_bytes(model: Model, plan: Plan) -> int:
 @checked
 def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
     """The tensors that autograd saves under a plan."""
-    batch = Batch(batch_size, sequence_length, model.seen(sequence_length))
+    batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
     return saved_activations(model, batch, plan)
 
 
@@ -130,6 +130,6 @@ def _one_layer(model: Model, plan: Plan, batch_size: int, sequence_length: int) 
 @checked
 def output_bytes(model: Model, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """The bytes of the outputs of a forward pass without a cache."""
-    call = Call(batch_size, sequence_length, model.seen(sequence_length), num_choices=1, use_cache=False)
+    call = Call(batch_size, sequence_length, model.encoder_length(sequence_length), num_choices=1, use_cache=False)
     entries = outputs(model, call, run(model, call))
     return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in entries if not entry.container)

@@ -111,7 +111,7 @@ def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[Saved]:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
-        model.run(batch._replace(cached=cached)), plan, masks=model.config.masks_window(batch.sequence_length)
+        model.steps(batch._replace(cached=cached)), plan, masks=model.config.masks_window(batch.sequence_length)
     )
 
 

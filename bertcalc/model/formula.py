@@ -259,7 +259,7 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
         SymbolicStep(
             step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
         )
-        for step in model.run(Batch(**sizes))
+        for step in model.steps(Batch(**sizes))
     )
 
 

@@ -153,7 +153,7 @@ class Model(Module):
         return values
 
     @property
-    def prefix(self) -> str:
+    def body_prefix(self) -> str:
         """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
         return "" if self.cls.task == "base" else f"{self.family.prefix}."
 
@@ -162,7 +162,7 @@ class Model(Module):
         """Whether the layers have cross attention and the class takes encoder_hidden_states."""
         return self.config.add_cross_attention and self.cls.sees_encoder
 
-    def seen(self, sequence_length: int) -> int | None:
+    def encoder_length(self, sequence_length: int) -> int | None:
         """The length of encoder_hidden_states: ``sequence_length`` if the model reads them, else None."""
         return sequence_length if self.reads_encoder else None
 
@@ -208,9 +208,9 @@ class Model(Module):
             before = change.configured(self, before)
         return tuple(changes)
 
-    def bare(self, name: str) -> str:
+    def without_prefix(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
-        return name.removeprefix(self.prefix)
+        return name.removeprefix(self.body_prefix)
 
     def body(self) -> Module:
         """The body: the model itself, or the child under the prefix if the class has a head."""
@@ -224,13 +224,15 @@ class Model(Module):
         raise KeyError("attention")
 
     @checked
-    def run(self, batch: Batch) -> list[Step]:
+    def steps(self, batch: Batch) -> list[Step]:
         """Every step from the token ids to the outputs, in order; the steps of a repeated layer appear once."""
-        steps = self.calls(batch)
+        steps = self.declared_steps(batch)
         return [part for step in steps for part in step.parts or (step,)] if self.changes else steps
 
-    def calls(self, batch: Batch) -> list[Step]:
-        """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
+    run, seen = steps, encoder_length  # bertcalc/proofreading uses these names
+
+    def declared_steps(self, batch: Batch) -> list[Step]:
+        """The steps as the program declares them: a changed module is a single step, with its ``parts``."""
         root = Module(self.kind)
         steps: list[Step] = []
         self._run(root, batch, steps)
@@ -243,7 +245,7 @@ class Model(Module):
             changes = [*(earlier.without_layers(change.dropped) for earlier in changes), change]
 
         def run(root: Module, steps: list[Step] | None, prepared: Iterable[Change]) -> None:
-            t = Trace(root, self.prefix, batch, steps, choices=self.cls.takes_choices)
+            t = Trace(root, self.body_prefix, batch, steps, choices=self.cls.takes_choices)
             for change in prepared:
                 change.prepare(t)
             self._run_program(t, root, config)
@@ -314,7 +316,7 @@ def not_taken(model: Model, batch: Batch) -> Problem | None:
 def output_names(architecture: str) -> tuple[str, ...]:
     """The outputs of a class, in order, without those returned only on request."""
     cls, family = class_of(architecture), CLASSES[architecture]
-    steps = Model.of_family(family, cls, family.config.default()).run(Batch())
+    steps = Model.of_family(family, cls, family.config.default()).steps(Batch())
     return tuple(step.output for step in steps if step.output)
 
 

@@ -109,25 +109,27 @@ class Module:
     Tensors are named by the last part of their names.
 
     - ``parameters``: the shapes of its own tensors.
-    - ``places``: the places of tensors whose place differs from the module's.
+    - ``tensor_places``: the places of tensors whose place differs from the module's.
     - ``tied``: the full names of tensors that the module uses but does not own; they are not counted again.
     - ``buffers``: tensors that are not parameters: the shape of each, and whether it holds integers.
     - ``frozen``: tensors that are not trained, such as the weights below an adapter.
-    - ``packed``: how the weight is stored, if it is quantized.
+    - ``packed_weight``: how the weight is stored, if it is quantized.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
     kind = "Module"
     parameters: Mapping[str, Shape] = NO_TENSORS
-    places: Mapping[str, Place] = MappingProxyType({})
+    tensor_places: Mapping[str, Place] = MappingProxyType({})
     buffers = NO_BUFFERS
     children: dict[str, "Module"] = {}  # noqa: RUF012  # empty and never changed: for modules without children
-    order: Iterable[str] = ()  # names of the children in registration order, if that is not the running order
+    registration_order: Iterable[
+        str
+    ] = ()  # names of the children in registration order, if that is not the running order
     place = NOWHERE
     tied: Mapping[str, str] = NOT_TIED
     is_embedding = False  # whether the module is torch.nn.Embedding
     frozen: frozenset[str] = frozenset()
-    packed: PackedWeight | None = None
+    packed_weight: PackedWeight | None = None
 
     def __init__(self, kind: str, /, **children: "Module") -> None:
         self.kind = kind
@@ -185,13 +187,15 @@ class Module:
                 if owner not in seen and (owning := self._owner(owner)):
                     early.add(owner)
                     last = owner.rpartition(".")[2]
-                    place = owning.places.get(last, owning.place)
+                    place = owning.tensor_places.get(last, owning.place)
                     yield Tensor(owner, owning.parameters[last], copies, place, last in owning.frozen)
             for last, shape in module.parameters.items():
                 name = join(path, last)
                 seen.add(name)
                 if name not in early:
-                    yield Tensor(name, shape, copies, module.places.get(last, module.place), last in module.frozen)
+                    yield Tensor(
+                        name, shape, copies, module.tensor_places.get(last, module.place), last in module.frozen
+                    )
 
     @checked
     def first_layer(self, name: str) -> int:
@@ -249,8 +253,8 @@ class Module:
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
         """The name, module and number of copies of each child."""
         children = self.children
-        # ``order`` may name children that this model does not have.
-        ordered = dict.fromkeys((*self.order, *children)) if self.order else children
+        # ``registration_order`` may name children that this model does not have.
+        ordered = dict.fromkeys((*self.registration_order, *children)) if self.registration_order else children
         for name in ordered:
             if name in children:
                 yield name, children[name], 1
@@ -288,9 +292,11 @@ class Module:
 
     def __str__(self) -> str:
         """The text of the real model's ``print(model)`` (the layout of torch.nn.Module.__repr__)."""
-        return "\n".join(line.text for line in self.lines())
+        return "\n".join(line.text for line in self.printed_lines())
 
-    def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[PrintedLine]:
+    def printed_lines(
+        self, path: str = "", copies: int = 1, label: str = "", indent: str = ""
+    ) -> Iterator[PrintedLine]:
         """The lines of ``print(model)``, each with its module."""
         start = between("", (indent, label, f"{self.kind}("))
         children = list(self.named_children(folded=True))
@@ -299,7 +305,7 @@ class Module:
             return
         yield PrintedLine(start, path, self, copies, opens=True)
         for name, child, count in children:
-            yield from child.lines(join(path, name), count, self._label(name), f"{indent}  ")
+            yield from child.printed_lines(join(path, name), count, self._label(name), f"{indent}  ")
         yield PrintedLine(f"{indent})", path, self, copies, closes=True)
 
     def _label(self, name: str) -> str:

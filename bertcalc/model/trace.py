@@ -105,7 +105,7 @@ class Step(NamedTuple):
     - ``again``: a further call of a module, which adds no parameters.
     - ``asides``: operations of the body's forward method before it that are not steps (see ``Trace.aside``).
     - ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
-    - ``parts``: the steps that replace it since a change of the model, such as an adapter; ``Model.run`` gives these.
+    - ``parts``: the steps that replace it since a change of the model, such as an adapter; ``Model.steps`` gives these.
     """
 
     name: str
@@ -208,7 +208,7 @@ class Trace:
         """
         self._module.children[name] = module = Module(kind)
         if order:
-            module.order = order
+            module.registration_order = order
         if component or block:
             return self._enter(name, module, _roles(component or self._roles.component, block))
         return self._enter(name, module, self._roles)
@@ -220,7 +220,7 @@ class Trace:
         own_block = block or self._roles.block
         left = heads - self.pruned_heads if own_block == "attention" else heads
         self._module.children[name] = module = Attention(kind, left, head_size)
-        module.order = order
+        module.registration_order = order
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
     def _units(self, role: str, out_features: int) -> int:
@@ -267,7 +267,7 @@ class Trace:
 
     def ordered(self, *order: str) -> "Trace":
         """Register these children of the current module first and in this order."""
-        self._module.order = order
+        self._module.registration_order = order
         return self._enter("", self._module, self._roles)
 
     def _enter(self, name: str, module: Module, roles: _Roles, copies: int = 1, runs: int = 1) -> "Trace":
@@ -413,7 +413,7 @@ class Trace:
         """Declare a tensor that the current module itself owns."""
         module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
-        module.places = {**module.places, name: place}
+        module.tensor_places = {**module.tensor_places, name: place}
         return (Tensor(f"{self._path}.{name}", shape, self._copies, place),)
 
     # Operations that are not modules.

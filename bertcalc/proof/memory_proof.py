@@ -33,7 +33,7 @@ def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> Me
     import torch
 
     dtype = getattr(torch, PRECISIONS[plan.precision].dtype)
-    call = Call(batch_size, sequence_length, model.seen(sequence_length), num_choices=1)
+    call = Call(batch_size, sequence_length, model.encoder_length(sequence_length), num_choices=1)
     masks: list[torch.Tensor] = []
     with torch.device("meta"):
         real = empty_model(model).train().to(dtype)

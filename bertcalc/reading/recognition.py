@@ -138,7 +138,7 @@ def _compared(
     printed_kinds = _plain(kinds, tensors, model)
     unprinted = _unprinted(model, printed_kinds)
     second = tuple(matched.name for matched in groups["tied"])
-    own_kinds = {model.bare(path): module.kind for path, module, _copies in model.modules(folded=False)}
+    own_kinds = {model.without_prefix(path): module.kind for path, module, _copies in model.modules(folded=False)}
     return Recognition(
         model,
         guessed,
@@ -153,16 +153,17 @@ def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Mod
     """The kinds of a text's modules, by path without the prefixes of the body and of its wrapper."""
     wrapper = wrapper_of(tensors)
     return {
-        model.bare(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path] for path in kinds
+        model.without_prefix(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path]
+        for path in kinds
     }
 
 
 def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
     """The tensors that ``print`` does not show, of modules that it shows."""
     return {
-        model.bare(name)
+        model.without_prefix(name)
         for path, module, _copies in model.modules(folded=False)
-        if is_hidden(module) and model.bare(path) in kinds
+        if is_hidden(module) and model.without_prefix(path) in kinds
         for name in own_names(path, module)
     }
 
@@ -265,7 +266,7 @@ def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
 
 
 def _bare(model: Model) -> dict[str, Shape]:
-    return {model.bare(name): shape for name, shape in model.named_parameters()}
+    return {model.without_prefix(name): shape for name, shape in model.named_parameters()}
 
 
 def with_ties(model: Model, tied: bool) -> Model | None:

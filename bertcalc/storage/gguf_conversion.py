@@ -59,7 +59,7 @@ def converted(model: Module) -> list[GgufTensor]:
     assert isinstance(model, Model)
     tensors = []
     for tensor in saved(model, "F32"):
-        path, _dot, last = model.bare(tensor.name).rpartition(".")
+        path, _dot, last = model.without_prefix(tensor.name).rpartition(".")
         name = _name(path)
         if name is None:
             raise wrong(_NO_NAME, "type", None, name=tensor.name)

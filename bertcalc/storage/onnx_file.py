@@ -49,7 +49,7 @@ def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
 
 def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initializer]:
     """The weights in the graph, in the order of the forward pass; unused weights are left out."""
-    steps = model.run(Batch(2, 2)) if isinstance(model, Model) else None
+    steps = model.steps(Batch(2, 2)) if isinstance(model, Model) else None
     every = [*(_of_steps(steps) if steps is not None else _of_modules(model))]
     merged: dict[tuple[str, str], Initializer] = {}
     for name, shape, copies, runs, operation in every:
@@ -135,5 +135,5 @@ def _graphs() -> dict[str, dict[str, Any]]:
 def _layers(model: Module) -> int:
     """The number of layers that run, counted by their attentions."""
     if isinstance(model, Model):
-        return sum(step.runs for step in model.run(Batch(2, 2)) if step.operation == "softmax")
+        return sum(step.runs for step in model.steps(Batch(2, 2)) if step.operation == "softmax")
     return sum(copies for _path, module, copies in model.modules() if isinstance(module, Attention))

@@ -113,7 +113,7 @@ def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], i
 
 @lru_cache(maxsize=256)
 def _places(model: Model) -> Mapping[str, tuple[str, str]]:
-    return {model.bare(tensor.name): place_of(tensor) for tensor in model.tensors()}
+    return {model.without_prefix(tensor.name): place_of(tensor) for tensor in model.tensors()}
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:

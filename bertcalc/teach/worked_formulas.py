@@ -115,7 +115,7 @@ def _flops(exercise: Exercise) -> WorkedLine:
 
 def _shape(exercise: Exercise) -> WorkedLine:
     model = symbolic_model(exercise.model)
-    shapes: dict[str, Shape] = {model.bare(tensor.name): tensor.shape for tensor in model.tensors()}
+    shapes: dict[str, Shape] = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors()}
     shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.model)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))

@@ -86,7 +86,7 @@ def parameters(case: Case, config: Config) -> int:
 
 def flops(case: Case, config: Config) -> int:
     model = case.model.changed(config=config)
-    seen = case.model.seen(case.batch.sequence_length)
+    seen = case.model.encoder_length(case.batch.sequence_length)
     return forward_flops(model, *case.batch.shape, encoder_sequence_length=seen)
 
 

@@ -115,8 +115,8 @@ def names() -> set[str]:
         model = build(family.fullest(), name)
         found |= {module.kind for _path, module, _copies in model.modules() if not hasattr(torch.nn, module.kind)}
         paths = {*(path for path, _module, _copies in model.modules()), *dict(model.named_parameters())}
-        found |= {part for path in paths for part in model.bare(path).split(".")}
-        steps = model.run(Batch(1, 2, encoder_sequence_length=2))
+        found |= {part for path in paths for part in model.without_prefix(path).split(".")}
+        steps = model.steps(Batch(1, 2, encoder_sequence_length=2))
         places = [module.place for _path, module, _copies in model.modules()] + [step.place for step in steps]
         meanings |= {word for place in places for said in place for word in re.findall(r"\w+", said)}
     library = {"Conv1D", *(facts.kind for facts in ACTIVATIONS.values())}
@@ -185,7 +185,7 @@ def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str)
     assert sum(totals_by_part(model).values()) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
     assert component_formulas(model)
-    assert len(symbolic_steps(model)) == len(model.run(Batch(2, 3)))
+    assert len(symbolic_steps(model)) == len(model.steps(Batch(2, 3)))
     flops = forward_flops(model, batch_size=2, sequence_length=3)
     assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
     assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0
@@ -241,7 +241,7 @@ def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
     assert model.num_parameters() == body.num_parameters() + more
     flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
     assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
-    assert [stop.name for stop in walk(model.run(Batch(2, 9)))][-2:] == ["first", "last"]
+    assert [stop.name for stop in walk(model.steps(Batch(2, 9)))][-2:] == ["first", "last"]
 
 
 def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Family) -> None:
@@ -288,7 +288,7 @@ def test_a_question_about_beta_is_asked_where_there_is_one(known: Family, kind: 
 
     config = known.config.default()
     model = Model.of_family(known, known.classes[1]._replace(head=head), config)
-    norm, decoder = walk(model.run(Batch(1, 4)))[-2:]
+    norm, decoder = walk(model.steps(Batch(1, 4)))[-2:]
     assert ("beta" in "".join(asked.question for asked in questions(norm, config))) == bias
     assert ("no beta" in lesson(norm).text) == (not bias)
     decoder = decoder._replace(key="language model.decoder")

@@ -53,7 +53,7 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
             simulated(plan._replace(recompute="none"), case, call, adapter=adapter)
         return
     try:
-        model.run(Batch(call.batch_size, call.sequence_length, num_choices=call.num_choices))
+        model.steps(Batch(call.batch_size, call.sequence_length, num_choices=call.num_choices))
     except InputError:
         check_flops(case, call, adapter, "none")  # the real model cannot run, either
         return

@@ -236,7 +236,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
         if longest is not None and number > longest:
             continue
         batch = call._replace(**{field: number})
-        batch = batch._replace(encoder_sequence_length=case.model.seen(batch.sequence_length))
+        batch = batch._replace(encoder_sequence_length=case.model.encoder_length(batch.sequence_length))
         given = unmasked(case, batch)
         moments = training_moments(real, given, how) if isinstance(how, Plan) else inference_moments(real, given)
         assert (measured(moments).live <= limit) == fits

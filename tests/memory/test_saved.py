@@ -257,5 +257,5 @@ def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]
         call = call._replace(encoder_sequence_length=None)
     caches = [output for output in real_outputs(case, call) if output.name == "past_key_values"]
     elements = sum(torch.Size(shape).numel() for cache in caches for shape, _dtype in cache.tensors)
-    steps = case.ours().run(Batch(*call[:3]))
+    steps = case.ours().steps(Batch(*call[:3]))
     assert cache_bytes(steps) == 4 * elements

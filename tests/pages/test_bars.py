@@ -67,7 +67,7 @@ def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
 @given(cases())
 def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> None:
     length = min(5, case.config.longest)
-    costs = by_part(case.ours().run(Batch(3, length, num_choices=2)))
+    costs = by_part(case.ours().steps(Batch(3, length, num_choices=2)))
     written = plain_formulas(letters(case.model, PYTORCH), PYTORCH)
     assert {part: value(one, case.config, B=3, S=length, N=2) for part, one in written.items()} == costs
 

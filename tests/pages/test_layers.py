@@ -24,7 +24,7 @@ def headline(app: object) -> str:
 @pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 5))
 def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
-    stops = walk(Case(BertConfig(), architecture).ours().run(Batch(1, 128)))
+    stops = walk(Case(BertConfig(), architecture).ours().steps(Batch(1, 128)))
     total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
     for number in range(1, len(stops) + 1):
         assert headline(app).startswith(f"## {number} / {len(stops)} · ")
@@ -138,7 +138,7 @@ def test_heads_whose_matrix_has_no_bias() -> None:
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_every_lesson_has_its_numbers(architecture: str) -> None:
     model = build(CLASSES[architecture].fullest(), architecture)
-    for stop in walk(model.run(Batch(1, 16))):
+    for stop in walk(model.steps(Batch(1, 16))):
         assert "{" not in lesson(stop).text.format(**values_of(model, stop, Batch(1, 16)))
 
 

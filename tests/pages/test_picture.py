@@ -12,7 +12,7 @@ from pages.ui.walk.picture import picture_frame
 
 def drawn(config: Config, architecture: str = "BertModel", layer: int = 0) -> tuple[list[Stop], pd.DataFrame, int]:
     seen = 8 if config.add_cross_attention else None
-    stops = walk(build(config, architecture).run(Batch(1, 8, encoder_sequence_length=seen)), layer)
+    stops = walk(build(config, architecture).steps(Batch(1, 8, encoder_sequence_length=seen)), layer)
     frame, rows = picture_frame(stops, {stops[3].name}, config, layer)
     return stops, pd.DataFrame(frame), rows
 

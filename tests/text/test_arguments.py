@@ -61,7 +61,7 @@ SMALL = bertcalc.BertConfig(
 )
 MODEL = build(SMALL, "BertForMaskedLM")
 SUBJECT = Model(SMALL, "BertForMaskedLM")
-STEPS = MODEL.run(Batch(2, 3))
+STEPS = MODEL.steps(Batch(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
 
 
@@ -255,7 +255,7 @@ METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a m
     "named_children": {"folded": True},
     "modules": {"path": "", "copies": 1, "folded": True},
     "tensors": {"folded": True},
-    "lines": {"path": "", "copies": 1, "label": "", "indent": ""},
+    "printed_lines": {"path": "", "copies": 1, "label": "", "indent": ""},
     **{name: {} for name in ("own_parameters", "named_parameters", "ties")},
     "formula": {"path": "encoder"},
     "explain": {"number": 3},

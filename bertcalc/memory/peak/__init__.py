@@ -154,7 +154,7 @@ def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
 @checked
 def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
-    batch = Batch(batch_size, sequence_length, model.seen(sequence_length))
+    batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
     return changes_in(model, how, batch)
 
 
@@ -171,7 +171,7 @@ def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequen
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
     """The name of a moment's step in the model, and the run, from 1, if it is in a layer that runs several times."""
-    name = model.bare(where)
+    name = model.without_prefix(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
     runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0

@@ -73,7 +73,7 @@ class Pass:
         self.memory = Memory()
         autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
         self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
-        steps = list(map(_called, model.calls(batch._replace(cached=self.caches()))))
+        steps = list(map(_called, model.declared_steps(batch._replace(cached=self.caches()))))
         if plan.attention == "fused":
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
@@ -104,7 +104,9 @@ class Pass:
         self._has_types = any(step.place.role == "token type" for step in self.steps)
         self.parameters = Variables()  # all but packed weights
         self._packed = {
-            f"{path}.weight": module.packed for path, module, _copies in model.modules(folded=False) if module.packed
+            f"{path}.weight": module.packed_weight
+            for path, module, _copies in model.modules(folded=False)
+            if module.packed_weight
         }
         self._unnamed: list[SimulatedTensor] = []  # packed weights, and all buffers
         self.buffers = Variables()

@@ -291,14 +291,17 @@ def _call(choice: Choice) -> Call:
 # All modules of all families; a screen says so if the present model does not have one.
 _MODELS = [build(family.fullest(**RELATIVE), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
-    model.bare(path)
+    model.without_prefix(path)
     for model in _MODELS
     for path, module, _copies in model.modules()
     if path and module.num_parameters()
 )
 _ROLES = ("word", "position", "token type")
 TABLES = dict.fromkeys(
-    model.bare(path) for model in _MODELS for path, module, _copies in model.modules() if module.place.role in _ROLES
+    model.without_prefix(path)
+    for model in _MODELS
+    for path, module, _copies in model.modules()
+    if module.place.role in _ROLES
 )
 PARTS: dict[str, ScreenPart] = {
     "row": ScreenPart(_row, {"path": TABLES}),

@@ -221,7 +221,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 def _show_remarks(choice: Choice) -> None:
     """Say that relative positions have no fused attention, and how long a cross-attention's encoder output is."""
-    if st.session_state["attention"] == "fused" and not can_fuse(choice.model.run(Batch())):
+    if st.session_state["attention"] == "fused" and not can_fuse(choice.model.steps(Batch())):
         st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
     show_seen(choice.model)
 

@@ -141,7 +141,7 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 def _show_verdict(run: Run, plan: Plan) -> None:
     """Show PyTorch's own count, or why there is none."""
     model = run.model
-    call = Call(*run.batch.shape, model.seen(run.batch.sequence_length), num_choices=1)
+    call = Call(*run.batch.shape, model.encoder_length(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
         st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
     elif runs(model, call):

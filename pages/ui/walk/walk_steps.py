@@ -57,7 +57,7 @@ STEP = Select(
         stop.name
         for name, family in CLASSES.items()
         for config in dict.fromkeys(family.fullest(**fields) for fields in _FULLEST)
-        for stop in walk(build(config, name).run(Batch(encoder_sequence_length=1)), layer=1)
+        for stop in walk(build(config, name).steps(Batch(encoder_sequence_length=1)), layer=1)
     ),
     available=_steps_of,
     label_visibility="collapsed",
@@ -71,7 +71,7 @@ def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
 
 def call_of(model: Model, batch: Batch) -> Call:
     """The call of the walk; a cross-attention, if there is one, reads an encoder output of equal length."""
-    return Call(*batch.shape, encoder_sequence_length=model.seen(batch.sequence_length))
+    return Call(*batch.shape, encoder_sequence_length=model.encoder_length(batch.sequence_length))
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
@@ -197,7 +197,7 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
-        (kind, _inside(name, model.prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
+        (kind, _inside(name, model.body_prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
     titles = ("", _("Name"), _("In letters"), _("In numbers"))

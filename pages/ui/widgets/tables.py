@@ -172,7 +172,7 @@ def _sign(change: ModuleChange) -> str:
 def _kind(module: Module | None) -> str:
     if module is None:
         return ""
-    line = next(module.lines())
+    line = next(module.printed_lines())
     return fill("`{text}`", text=module.kind if line.opens else line.text)
 
 
