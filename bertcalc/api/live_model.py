@@ -26,7 +26,7 @@ class UnknownModel(ReadModule):
     reason = ""
 
     def __repr__(self) -> str:
-        return f"<{self.kind}: {self.num_parameters():,} parameters. {self.reason}>"
+        return f"<{self.class_name}: {self.num_parameters():,} parameters. {self.reason}>"
 
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")
@@ -120,7 +120,7 @@ def _read(real: Any, path: str, owners: dict[int, str]) -> Module:
     _own_tensors(module, real, path, owners)
     children = {name: _read(child, f"{path}.{name}", owners) for name, child in real.named_children()}
     if len(children) > 1 and not module.parameters and list(children) == list(map(str, range(len(children)))):
-        return folded(module.kind, ((number, 1, layer) for number, layer in enumerate(children.values())))
+        return folded(module.class_name, ((number, 1, layer) for number, layer in enumerate(children.values())))
     module.children = children
     return module
 

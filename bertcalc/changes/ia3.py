@@ -70,7 +70,7 @@ class IA3(PeftChange):
     def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:
         base = spot.module
         if not isinstance(base, (Linear, Conv1D)):
-            values: dict[str, Any] = {"module": spot.path, "kind": base.kind}
+            values: dict[str, Any] = {"module": spot.path, "kind": base.class_name}
             raise InputError(Problem.of(_UNSUPPORTED, "target_modules", spot.path, **values))
         units = base.in_features if in_front else base.out_features
         vector = ParameterDict(default=(1, units) if in_front else (units, 1))
@@ -112,7 +112,7 @@ class LNTuning(PeftChange):
         freeze(rewriting.root)
         for spot in spots:
             if not isinstance(spot.module, Norm):
-                values: dict[str, Any] = {"module": spot.path, "kind": spot.module.kind}
+                values: dict[str, Any] = {"module": spot.path, "kind": spot.module.class_name}
                 raise InputError(Problem.of(_NO_NORM, "target_modules", spot.path, **values))
             trained = train_all(copied(spot.module))
             wrapper = Module("ln_tuning.LNTuningLayer", base_layer=spot.module)

@@ -90,7 +90,7 @@ class Model(Module):
     def _declare(
         self, family: Family, kind: Class, config: Any, add_pooling_layer: bool, changes: tuple[Change, ...] = ()
     ) -> None:
-        self.kind = kind.name
+        self.class_name = kind.name
         self.children = {}
         self.family = family
         self.cls = kind
@@ -233,7 +233,7 @@ class Model(Module):
 
     def declared_steps(self, batch: Batch) -> list[Step]:
         """The steps as the program declares them: a changed module is a single step, with its ``parts``."""
-        root = Module(self.kind)
+        root = Module(self.class_name)
         steps: list[Step] = []
         self._run(root, batch, steps)
         return _frozen(root, steps) if self.changes else steps
@@ -251,7 +251,7 @@ class Model(Module):
             self._run_program(t, root, config)
 
         def twin(other: Change) -> tuple[Module, list[Step] | None]:
-            tree, more = Module(self.kind), None if steps is None else list[Step]()
+            tree, more = Module(self.class_name), None if steps is None else list[Step]()
             run(tree, more, (*changes, other))
             return tree, more
 

@@ -1,4 +1,4 @@
-"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without PyTorch.
+"""A module tree like torch.nn's, made of names, classes and shapes, without weights and without PyTorch.
 
 Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
 the types below say ``int`` for all three.
@@ -104,10 +104,11 @@ class PrintedLine(NamedTuple):
 
 
 class Module:
-    """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
+    """A node of the tree: its class, its own tensors, its children.
 
     Tensors are named by the last part of their names.
 
+    - ``class_name``: the name of the class, as ``print`` shows it.
     - ``parameters``: the shapes of its own tensors.
     - ``tensor_places``: the places of tensors whose place differs from the module's.
     - ``tied``: the full names of tensors that the module uses but does not own; they are not counted again.
@@ -117,7 +118,7 @@ class Module:
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
-    kind = "Module"
+    class_name = "Module"
     parameters: Mapping[str, Shape] = NO_TENSORS
     tensor_places: Mapping[str, Place] = MappingProxyType({})
     buffers = NO_BUFFERS
@@ -131,8 +132,8 @@ class Module:
     frozen: frozenset[str] = frozenset()
     packed_weight: PackedWeight | None = None
 
-    def __init__(self, kind: str, /, **children: "Module") -> None:
-        self.kind = kind
+    def __init__(self, class_name: str, /, **children: "Module") -> None:
+        self.class_name = class_name
         self.children = children
 
     def __getstate__(self) -> dict[str, Any]:
@@ -265,7 +266,7 @@ class Module:
 
         Raises UnknownNameError, which is a KeyError as well, if there is none.
         """
-        module, before = self, self.kind
+        module, before = self, self.class_name
         for name in path.split(".") if path else ():
             inside = module._child(name)
             if inside is None:
@@ -287,8 +288,8 @@ class Module:
         try:
             count = self.num_parameters()
         except MixedError:
-            return f"<{self.kind}>"
-        return f"<{self.kind}: {count:,} parameters>" if isinstance(count, int) else f"<{self.kind}>"
+            return f"<{self.class_name}>"
+        return f"<{self.class_name}: {count:,} parameters>" if isinstance(count, int) else f"<{self.class_name}>"
 
     def __str__(self) -> str:
         """The text of the real model's ``print(model)`` (the layout of torch.nn.Module.__repr__)."""
@@ -298,7 +299,7 @@ class Module:
         self, path: str = "", copies: int = 1, label: str = "", indent: str = ""
     ) -> Iterator[PrintedLine]:
         """The lines of ``print(model)``, each with its module."""
-        start = between("", (indent, label, f"{self.kind}("))
+        start = between("", (indent, label, f"{self.class_name}("))
         children = list(self.named_children(folded=True))
         if not children:
             yield PrintedLine(between("", (start, self.extra_repr(), ")")), path, self, copies)
@@ -309,7 +310,7 @@ class Module:
         yield PrintedLine(f"{indent})", path, self, copies, closes=True)
 
     def _label(self, name: str) -> str:
-        """The text that ``print`` puts in front of a child's kind."""
+        """The text that ``print`` puts in front of a child's class."""
         return f"({name}): "
 
 
@@ -367,7 +368,7 @@ class ModuleList(Module):
 class Linear(Module):
     """y = x W^T + b: a weight of (out_features, in_features), and a bias of (out_features) unless ``bias`` is False."""
 
-    kind = "Linear"
+    class_name = "Linear"
 
     def __init__(
         self, in_features: int, out_features: int, tied: Mapping[str, str] = NOT_TIED, bias: bool = True
@@ -394,7 +395,7 @@ class Linear(Module):
 class Conv1D(Module):
     """y = x W + b: a bias, and a weight of (in_features, out_features), the transpose of Linear's."""
 
-    kind = "Conv1D"
+    class_name = "Conv1D"
 
     def __init__(self, in_features: int, out_features: int) -> None:
         self.parameters = {"weight": (in_features, out_features), "bias": (out_features,)}
@@ -411,7 +412,7 @@ class Convolution(Module):
     It is padded so that the number of tokens stays the same. ``out`` is ``units`` unless another number is given.
     """
 
-    kind = "Conv1d"
+    class_name = "Conv1d"
 
     def __init__(self, units: int, kernel_size: int, out: int | None = None, bias: bool = True) -> None:
         self.out = units if out is None else out
@@ -429,7 +430,7 @@ class Convolution(Module):
 class Embedding(Module):
     """A lookup table with one row per id; the row at padding_idx exists, but is never trained."""
 
-    kind = "Embedding"
+    class_name = "Embedding"
     is_embedding = True
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
@@ -450,7 +451,7 @@ class Norm(Module):
     """
 
     def __init__(self, kind: str, size: int, eps: float, bias: bool = True) -> None:
-        self.kind = kind
+        self.class_name = kind
         self.parameters = {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)}
         self.size = size
         self.eps = eps
@@ -458,12 +459,12 @@ class Norm(Module):
     @property
     def centers(self) -> bool:
         """Whether the mean is subtracted, as in LayerNorm; an RMSNorm does not subtract it."""
-        return self.kind.endswith("LayerNorm")
+        return self.class_name.endswith("LayerNorm")
 
     @property
     def written_out(self) -> bool:
         """Whether it is computed step by step, not as a single operation."""
-        return self.kind != "LayerNorm"
+        return self.class_name != "LayerNorm"
 
     def extra_repr(self) -> str:
         if self.written_out and self.centers:
@@ -475,7 +476,7 @@ class Norm(Module):
 class Dropout(Module):
     """Dropout with probability ``p``, which has no parameters."""
 
-    kind = "Dropout"
+    class_name = "Dropout"
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -497,7 +498,7 @@ class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all have no parameters."""
 
     def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
-        self.kind = kind
+        self.class_name = kind
         self.parameters = parameters
         self.kept = kept
         self.extra = extra

@@ -138,7 +138,7 @@ def _compared(
     printed_kinds = _plain(kinds, tensors, model)
     unprinted = _unprinted(model, printed_kinds)
     second = tuple(matched.name for matched in groups["tied"])
-    own_kinds = {model.without_prefix(path): module.kind for path, module, _copies in model.modules(folded=False)}
+    own_kinds = {model.without_prefix(path): module.class_name for path, module, _copies in model.modules(folded=False)}
     return Recognition(
         model,
         guessed,

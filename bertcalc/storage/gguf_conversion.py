@@ -41,7 +41,7 @@ class GgufTensor(NamedTuple):
 def architecture_of(model: Module) -> str:
     """GGUF's name of the architecture, such as bert. Raises InputError if llama.cpp does not convert the class."""
     if not (isinstance(model, Model) and model.architecture in _rules()["architectures"]):
-        raise wrong(_NOT_CONVERTED, "type", None, architecture=model.kind)
+        raise wrong(_NOT_CONVERTED, "type", None, architecture=model.class_name)
     name: str = _rules()["architectures"][model.architecture]
     return name
 

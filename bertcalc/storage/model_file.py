@@ -144,5 +144,5 @@ def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32
     made = QuantizedModel(model, format, dtype)
     if not made.quantized_weights:
         message = N_("{format} quantizes no weight of {kind}: it has no linear layer that the format accepts.")
-        raise wrong(message, "format", None, format=format.title, kind=model.kind)
+        raise wrong(message, "format", None, format=format.title, kind=model.class_name)
     return made

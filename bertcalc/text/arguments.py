@@ -117,7 +117,7 @@ _WANTED: dict[str, str] = {
     "Change": N_("a change, such as Lora(r=8)"),
     "Freezing": N_("parts that are frozen, such as Freezing(layers=6)"),
     "Batch": N_("sizes of a batch, such as Batch(1, 128)"),
-    "Step": N_("a step of model.run(...)"),
+    "Step": N_("a step of model.steps(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
     "Typed": N_("a number from typed(...)"),
     "QuantizationFormat": N_("a format, such as BitsAndBytesConfig(load_in_8bit=True)"),

@@ -113,7 +113,9 @@ def names() -> set[str]:
     for name, family in CLASSES.items():
         found.add(family.config.__name__)
         model = build(family.fullest(), name)
-        found |= {module.kind for _path, module, _copies in model.modules() if not hasattr(torch.nn, module.kind)}
+        found |= {
+            module.class_name for _path, module, _copies in model.modules() if not hasattr(torch.nn, module.class_name)
+        }
         paths = {*(path for path, _module, _copies in model.modules()), *dict(model.named_parameters())}
         found |= {part for path in paths for part in model.without_prefix(path).split(".")}
         steps = model.steps(Batch(1, 2, encoder_sequence_length=2))

@@ -173,7 +173,7 @@ def _kind(module: Module | None) -> str:
     if module is None:
         return ""
     line = next(module.printed_lines())
-    return fill("`{text}`", text=module.kind if line.opens else line.text)
+    return fill("`{text}`", text=module.class_name if line.opens else line.text)
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:

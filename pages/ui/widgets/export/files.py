@@ -204,7 +204,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
     # Checks of single kinds of modules would fill a page: they are left out if they agree.
-    kinds = {module.kind for _path, module, _copies in model.modules()}
+    kinds = {module.class_name for _path, module, _copies in model.modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
         for check in result.checks
