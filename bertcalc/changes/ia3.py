@@ -92,6 +92,10 @@ class LNTuning(PeftChange):
     """LayerNorm tuning: train copies of the LayerNorms; peft keeps the originals, so that LayerNorms count twice.
 
     The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
+
+    >>> from bertcalc import load
+    >>> load("gpt2").adapted(LNTuning()).trainable_parameters
+    38400
     """
 
     title = N_("LayerNorm tuning")

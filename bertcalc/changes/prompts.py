@@ -302,6 +302,10 @@ class PrefixTuning(Prompts):
 
     The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and
     values.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(PrefixTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
+    368640
     """
 
     title = N_("Prefix tuning")

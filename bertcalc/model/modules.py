@@ -147,6 +147,14 @@ class Module:
         The arguments are those of transformers. ``only_trainable`` leaves out what an adapter froze: transformers
         creates models in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of
         torch.nn.Embedding, except one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
+
+        The result is an int; for columns, an array of int64. Raises ArgumentError for arguments that are not bool, and
+        MixedError, an InputError, for columns whose rows differ in structure.
+
+        >>> from bertcalc import load
+        >>> bert = load("bert-base-uncased")
+        >>> bert.num_parameters(), bert.num_parameters(exclude_embeddings=True)
+        (109482240, 85646592)
         """
         if only_trainable is not False or exclude_embeddings is not False:
             return self._some_parameters(
@@ -172,13 +180,24 @@ class Module:
         )
 
     def own_parameters(self) -> int:
-        """The number of parameters in the tensors that this module itself owns."""
+        """The number of parameters in the tensors that this module itself owns.
+
+        >>> from bertcalc import load
+        >>> load("bert-base-uncased").get_submodule("pooler.dense").own_parameters()
+        590592
+        """
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
         """Every learned tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
 
         A tied tensor has its owner's name and the position of the first module that uses it.
+
+        >>> from bertcalc import load
+        >>> for tensor in load("bert-base-uncased").get_submodule("pooler").tensors():
+        ...     print(tensor.name, tensor.shape)
+        dense.weight (768, 768)
+        dense.bias (768,)
         """
         flag("folded", folded)
         early: set[str] = set()
@@ -218,7 +237,12 @@ class Module:
         return module
 
     def ties(self) -> dict[str, str]:
-        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order)."""
+        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order).
+
+        >>> from bertcalc import load
+        >>> load("bert-base-uncased", "BertForMaskedLM").ties()["cls.predictions.decoder.weight"]
+        'bert.embeddings.word_embeddings.weight'
+        """
         names: dict[str, str] = {}
         seen: set[str] = set()
         for path, module, _copies in self.modules():
@@ -229,7 +253,14 @@ class Module:
         return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
-        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them."""
+        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them.
+
+        Raises InputError for columns, which have no single number of layers.
+
+        >>> from bertcalc import load
+        >>> next(load("bert-base-uncased").named_parameters())
+        ('embeddings.word_embeddings.weight', (30522, 768))
+        """
         ties = self.ties()
         for tensor in self.tensors(folded=False):
             yield ties.get(tensor.name, tensor.name), tensor.shape
@@ -238,6 +269,16 @@ class Module:
         """The path, module and number of copies of this module and all below, parents first, as in PyTorch.
 
         Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
+
+        >>> from bertcalc import load
+        >>> for path, module, copies in load("bert-base-uncased").get_submodule("pooler").modules():
+        ...     print(repr(path), module, copies)
+        '' BertPooler(
+          (dense): Linear(in_features=768, out_features=768, bias=True)
+          (activation): Tanh()
+        ) 1
+        'dense' Linear(in_features=768, out_features=768, bias=True) 1
+        'activation' Tanh() 1
         """
         text("path", path)
         flag("folded", folded)
@@ -252,7 +293,12 @@ class Module:
                 waiting += reversed(below)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
-        """The name, module and number of copies of each child."""
+        """The name, module and number of copies of each child, folded as in ``modules``.
+
+        >>> from bertcalc import load
+        >>> [name for name, _module, _copies in load("bert-base-uncased").named_children(folded=True)]
+        ['embeddings', 'encoder', 'pooler']
+        """
         children = self.children
         # ``registration_order`` may name children that this model does not have.
         ordered = dict.fromkeys((*self.registration_order, *children)) if self.registration_order else children
@@ -265,6 +311,10 @@ class Module:
         """Return the module at a dotted path, with layers as numbers or ``*``.
 
         Raises UnknownNameError, which is a KeyError as well, if there is none.
+
+        >>> from bertcalc import load
+        >>> load("bert-base-uncased").get_submodule("encoder.layer.0.attention")
+        <BertAttention: 2,363,904 parameters>
         """
         module, before = self, self.class_name
         for name in path.split(".") if path else ():
@@ -298,7 +348,14 @@ class Module:
     def printed_lines(
         self, path: str = "", copies: int = 1, label: str = "", indent: str = ""
     ) -> Iterator[PrintedLine]:
-        """The lines of ``print(model)``, each with its module."""
+        """The lines of ``print(model)``, each with its module.
+
+        ``path``, ``copies``, ``label`` and ``indent`` are those of this module in the tree that is printed.
+
+        >>> from bertcalc import load
+        >>> [line.text for line in load("bert-base-uncased").get_submodule("pooler").printed_lines()][1]
+        '  (dense): Linear(in_features=768, out_features=768, bias=True)'
+        """
         start = between("", (indent, label, f"{self.class_name}("))
         children = list(self.named_children(folded=True))
         if not children:
