@@ -35,8 +35,7 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 @checked
 def run(model: Model, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
-    seen = call.encoder_sequence_length if attends(model, call) else None
-    return model.steps(Batch(call.batch_size, call.sequence_length, seen, call.num_choices))
+    return model.steps(call.batch if attends(model, call) else call.batch._replace(encoder_sequence_length=None))
 
 
 @checked
@@ -324,4 +323,4 @@ def _classifies(model: Model) -> bool:
 
 def _answers(model: Model, call: Call) -> int:
     """The number of classes that a label chooses from: the size of the last axis of the logits."""
-    return outputs(model, Call(*call[:4]), run(model, call))[0].tensors[0].shape[-1]
+    return outputs(model, Call(*call.batch[:4]), run(model, call))[0].tensors[0].shape[-1]

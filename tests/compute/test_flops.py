@@ -120,9 +120,7 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
         "encoder_sequence_length": call.encoder_sequence_length,
         "num_choices": call.num_choices,
     }
-    ours = [
-        flops(case.ours(), call.batch_size, call.sequence_length, **sizes) for flops in (forward_flops, training_flops)
-    ]
+    ours = [flops(case.ours(), *call.batch.shape, **sizes) for flops in (forward_flops, training_flops)]
     assert tuple(ours) == real_flops(case, call)[1:]
 
 

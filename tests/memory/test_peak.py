@@ -77,7 +77,7 @@ def simulated(
     how: Plan | Inference, case: Case, call: Call, *, padded: bool = False, adapter: Adapter | None = None
 ) -> list[MemoryChange]:
     """What comes and goes by our simulation."""
-    sizes = Batch(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    sizes = call.batch
     model = case.ours()
     if adapter:
         model = model.changed(changes=(*model.changes, adapter.ours()))

@@ -85,7 +85,7 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
     if "encoder_hidden_states" in given:
         given["encoder_hidden_states"] = given["encoder_hidden_states"].to(DTYPES[dtype])
     plan = Plan("fp32" if dtype == "float32" else "bf16")
-    saved = saved_activations(case.ours(), Batch(*call[:4]), plan)
+    saved = saved_activations(case.ours(), call.batch, plan)
     assert total_bytes(saved) == seen_bytes(real, given)
 
 
@@ -96,7 +96,7 @@ def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) 
     case, call = run
     real = case.real().train()
     real.set_attn_implementation("eager")
-    saved = saved_activations(case.ours(), Batch(*call[:4]), Plan())
+    saved = saved_activations(case.ours(), call.batch, Plan())
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call))
 
 
@@ -110,7 +110,7 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     real = case.real().train()
     recompute = possible(case, recompute)
     freeze(real, freezing, case.ours())
-    saved = saved_activations(case.ours(), Batch(*call[:4]), Plan(recompute=recompute, freezing=freezing))
+    saved = saved_activations(case.ours(), call.batch, Plan(recompute=recompute, freezing=freezing))
     masks = recompute_in(real, "eager", recompute)
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
 
@@ -257,5 +257,5 @@ def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]
         call = call._replace(encoder_sequence_length=None)
     caches = [output for output in real_outputs(case, call) if output.name == "past_key_values"]
     elements = sum(torch.Size(shape).numel() for cache in caches for shape, _dtype in cache.tensors)
-    steps = case.ours().steps(Batch(*call[:3]))
+    steps = case.ours().steps(call.batch)
     assert cache_bytes(steps) == 4 * elements

@@ -25,7 +25,7 @@ Called = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
 def steps_of(case: Case, call: Call) -> list[Step]:
-    return case.ours().steps(Batch(*call[:4]))
+    return case.ours().steps(call.batch)
 
 
 def real_calls(case: Case, call: Call) -> list[Called]:

@@ -94,7 +94,7 @@ def choose_plan(count: Count) -> TrainingRun:
 def say_batch(count: Count) -> None:
     """Say that a training run has its own batch, if the other views count a different one."""
     call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
-    if (call.batch_size, call.sequence_length) != other.shape:
+    if call.batch.shape != other.shape:
         message = _(
             "A training run has a batch of its own, at first that of BERT's pre-training: here {trained}. The other "
             "views of this page count {other}."

@@ -208,8 +208,7 @@ def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> C
         Compared(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
         for preset in presets
     ]
-    call = _call(choice)
-    return Comparison("", models, Batch(call.batch_size, call.sequence_length), measure, "descending")
+    return Comparison("", models, Batch(*_call(choice).batch.shape), measure, "descending")
 
 
 def _yours(choice: Choice, presets: Collection[str]) -> Compared:
