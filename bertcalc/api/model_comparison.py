@@ -13,7 +13,7 @@ from collections.abc import Callable
 from html import escape
 from typing import NamedTuple
 
-from bertcalc.explore.compare import Changes, Explanation, explain
+from bertcalc.explore.compare import Breakdown, Changes, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
@@ -36,7 +36,7 @@ class ModelComparison(NamedTuple):
     first: Model
     second: Model
     quantity: Quantity
-    explanation: Explanation
+    explanation: Breakdown
 
     @property
     def difference(self) -> int:

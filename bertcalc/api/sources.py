@@ -17,7 +17,7 @@ _NO_MODEL = (
 )
 
 
-def described(source: Any) -> hf_json.Described:
+def described(source: Any) -> hf_json.ConfigReading:
     """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
     if isinstance(source, str | os.PathLike):
         path = Path(source)
@@ -33,7 +33,7 @@ def described(source: Any) -> hf_json.Described:
     raise wrong_kind("source", source, _LIVE if hasattr(source, "named_modules") else _SOURCE)
 
 
-def read_fields(fields: Mapping[Any, Any]) -> hf_json.Described:
+def read_fields(fields: Mapping[Any, Any]) -> hf_json.ConfigReading:
     """The model of a config.json as a dictionary. Raises InputError."""
     try:
         text = json.dumps({str(key): value for key, value in fields.items()}, default=str)

@@ -198,7 +198,7 @@ class _Encoding:
         self.steps[-1] = self.steps[-1]._replace(variable=(frame, name))
 
 
-class InFront(Prompts):
+class SoftPrompts(Prompts):
     """The base of prompt tuning and p-tuning, which put virtual tokens in front of the words of each sequence."""
 
     width_message = _OTHER_WIDTH
@@ -278,7 +278,7 @@ def _step(gives: Value, *takes: Value) -> Step:
 
 
 @dataclass(frozen=True)
-class PromptTuning(InFront):
+class PromptTuning(SoftPrompts):
     """Prompt tuning: train vectors in front of the embeddings. The arguments are those of ``peft.PromptTuningConfig``.
 
     >>> from bertcalc import load
@@ -370,7 +370,7 @@ class PrefixTuning(Prompts):
 
 
 @dataclass(frozen=True)
-class PromptEncoder(InFront):
+class PromptEncoder(SoftPrompts):
     """P-tuning: train a network that computes virtual tokens. The arguments are ``peft.PromptEncoderConfig``'s.
 
     >>> from bertcalc import load

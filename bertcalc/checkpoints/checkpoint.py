@@ -44,7 +44,7 @@ _SHOWN = 20  # tensors to keep of each group; no head has more
 _HEAD_SIZE = 64  # hidden units of an attention head in every model that Google published
 
 
-class Matched(NamedTuple):
+class TensorMatch(NamedTuple):
     """A tensor in the checkpoint, in the model, or in both, by its name in the model."""
 
     name: str  # without the prefix of the body
@@ -58,10 +58,10 @@ class Members(NamedTuple):
     tensors: int
     in_checkpoint: int
     in_model: int
-    first: tuple[Matched, ...]
+    first: tuple[TensorMatch, ...]
 
     @classmethod
-    def of(cls, matches: Sequence[Matched]) -> "Members":
+    def of(cls, matches: Sequence[TensorMatch]) -> "Members":
         """Summarize the tensors of a group and keep the first few; a header can have 60,000."""
         in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
         in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
@@ -125,26 +125,26 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
 
 
 @checked
-def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[Matched]]:
+def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[TensorMatch]]:
     """The group of each tensor of a checkpoint or a model; ``compare`` keeps the first few of each."""
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(model.config)
-    groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
+    groups: dict[Group, list[TensorMatch]] = {group: [] for group in GROUPS}
     seen: set[str] = set()
     for entry in tensors:
         inside = entry.name.removeprefix(wrapper)
         name = plain_name(inside, family)
         shape = wanted.get(name)
         if name in seen:  # both bert.pooler and pooler
-            groups["other"].append(Matched(name, entry, None))
+            groups["other"].append(TensorMatch(name, entry, None))
         elif shape is not None:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
-            groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
+            groups[same if shape == entry.shape else "shape"].append(TensorMatch(name, entry, shape))
         else:
-            groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
+            groups[_group(name, entry, family, tied, heads)].append(TensorMatch(name, entry, None))
         seen.add(name)
-    groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
+    groups["missing"] = [TensorMatch(name, None, shape) for name, shape in wanted.items() if name not in seen]
     return groups
 
 
@@ -202,7 +202,7 @@ def _bare(name: str, family: Family) -> str:
     return name.removeprefix(f"{family.prefix}.")
 
 
-def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
+def classes_of(matches: Iterable[TensorMatch], config: Config) -> list[str]:
     """The classes that have all of these head tensors or, if there are none, any of them."""
     names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]

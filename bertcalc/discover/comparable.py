@@ -27,7 +27,7 @@ from bertcalc.discover.results.size_steps import refused
 from bertcalc.discover.results.types import types
 from bertcalc.discover.search.config_input import read_fields
 from bertcalc.explore import quantities
-from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
+from bertcalc.explore.compare import Breakdown, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
 from bertcalc.explore.model_refs import ModelRef, Wrong, read_item, read_with
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case
@@ -153,7 +153,7 @@ def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
-def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Explanation:
+def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Breakdown:
     """Explain the difference between two models as a sum over changed fields, or over components for different classes.
 
     Raises InputError if one of the models does not have the quantity.
@@ -173,12 +173,12 @@ def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure
     return explain_components(components_of(first), components_of(second))
 
 
-def explain_whole(before: int, after: int) -> Explanation:
+def explain_whole(before: int, after: int) -> Breakdown:
     """The difference of two figures as one part."""
     return attributed(before, [((PartChange("", before, after),), after)])
 
 
-def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Explanation:
+def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
     """The difference of two models as a sum over their components; live if one of them is."""
     before = total = sum(first.values())
     counts = []

@@ -159,7 +159,7 @@ class Attribution(NamedTuple):
     moved: int = 0
 
 
-class Explanation(NamedTuple):
+class Breakdown(NamedTuple):
     """A quantity of two models, and the parts of the difference."""
 
     before: int
@@ -183,7 +183,7 @@ class Explanation(NamedTuple):
 
 
 @checked
-def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
+def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
     """Explain the difference between two models with the same batch and plan."""
     stages = list(path(start, goal))
     models = [start.model, *(case.model for _changes, case in stages)]
@@ -250,13 +250,13 @@ def _moved(start: Model, goal: Model) -> int:
     return (after - before).total()
 
 
-def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
+def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
     """Explain a difference, given the first figure and each change with the figure after it."""
     parts, total = [], before
     for changes, figure in counts:
         parts.append(Attribution(changes, figure, figure - total))
         total = figure
-    return Explanation(before, total, parts)
+    return Breakdown(before, total, parts)
 
 
 @checked

@@ -18,8 +18,8 @@ from bertcalc.config.fields import is_int
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import (
     Attribution,
+    Breakdown,
     Changes,
-    Explanation,
     FieldChange,
     explain,
     joined_until_known,
@@ -93,7 +93,7 @@ class _State(NamedTuple):
     side: LiveCase
 
 
-def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explanation:
+def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdown:
     """``explain`` with live numbers; a size that differs only after a move of a slider is a part with difference 0."""
     plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
@@ -109,7 +109,7 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explana
         changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state_changes))
         parts.append(Attribution(changes, after, after - total, part.moved if part else 0))
         total = after
-    return Explanation(before, total, parts)
+    return Breakdown(before, total, parts)
 
 
 def _named(changes: Changes) -> tuple[object, ...]:

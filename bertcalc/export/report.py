@@ -35,14 +35,14 @@ class Link(NamedTuple):
 Part = Heading | Program | Link | Table | str | tuple[str | Math, ...]
 
 
-class Beside(NamedTuple):
+class TwoColumns(NamedTuple):
     """Two columns on paper; one after the other in Markdown."""
 
     left: tuple[Part, ...]
     right: tuple[Part, ...]
 
 
-Block = Part | Beside
+Block = Part | TwoColumns
 
 
 class Report(NamedTuple):
@@ -129,7 +129,7 @@ def report(
         formulas.components,
         _("Together {parameters}.").format(parameters=f"{total:,}"),
         *_forward(case, formulas, sizes, _),
-        Beside(
+        TwoColumns(
             (
                 _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
                     sizes=sizes, settings=settings.words
@@ -181,7 +181,7 @@ def _markdown(block: Block) -> str:
             return f"<{url}>"
         case Table():
             return markdown_text(block).rstrip("\n")
-        case Beside(left, right):
+        case TwoColumns(left, right):
             return "\n\n".join(map(_markdown, (*left, *right)))
         case _:
             return markdown_cell(block)
@@ -197,7 +197,7 @@ def _html(block: Block) -> str:
             return f'<p><a href="{escape(url)}">{escape(url)}</a></p>'
         case Table():
             return html_text(block)
-        case Beside():
+        case TwoColumns():
             sides = ("".join(map(_html, side)) for side in block)
             return f'<div class="beside">{"".join(f"<div>{side}</div>" for side in sides)}</div>'
         case _:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.config.fields import PositionEmbeddingType
-from bertcalc.families.common import CACHE, ENCODER, DecoderConfig, Named
+from bertcalc.families.common import CACHE, ENCODER, ClassFactory, DecoderConfig
 from bertcalc.families.common import TOKENS as TOKENS
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
 from bertcalc.model.trace import Trace, Value
@@ -354,7 +354,7 @@ _PRESETS: dict[str, Preset] = {
     ),
 }
 
-_class = Named("Bert")
+_class = ClassFactory("Bert")
 _masked_lm = partial(masked_lm, "Bert")
 FAMILY = Family(
     "bert",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert
-from bertcalc.families.common import ENCODER, Named, presets
+from bertcalc.families.common import ENCODER, ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value, any_is_one
@@ -215,7 +215,7 @@ def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
 
 
 _TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
-_class = Named("GPT2", ("input_ids", "past_key_values", *_TOKENS))
+_class = ClassFactory("GPT2", ("input_ids", "past_key_values", *_TOKENS))
 _language_modelling = _class(
     "causal-lm", _language_model, *ENCODER, after=("use_cache", "logits_to_keep"), caches_with_labels=True
 )
@@ -245,7 +245,7 @@ FAMILY = Family(
             _token_classification,
             **_WITHOUT_CROSS | {"withholds": ("past_key_values", "cross_attentions")},
         ),
-        Named("GPT2", ("input_ids", *_TOKENS))("question-answering", _question_answering),
+        ClassFactory("GPT2", ("input_ids", *_TOKENS))("question-answering", _question_answering),
     ),
     presets(
         GPT2Config,

@@ -52,7 +52,7 @@ PASTED = LARGEST + 100_000  # characters that an input field accepts, so that a 
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 
 
-class Described(NamedTuple):
+class ConfigReading(NamedTuple):
     """The model that a config.json describes, and remarks on ignored, replaced or missing keys."""
 
     config: Config
@@ -169,7 +169,7 @@ def is_of_another_type(problems: Iterable[Problem]) -> bool:
 
 
 @checked
-def read(text: str) -> Described:
+def read(text: str) -> ConfigReading:
     """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
     The text may also be a printed configuration or a Python dictionary (``read_object``). Without a model type, the
@@ -195,7 +195,7 @@ def read(text: str) -> Described:
     if architecture and (problem := class_of(architecture).unbuilt(config)):
         raise InputError(problem)
     remarks = [*filter(None, (recognition,)), *other_programs.guess(content), *renamed, *remarks, *replaced]
-    return Described(config, architecture, [*remarks, *key_remarks.remarks(config, content, unread, values)])
+    return ConfigReading(config, architecture, [*remarks, *key_remarks.remarks(config, content, unread, values)])
 
 
 def _refusals(

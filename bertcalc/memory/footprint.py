@@ -8,7 +8,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype, parts, sizes
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, saved_activations, total_bytes
+from bertcalc.memory.saved import SavedActivation, saved_activations, total_bytes
 from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
@@ -65,7 +65,7 @@ def steady_bytes(model: Model, plan: Plan) -> int:
 
 
 @checked
-def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
+def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[SavedActivation]:
     """The tensors that autograd saves under a plan."""
     batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
     return saved_activations(model, batch, plan)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import MixedError
-from bertcalc.config.activations import Kept
+from bertcalc.config.activations import TensorsForBackward
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, flag, text, unknown
 from bertcalc.text.live_choices import either
@@ -554,7 +554,9 @@ class Attention(Module):
 class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all have no parameters."""
 
-    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
+    def __init__(
+        self, kind: str, kept: TensorsForBackward, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS
+    ) -> None:
         self.class_name = kind
         self.parameters = parameters
         self.kept = kept

@@ -17,7 +17,7 @@ from math import prod
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
+from bertcalc.checkpoints.checkpoint import TensorMatch, matches, model_of_shapes, wrapper_of
 from bertcalc.config import Config, ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
@@ -178,9 +178,9 @@ def own_names(path: str, module: Module) -> Iterator[str]:
     return (f"{path}.{name}" if path else name for name in module.parameters)
 
 
-def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[UnmatchedPart, ...]:
+def _parts(matched: Iterable[TensorMatch], kinds: Mapping[str, str]) -> tuple[UnmatchedPart, ...]:
     """Group tensors by module; the same module of several layers is one part."""
-    tensors: dict[str, list[Matched]] = {}
+    tensors: dict[str, list[TensorMatch]] = {}
     for entry in matched:
         tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
     parts: dict[tuple[str, str], UnmatchedPart] = {}
@@ -193,7 +193,7 @@ def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[Unmatc
     return tuple(parts.values())
 
 
-def _difference(matched: Matched) -> int:
+def _difference(matched: TensorMatch) -> int:
     """The elements of a tensor; for a tensor that both have, the text's minus the model's."""
     if matched.entry is None:
         return prod(matched.shape or ())
@@ -210,7 +210,7 @@ def starred(path: str) -> str:
     return ".".join([*("*" if name.isdecimal() else name for name in outside), last])
 
 
-def _kind(entries: Sequence[Matched]) -> str:
+def _kind(entries: Sequence[TensorMatch]) -> str:
     """The kind of a module, if its tensors show it: Linear for a matrix and a bias of as many rows; else empty."""
     shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}
     weight, bias = shapes.get("weight", ()), shapes.get("bias", ())

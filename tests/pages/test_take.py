@@ -20,7 +20,7 @@ from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
 from bertcalc.export.step_code import code
-from bertcalc.export.table import Shown
+from bertcalc.export.table import TableOrChart
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan
@@ -62,8 +62,8 @@ PLACE = Origin("http://somewhere.test/?preset=bert-base-uncased", "en")
 DEFAULT = Choice(Model(BertConfig()), "bert-base-uncased")
 
 
-def noted(app: AppTest) -> list[Shown]:
-    found: list[Shown] = app.session_state["shown"]
+def noted(app: AppTest) -> list[TableOrChart]:
+    found: list[TableOrChart] = app.session_state["shown"]
     return found
 
 

@@ -174,7 +174,7 @@ SEQUENCES: dict[str, Any] = {
     "TypedLine": count_lines.read("V*H", SMALL),
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
-    "Saved": saved_activations(MODEL, Batch(2, 3), Plan()),
+    "SavedActivation": saved_activations(MODEL, Batch(2, 3), Plan()),
     "Model": [SUBJECT],
 }
 WRONG: tuple[Any, ...] = (

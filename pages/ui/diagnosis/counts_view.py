@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.change_steps.step_texts import written
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.changed_counts import ChangedCount
-from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
+from bertcalc.diagnosis.diagnose import Match, OtherModelMatch, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
@@ -160,7 +160,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
     offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != model.config])
 
 
-def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
+def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
     """Show the published models that have this count, or a part with it."""
     if not origins:
         return
@@ -184,7 +184,7 @@ def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
     offer_presets(presets)
 
 
-def _part_of(origin: Elsewhere) -> str:
+def _part_of(origin: OtherModelMatch) -> str:
     assert origin.counted
     return sentence(part_in_words(origin.counted, build(PUBLISHED_CONFIGS[origin.preset])))
 

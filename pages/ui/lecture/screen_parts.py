@@ -32,7 +32,7 @@ from bertcalc.text.live_choices import differ, either, if_between
 from bertcalc.text.live_numbers import fill, grouped, joined
 from bertcalc.transformers4.version import RELATIVE
 from pages.ui.compare.compare_words import change_words, relative
-from pages.ui.compare.comparison import GLANCE, Compared, Comparison
+from pages.ui.compare.comparison import GLANCE, ComparedModel, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
 from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
@@ -205,13 +205,13 @@ _YOURS = ""  # the present model among presets
 def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> Comparison:
     """A comparison of presets and the present model, which follows the sliders, with a short sequence."""
     models = [
-        Compared(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
+        ComparedModel(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
         for preset in presets
     ]
     return Comparison("", models, Batch(*_call(choice).batch.shape), measure, "descending")
 
 
-def _yours(choice: Choice, presets: Collection[str]) -> Compared:
+def _yours(choice: Choice, presets: Collection[str]) -> ComparedModel:
     """The present model, named after its preset and its changes; hidden while it is one of the presets."""
     item = item_of(choice.model, choice.preset)
     before, after = values_of(ModelRef(choice.preset).model()), values_of(choice.model)
@@ -226,7 +226,7 @@ def _yours(choice: Choice, presets: Collection[str]) -> Compared:
     name = joined(_(", "), (choice.preset, *(named[field] for field in ordered)))
     differs = differ([before[field] for field in sizes], [live_size(field, after[field]) for field in sizes])
     is_shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
-    return Compared(item, name, choice.model, frozenset(SLIDERS), is_shown)
+    return ComparedModel(item, name, choice.model, frozenset(SLIDERS), is_shown)
 
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:

@@ -7,7 +7,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.export.table import Table
 from bertcalc.memory.devices import Device
-from bertcalc.memory.fit import LIMITS, Most, Polynomial, counted_or, most, most_fitting
+from bertcalc.memory.fit import LIMITS, LargestFit, Polynomial, counted_or, most, most_fitting
 from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
 from bertcalc.memory.peak.peak_formulas import most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
@@ -32,7 +32,7 @@ from pages.ui.widgets.numbers import percent
 class Largest(NamedTuple):
     """The largest batch or length: the answer with its limit (``most``), and both as live numbers."""
 
-    most: Most
+    most: LargestFit
     number: int
     limit: int
 
@@ -174,7 +174,7 @@ def _number(largest: Largest) -> str:
     return counted_or(largest.number, _("any"), _("none"))
 
 
-def _solved(letter: str, most: Most, device: Device) -> str:
+def _solved(letter: str, most: LargestFit, device: Device) -> str:
     """The inequality for the bytes and its solution, as LaTeX."""
     room = latex_number(device.for_tensors)
     grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
@@ -186,7 +186,7 @@ def _polynomial(growth: Polynomial, letter: str) -> str:
     return " + ".join(rf"{latex_number(count)} \, {power}" for power, count in terms.items() if count) or "0"
 
 
-def _solution(letter: str, most: Most) -> str:
+def _solution(letter: str, most: LargestFit) -> str:
     if most.number is None:
         return rf"{letter} < \infty"
     if most.limit == "memory":

@@ -13,7 +13,7 @@ from bertcalc.memory.held_formulas import held
 from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, by_module
+from bertcalc.memory.saved import SavedActivation, by_module
 from bertcalc.model.formula import plain, shape_letters
 from bertcalc.model.formula_latex import colored_equation
 from bertcalc.model.totals import component_at
@@ -84,7 +84,7 @@ def _side(run: Run, plan: Plan) -> Side:
     return run.side(by_module(footprint.kept(run.model, plan, *run.batch.shape)), formulas)
 
 
-def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
+def _show_saved(saved: Sequence[SavedActivation], letters: Sequence[SavedActivation], dtype: Dtype) -> None:
     draw_frame(
         {
             "name": [tensor.name for tensor in saved],
@@ -111,7 +111,7 @@ def _dtype(item_bytes: int, dtype: Dtype) -> str:
     return {1: "bool", 4: "float32"}.get(item_bytes) or ("bfloat16" if dtype == "float32" else dtype)
 
 
-def _product(saved: Saved) -> str:
+def _product(saved: SavedActivation) -> str:
     copies = () if saved.copies == 1 else (saved.copies,)
     return shape_letters((*copies, *saved.shape, saved.item_bytes))
 

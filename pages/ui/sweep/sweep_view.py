@@ -64,7 +64,7 @@ TIES = {
 array = partial(np.array, dtype=np.int64)
 
 
-class Swept(NamedTuple):
+class SweepChoice(NamedTuple):
     """The values of the controls: the sweep, the range of each dimension, and the quantity."""
 
     sweep: Sweep
@@ -92,7 +92,7 @@ def moving(field: str, present: int) -> int:
     return live_size(field, present) if field in SLIDERS else present
 
 
-def choose(choice: Choice) -> Swept:
+def choose(choice: Choice) -> SweepChoice:
     """Draw the controls and return their values, or the nearest possible ones."""
     upper_row, lower_row = (
         st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2)
@@ -123,7 +123,7 @@ def choose(choice: Choice) -> Swept:
         field: _range(sweep, axis, field, ends, problems)
         for field, (axis, (_field, ends)) in zip(dimensions, axes.items(), strict=True)
     }
-    swept = _countable(Swept(sweep, ranges, measure, _charted(sweep, measure), logs), problems)
+    swept = _countable(SweepChoice(sweep, ranges, measure, _charted(sweep, measure), logs), problems)
     for problem in problems:
         show_problem(problem)
     return swept
@@ -231,7 +231,7 @@ def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | Non
     return None
 
 
-def _countable(swept: Swept, problems: list[Problem]) -> Swept:
+def _countable(swept: SweepChoice, problems: list[Problem]) -> SweepChoice:
     """The sweep, with ranges small enough for int64; if that shortens a range, a problem is added."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.quantities, swept.ranges)

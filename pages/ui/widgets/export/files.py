@@ -17,7 +17,7 @@ from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Changes, Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.step_code import code
-from bertcalc.export.table import Math, Shown, Table
+from bertcalc.export.table import Math, Table, TableOrChart
 from bertcalc.families import hf_json
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
@@ -136,7 +136,7 @@ def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "
     ]
 
 
-def chart_files(stem: str, chart: Shown, title: str) -> list[File]:
+def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
     """The files of a chart, in the colors of a light page."""
     stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
     return [
