@@ -110,7 +110,6 @@ class Module:
 
     - ``class_name``: the name of the class, as ``print`` shows it.
     - ``parameters``: the shapes of its own tensors.
-    - ``place``: its component, block and role in the model.
     - ``tensor_places``: the places of tensors whose place differs from the module's.
     - ``tied``: the full names of tensors that the module uses but does not own; they are not counted again.
     - ``buffers``: tensors that are not parameters: the shape of each, and whether it holds integers.

@@ -188,9 +188,9 @@ def test_the_server_never_imports_what_the_worker_needs() -> None:
         "assert len(app.success) == 2;"
         "app = open_app('compute.py', num_hidden_layers='1', pytorch='true');"
         "assert len(app.success) == 1;"
-        "from bertcalc import BertConfig; from bertcalc.model.model import ModelTree;"
+        "from bertcalc import BertConfig; from bertcalc.model.model import Model;"
         "from pages.ui.widgets.export.files import _verification;"
-        "found = _verification(ModelTree(BertConfig()), str);"
+        "found = _verification(Model(BertConfig()), str);"
         "assert '109,482,240' in found.verdict;"
         "print(sorted({'torch', 'transformers'} & set(sys.modules)))"
     )
