@@ -7,7 +7,7 @@ from benchmarks.core import microseconds
 from bertcalc import BertConfig
 from bertcalc.explore.design import RATIOS, Budget, Constraints, search
 from bertcalc.explore.quantities import QUANTITIES, Case
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 
 BUDGETS = (
     Budget("parameters", 30_000_000),
@@ -23,7 +23,7 @@ SPACES = {
 
 def main() -> None:
     """Print the table."""
-    case = Case(ModelTree(BertConfig()))
+    case = Case(Model(BertConfig()))
     for budget in BUDGETS:
         count = QUANTITIES[budget.quantity].of
         floor = 16 * microseconds(lambda count=count: count(case), 20)  # type: ignore[misc]  # a default binds

@@ -26,7 +26,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.family import Task
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import real_model
 
 PRESETS = ("bert-base-uncased", "bert-large-uncased")
@@ -47,7 +47,7 @@ class Measured(NamedTuple):
     reserved: int
 
 
-def ways(model: ModelTree) -> Iterator[tuple[str, Plan | Inference]]:
+def ways(model: Model) -> Iterator[tuple[str, Plan | Inference]]:
     """Every way to run a model: training, with gradient checkpointing if the family has it, and inference."""
     recomputes = [kind for kind in ("none", "full") if kind in ("none", *family_of(model.config).recomputes)]
     for precision, attention, recompute in product(("fp32", "bf16"), ("eager", "fused"), recomputes):
@@ -57,7 +57,7 @@ def ways(model: ModelTree) -> Iterator[tuple[str, Plan | Inference]]:
         yield f"inference, {dtype}, {attention}", Inference(dtype, attention)  # type: ignore[arg-type]
 
 
-def on_device(model: ModelTree, how: Plan | Inference) -> Any:
+def on_device(model: Model, how: Plan | Inference) -> Any:
     """The real model on the GPU."""
     dtype = PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype
     with torch.device(DEVICE):
@@ -66,7 +66,7 @@ def on_device(model: ModelTree, how: Plan | Inference) -> Any:
     return real
 
 
-def batch_of(model: ModelTree, batch_size: int) -> dict[str, torch.Tensor]:
+def batch_of(model: Model, batch_size: int) -> dict[str, torch.Tensor]:
     """Token ids, and labels for a class that takes them."""
     ids = torch.randint(0, model.config.vocab_size, (batch_size, LENGTH), device=DEVICE)
     batch = {"input_ids": ids}
@@ -77,7 +77,7 @@ def batch_of(model: ModelTree, batch_size: int) -> dict[str, torch.Tensor]:
     return batch
 
 
-def run(model: ModelTree, how: Plan | Inference, batch_size: int) -> None:
+def run(model: Model, how: Plan | Inference, batch_size: int) -> None:
     """Run some steps; afterwards PyTorch's statistics are those of the last step."""
     real = on_device(model, how)
     batch = batch_of(model, batch_size)
@@ -104,7 +104,7 @@ def run(model: ModelTree, how: Plan | Inference, batch_size: int) -> None:
     torch.cuda.synchronize()
 
 
-def measure(model: ModelTree, how: Plan | Inference, batch_size: int, limit: int | None = None) -> Measured | None:
+def measure(model: Model, how: Plan | Inference, batch_size: int, limit: int | None = None) -> Measured | None:
     """The memory of a run; None if it runs out of memory when PyTorch may take ``limit`` bytes."""
     total = torch.cuda.mem_get_info()[1]
     torch.cuda.set_per_process_memory_fraction(1.0 if limit is None else limit / total)
@@ -119,7 +119,7 @@ def measure(model: ModelTree, how: Plan | Inference, batch_size: int, limit: int
     return Measured(allocated, torch.cuda.memory_allocated(), reserved)
 
 
-def peaks(models: list[tuple[str, ModelTree]]) -> None:
+def peaks(models: list[tuple[str, Model]]) -> None:
     """Print the first table."""
     print(f"| model | class | how | {' | '.join(f'{count} x {LENGTH}' for count in BATCHES)} | gaps, at most |")
     print(f"|---|---|---|{'---|' * len(BATCHES)}---|")
@@ -144,7 +144,7 @@ def peaks(models: list[tuple[str, ModelTree]]) -> None:
     print(f"(workspaces of cuBLAS, {_mib(workspaces)}, apart).\n")
 
 
-def needs(models: list[tuple[str, ModelTree]]) -> None:
+def needs(models: list[tuple[str, Model]]) -> None:
     """Print the second table."""
     print("| model | class | how | batch | ours | a run needs | more |\n|---|---|---|---|---|---|---|")
     excess: list[float] = []

@@ -36,7 +36,7 @@ from bertcalc.families import CLASSES, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.model.batch import BATCH, LARGEST, Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import totals_by_component
 from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
@@ -146,7 +146,7 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
     return Case(changed.model, Batch(**sizes), base=changed.base)
 
 
-def _of_another_family(item: ModelRef, start: ModelTree) -> str:
+def _of_another_family(item: ModelRef, start: Model) -> str:
     """A sentence that names the preset to start from, if the class belongs to another family than the preset."""
     architecture = dict(item.changes).get("architecture", start.architecture)
     family = CLASSES[architecture]
@@ -156,7 +156,7 @@ def _of_another_family(item: ModelRef, start: ModelTree) -> str:
     return f" {architecture} does not belong to the family of {item.base}: start from {base}."
 
 
-def _with_heads(item: ModelRef, start: ModelTree) -> ModelRef:
+def _with_heads(item: ModelRef, start: Model) -> ModelRef:
     """Add the number of heads that keeps the head size, if only hidden_size is changed, as on the dashboard."""
     changes = dict(item.changes)
     if "hidden_size" not in changes or "num_attention_heads" in changes:
@@ -165,7 +165,7 @@ def _with_heads(item: ModelRef, start: ModelTree) -> ModelRef:
     return item._replace(changes=(*item.changes, ("num_attention_heads", heads)))
 
 
-def _described(path: Path) -> ModelTree:
+def _described(path: Path) -> Model:
     """The model of a config.json; the family's base class if the file names none. Prints remarks on the file."""
     text = hf_json.text_of_file(path)
     try:
@@ -174,7 +174,7 @@ def _described(path: Path) -> ModelTree:
         raise of_another_type(error, _OTHERS) from None
     for remark in described.remarks:
         print(remark, file=sys.stderr)
-    return ModelTree(described.config, described.architecture)
+    return Model(described.config, described.architecture)
 
 
 def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -18,7 +18,7 @@ from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Linear, Shape
 from bertcalc.model.names import PART_NAMES, TENSOR_NAMES, meaning
 from bertcalc.model.totals import PARTS, part_of
@@ -74,21 +74,21 @@ def _missing_in_declaration(family: Family) -> Iterator[str]:
                 yield f"{cls.name}: {name} is laid out, but is not an input."
 
 
-def _runs(family: Family) -> Iterator[tuple[ModelTree, list[Step]]]:
+def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
     """Yield each class in its default and its fullest configuration, with the steps of a run of each.
 
     Each runs with and without an encoder's output.
     """
     for cls, config, encoder in product(family.classes, (family.config.default(), family.fullest()), (None, 1)):
         try:
-            model = ModelTree.of_family(family, cls, config)
+            model = Model.of_family(family, cls, config)
             steps = model.steps(Batch(encoder_sequence_length=encoder))
         except Exception as error:
             raise _CannotRunError(f"{cls.name}: its program cannot run: {error!r}") from error
         yield model, steps
 
 
-def _missing_in_run(model: ModelTree, steps: list[Step]) -> Iterator[str]:
+def _missing_in_run(model: Model, steps: list[Step]) -> Iterator[str]:
     cls = model.cls
     used = {tensor.name for step in steps for tensor in step.tensors}
     tensors = [*model.tensors()]
@@ -122,7 +122,7 @@ def _missing_in_run(model: ModelTree, steps: list[Step]) -> Iterator[str]:
             yield f"{cls.name}: nothing says what {name} means (MEANINGS)."
 
 
-def _wrong_ties(model: ModelTree, shapes: Mapping[str, Shape]) -> Iterator[str]:
+def _wrong_ties(model: Model, shapes: Mapping[str, Shape]) -> Iterator[str]:
     """A sentence for each tied tensor whose owner is missing or has a different shape; the total would omit it."""
     for path, module, _copies in model.modules():
         for last, owner in module.tied.items():

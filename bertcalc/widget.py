@@ -17,7 +17,7 @@ import traitlets
 from bertcalc.charts.colors import COLORS
 from bertcalc.controls.stops import moved
 from bertcalc.export.formula_page import view_content, view_script, view_style
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 
 
 def _script() -> str:
@@ -36,7 +36,7 @@ class FormulaWidget(anywidget.AnyWidget):
     content = traitlets.Dict(read_only=True).tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
 
-    def __init__(self, start: ModelTree) -> None:
+    def __init__(self, start: Model) -> None:
         content = view_content(start, COLORS["light"])
         super().__init__(sizes=content["sizes"])
         self.set_trait("content", content)

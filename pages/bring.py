@@ -5,7 +5,7 @@ import streamlit as st
 from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import PASTED
 from bertcalc.hub import reader
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.bring import pasted_view
 from pages.ui.checkpoints import inputs, matching
 from pages.ui.checkpoints.chooser import choose_files
@@ -41,7 +41,7 @@ elif view == "config":
         inputs.show_problems(view, text)
         if last:
             inputs.show_remarks(text, last)
-            model = ModelTree(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
+            model = Model(last.config, last.architecture) if last.architecture else inputs.like_sidebar(last.config)
             if last.architecture is None:
                 message = _("This config.json names no class: {architecture} is taken from the sidebar.")
                 st.caption(message.format(architecture=model.architecture))

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.explore.factor_formulas import total_growth
 from bertcalc.live.live_formulas import live_reading
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text.live_numbers import grouped
 from pages.ui.lecture.screen_files import BEGINNING
@@ -25,7 +25,7 @@ from pages.ui.widgets.total_formula.show import show_part_formula, show_total_fo
 
 choice = current_choice()
 model = choice.model
-total = live_reading(ModelTree.num_parameters, model)
+total = live_reading(Model.num_parameters, model)
 components = live_reading(totals_by_component, model)
 
 if not presenting():

@@ -11,7 +11,7 @@ from bertcalc import IA3, InputError, LNTuning, Lora, PrefixTuning, PromptEncode
 from bertcalc.changes.prompts import NAMES_OF_WIDTH
 from bertcalc.changes.targets import TASK_TYPES, TaskType
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 
 KINDS: dict[type[Change], Any] = {
     Lora: peft.LoraConfig,
@@ -53,7 +53,7 @@ class Adapter(NamedTuple):
 @st.composite
 def adapters(
     draw: st.DrawFn,
-    model: ModelTree,
+    model: Model,
     kinds: Sequence[type[Change]] = (Lora, Lora, Lora, *KINDS),
     tasks: Sequence[str | None] = TASKS,
 ) -> Adapter:
@@ -81,7 +81,7 @@ def adapters(
     return Adapter(kind, arguments)
 
 
-def running_adapters(model: ModelTree) -> st.SearchStrategy[Adapter]:
+def running_adapters(model: Model) -> st.SearchStrategy[Adapter]:
     """An adapter that peft adds to the modules of a model, without a head of peft's."""
 
     def is_possible(adapter: Adapter) -> bool:
@@ -96,7 +96,7 @@ def running_adapters(model: ModelTree) -> st.SearchStrategy[Adapter]:
 
 @st.composite
 def running_prompts(
-    draw: st.DrawFn, model: ModelTree, kinds: Sequence[type[Change]] = (PromptTuning, PromptEncoder, PrefixTuning)
+    draw: st.DrawFn, model: Model, kinds: Sequence[type[Change]] = (PromptTuning, PromptEncoder, PrefixTuning)
 ) -> Adapter:
     """Virtual tokens for the task of a model, as wide as its hidden vectors."""
     task = TASK_TYPES.get(model.cls.task, "FEATURE_EXTRACTION")
@@ -114,7 +114,7 @@ def running_prompts(
 _WIDTH = st.none() | st.integers(1, 40)
 
 
-def _names(model: ModelTree, *, most: int = 3) -> st.SearchStrategy[list[str]]:
+def _names(model: Model, *, most: int = 3) -> st.SearchStrategy[list[str]]:
     """Ends of names of modules, or whole names."""
     paths = [path for path, _module, _copies in model.modules(folded=False) if path]
     ends = sorted({".".join(path.split(".")[-length:]) for path in paths for length in (1, 2)})
@@ -123,7 +123,7 @@ def _names(model: ModelTree, *, most: int = 3) -> st.SearchStrategy[list[str]]:
 
 
 @st.composite
-def _targets(draw: st.DrawFn, model: ModelTree, kind: type[Change]) -> dict[str, Any]:
+def _targets(draw: st.DrawFn, model: Model, kind: type[Change]) -> dict[str, Any]:
     names = _names(model)
     linear = [
         path.rpartition(".")[2]
@@ -142,7 +142,7 @@ def _targets(draw: st.DrawFn, model: ModelTree, kind: type[Change]) -> dict[str,
 
 
 @st.composite
-def _lora(draw: st.DrawFn, model: ModelTree) -> dict[str, Any]:
+def _lora(draw: st.DrawFn, model: Model) -> dict[str, Any]:
     usual = {"bias": "none", "use_dora": False, "use_rslora": False, "lora_bias": False, "lora_dropout": 0.0}
     choices: dict[str, Any] = {
         "r": st.integers(1, 9),

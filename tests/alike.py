@@ -6,10 +6,10 @@ from bertcalc.controls.stops import SLIDERS, moved, stops
 from bertcalc.families import CLASSES, build
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.formula import symbolic_model
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 
 
-def alike_models(rng: random.Random) -> tuple[ModelTree, ModelTree]:
+def alike_models(rng: random.Random) -> tuple[Model, Model]:
     """A random model, and one of the same structure that a few sliders away from it."""
     while True:
         family = rng.choice(list({family.name: family for family in CLASSES.values()}.values()))
@@ -24,6 +24,6 @@ def alike_models(rng: random.Random) -> tuple[ModelTree, ModelTree]:
             return first, second
 
 
-def sizes_of(model: ModelTree, **call: int) -> dict[str, int]:
+def sizes_of(model: Model, **call: int) -> dict[str, int]:
     """The sizes of a model and of a call, as the browser has them."""
     return {field: value for field, value in model.config.shared().items() if type(value) is int} | call

@@ -50,7 +50,7 @@ from bertcalc.families.hf_json import write as write_config
 from bertcalc.families.presets import PRESETS
 from bertcalc.hub import reader
 from bertcalc.model.family import Family
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.examples import EXAMPLES as PASTED
 from bertcalc.reading.read_text import read as read_any
@@ -73,7 +73,7 @@ from tests.payloads import PAYLOADS
 from tests.reading.hostile import HOSTILE
 
 _CONFIG = BertConfig()
-_MODEL = ModelTree(_CONFIG)
+_MODEL = Model(_CONFIG)
 _PRESENT = KnownCount(_MODEL, _MODEL.num_parameters())
 _SIZES = {letter: getattr(_CONFIG, field) for field, letter in LETTERS.items()}
 _UNITS: tuple[Unit | None, ...] = (None, "parameters", "FLOPs", "bytes")
@@ -438,7 +438,7 @@ def _lines() -> list[str]:
         fields = [f"--{name.replace('_', '-')} {value}" for name, value in vars(start.config).items()]
         lines += [f"{preset} {' '.join(fields)}", *(f"{preset} {field} --json" for field in fields)]
         lines += [f"--architecture {cls.name} --json" for cls in family.classes]
-        lines.append(f"--json --vocab-size 8192\n{write_config(ModelTree(start.config, family.base.name))}")
+        lines.append(f"--json --vocab-size 8192\n{write_config(Model(start.config, family.base.name))}")
     return lines
 
 
@@ -456,8 +456,7 @@ def _large_lines() -> Iterator[str]:
 
 
 _FILES = [
-    write_config(ModelTree(next(iter(family.presets.values())).config, family.base.name))
-    for family in FAMILIES.values()
+    write_config(Model(next(iter(family.presets.values())).config, family.base.name)) for family in FAMILIES.values()
 ]
 _DISCOVERED = (
     '{"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "vocab_size": 100}',
@@ -532,7 +531,7 @@ def _names_of_link() -> list[str]:
 def _header(config: Config) -> str:
     """The header of a file with a model's tensors."""
     end, tensors = 0, {}
-    for name, shape in ModelTree(config).named_parameters():
+    for name, shape in Model(config).named_parameters():
         begin, end = end, end + 4 * prod(shape)
         tensors[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [begin, end]}
     return json.dumps(tensors)

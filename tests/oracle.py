@@ -21,7 +21,7 @@ from bertcalc.families import CLASSES, FAMILIES, build, class_of
 from bertcalc.forward.outputs import Call, Entry, needs_mask
 from bertcalc.memory.plan import Recompute
 from bertcalc.model.family import TARGETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import with_values
 
 torch.fx.experimental._config.meta_nonzero_assume_all_nonzero = True  # DeBERTa's loss looks which sequences have labels
@@ -39,7 +39,7 @@ class Case(NamedTuple):
     add_pooling_layer: bool = True
 
     @classmethod
-    def of(cls, model: ModelTree) -> "Case":
+    def of(cls, model: Model) -> "Case":
         return cls(model.config, model.architecture, model.add_pooling_layer)
 
     @property
@@ -48,10 +48,10 @@ class Case(NamedTuple):
         return {} if self.add_pooling_layer else {"add_pooling_layer": False}
 
     @property
-    def model(self) -> ModelTree:
-        return ModelTree(*self)
+    def model(self) -> Model:
+        return Model(*self)
 
-    def ours(self) -> ModelTree:
+    def ours(self) -> Model:
         """As ``build`` gives it, which refuses add_pooling_layer where there is no such option."""
         return build(self.config, self.architecture, add_pooling_layer=self.add_pooling_layer)
 

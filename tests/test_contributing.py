@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 
 from bertcalc.completeness import missing_parts
 from bertcalc.model.family import Family
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case, facts
 
 ROOT = Path(__file__).parents[1]
@@ -124,7 +124,7 @@ def test_the_family_is_complete_and_its_classes_are_the_real_ones(tree: Path) ->
     assert missing_parts(family) == []
     for cls in family.classes:
         for config in (family.presets["data2vec-text-base"].config, family.fullest()):
-            assert facts(ModelTree.of_family(family, cls, config)) == facts(Case(config, cls.name).real())
+            assert facts(Model.of_family(family, cls, config)) == facts(Case(config, cls.name).real())
 
 
 PAGES = """

@@ -56,7 +56,7 @@ _NO_DISCOVERY = (
 )
 
 
-class Model(core.ModelTree):
+class Model(core.Model):
     """A model: a configuration, its class, and the tree of its modules.
 
     ``load`` and ``build`` create models. Methods take a batch as ``batch_size`` and ``sequence_length``, and return
@@ -73,14 +73,14 @@ class Model(core.ModelTree):
     """
 
     # In the core, these have no checks, for speed.
-    num_parameters = checked(core.ModelTree.num_parameters)
-    own_parameters = checked(core.ModelTree.own_parameters)
-    named_parameters = checked(core.ModelTree.named_parameters)
-    named_children = checked(core.ModelTree.named_children)
-    modules = checked(core.ModelTree.modules)
-    tensors = checked(core.ModelTree.tensors)
-    ties = checked(core.ModelTree.ties)
-    printed_lines = checked(core.ModelTree.printed_lines)
+    num_parameters = checked(core.Model.num_parameters)
+    own_parameters = checked(core.Model.own_parameters)
+    named_parameters = checked(core.Model.named_parameters)
+    named_children = checked(core.Model.named_children)
+    modules = checked(core.Model.modules)
+    tensors = checked(core.Model.tensors)
+    ties = checked(core.Model.ties)
+    printed_lines = checked(core.Model.printed_lines)
     flops = method(forward_flops, "flops")
     training_flops = method(training_flops, "training_flops")
     training_peak_bytes = method(training_peak_bytes, "training_peak_bytes")
@@ -140,12 +140,7 @@ class Model(core.ModelTree):
 
     @checked
     def compare(
-        self,
-        other: core.ModelTree,
-        quantity: str = "parameters",
-        *,
-        batch_size: Single = 1,
-        sequence_length: Single = 128,
+        self, other: core.Model, quantity: str = "parameters", *, batch_size: Single = 1, sequence_length: Single = 128
     ) -> ModelComparison:
         """The difference from this model to another, as a sum over the fields that differ.
 
@@ -345,7 +340,7 @@ def build(config: Config | str, architecture: str | None = None, *, add_pooling_
 
 
 @checked
-def read(text: str, kind: Kind | None = None, *, model: core.ModelTree | None = None) -> TextReading:
+def read(text: str, kind: Kind | None = None, *, model: core.Model | None = None) -> TextReading:
     """Read a pasted text: recognize its kind, count its parameters, and compare it with the model that it describes.
 
     A text is a number, a calculation, a hand count, an article, a config.json, the output of ``print(model)``, a
@@ -375,7 +370,7 @@ def read(text: str, kind: Kind | None = None, *, model: core.ModelTree | None = 
 
 
 @checked
-def proofread(text: str, model: core.ModelTree | None = None) -> Proofread:
+def proofread(text: str, model: core.Model | None = None) -> Proofread:
     """Check every number and calculation of a write-up: lecture notes, an article, a notebook.
 
     ``text`` is Markdown, HTML, LaTeX, a notebook (.ipynb) or plain text of up to 100,000 characters, in English or
@@ -397,8 +392,8 @@ def proofread(text: str, model: core.ModelTree | None = None) -> Proofread:
 
 @checked
 def compare(
-    first: core.ModelTree,
-    second: core.ModelTree,
+    first: core.Model,
+    second: core.Model,
     quantity: str = "parameters",
     *,
     batch_size: Single = 1,

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.model.batch import DEFAULT_BATCH
->>> print(compared(ModelTree(BertConfig()), ModelTree(BertConfig(num_hidden_layers=24)), "parameters", DEFAULT_BATCH))
+>>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", DEFAULT_BATCH))
                  parameters   difference
 BertModel       109,482,240
 12 more layers  194,536,704  +85,054,464
@@ -17,7 +17,7 @@ from bertcalc.explore.compare import Breakdown, Changes, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import text_table
 from bertcalc.text.digits import signed_count
 
@@ -33,8 +33,8 @@ class ComparisonRow(NamedTuple):
 class ModelComparison(NamedTuple):
     """A quantity of two models, and its difference in parts; ``explanation`` has the fields of each part."""
 
-    first: ModelTree
-    second: ModelTree
+    first: Model
+    second: Model
     quantity: Quantity
     explanation: Breakdown
 
@@ -91,7 +91,7 @@ def _words(changes: Changes) -> str:
     return ", ".join(message.format(**values) for message, values in sentences)
 
 
-def compared(first: ModelTree, second: ModelTree, quantity: str, batch: Batch) -> ModelComparison:
+def compared(first: Model, second: Model, quantity: str, batch: Batch) -> ModelComparison:
     """Compare a quantity of two models, by its name in QUANTITIES."""
     kind = quantity_named(quantity)
     plan = Plan(keep_outputs=True)  # like training_peak_bytes

@@ -8,7 +8,7 @@ from typing import Any
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.model.change import CHANGE_SIZES, Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 
 
@@ -23,7 +23,7 @@ def sliding_arguments(change: Change) -> dict[str, int]:
     return {argument: value for argument, value in values.items() if is_int(value)}
 
 
-def argument_stops(change: Change, argument: str, model: ModelTree) -> list[int]:
+def argument_stops(change: Change, argument: str, model: Model) -> list[int]:
     """The possible values of an argument, ascending; ``model`` is the model before the change.
 
     >>> from bertcalc import Lora, load
@@ -51,7 +51,7 @@ def _with(change: Change, argument: str, value: int) -> Change:
     return changed
 
 
-def _is_possible(change: Change, changed: ModelTree, config: Config) -> bool:
+def _is_possible(change: Change, changed: Model, config: Config) -> bool:
     with suppress(InputError):
         change.configured(changed, config)
         return True

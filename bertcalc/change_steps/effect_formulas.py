@@ -27,7 +27,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import CHANGE_SIZES, Change
 from bertcalc.model.formula import formula, trained_formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of, staying, substituted, within
 
 
@@ -36,7 +36,7 @@ def argument_size(number: int, argument: str) -> str:
     return f"{number} {argument}"
 
 
-def argument_sizes(model: ModelTree) -> dict[str, int]:
+def argument_sizes(model: Model) -> dict[str, int]:
     """The values of the arguments that have sliders in a model's changes, by the names of their sizes."""
     return {
         argument_size(number, argument): value
@@ -59,7 +59,7 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
         peak = sizes.held(peak) if changed.base else sizes.replaced(live_peak(model, plan, *batch.shape).num_bytes)
     memory_bytes = FLOAT32 * parameters
     if changed.base:
-        whole = cast(ModelTree, changed.base.model)
+        whole = cast(Model, changed.base.model)
         base = LiveSizes(whole, batch)
         quantized = base.number(whole.num_parameters(), lambda: formula(whole).expression)
         memory_bytes = base.held(changed.base.memory_bytes) + FLOAT32 * (parameters - quantized)
@@ -77,7 +77,7 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
 class LiveSizes:
     """The sizes of a model and of its changes, live, by the names of their letters."""
 
-    def __init__(self, model: ModelTree, batch: Batch | None = None) -> None:
+    def __init__(self, model: Model, batch: Batch | None = None) -> None:
         self._model = model
         self._present = {**model.letter_values(), **(batch.sizes() if batch else {})}
         self._sizes = live_sizes(model.config)

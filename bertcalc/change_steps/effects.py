@@ -11,7 +11,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import check_order
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.quantization_format import QuantizationFormat
@@ -31,7 +31,7 @@ FLOAT32 = 4  # bytes; of all tensors that are not quantized
 class ChangedModel:
     """A model after some steps; ``base`` is the part that is quantized, if a step quantizes it."""
 
-    model: ModelTree
+    model: Model
     base: QuantizedModel | None = None
 
     def after(self, step: ChangeStep) -> "ChangedModel":
@@ -55,7 +55,7 @@ class ChangedModel:
         changes = self.model.changes
         if not self.base:
             return changes
-        assert isinstance(self.base.model, ModelTree)
+        assert isinstance(self.base.model, Model)
         before = len(self.base.model.changes)
         return (*changes[:before], self.base.format, *changes[before:])
 
@@ -65,7 +65,7 @@ class ChangedModel:
             message = _NOT_TRAINED if self.base.format.takes_adapters else _FROZEN
             raise wrong(message, "changes", format=self.base.format.title)
 
-    def in_training(self, plan: Plan) -> ModelTree:
+    def in_training(self, plan: Plan) -> Model:
         """The model as a training step runs it: quantized weights are packed, others have the precision's dtype.
 
         Raises InputError if nothing is trained, or training on such weights is not simulated.
@@ -73,7 +73,7 @@ class ChangedModel:
         self.check_trained()
         return self.adapted.packed(PRECISIONS[plan.precision].dtype) if self.adapted else self.model
 
-    def in_inference(self) -> ModelTree:
+    def in_inference(self) -> Model:
         """The model of a forward pass without gradients. Raises InputError for a quantized one."""
         if self.base:
             raise wrong(_NO_INFERENCE, "changes", format=self.base.format.title)
@@ -114,7 +114,7 @@ class StepEffect(NamedTuple):
     unknown: tuple[Problem, ...]
 
 
-def with_steps(model: ModelTree, steps: Iterable[ChangeStep]) -> ChangedModel:
+def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
     """A model after all steps. Raises InputError if a step is not possible."""
     changed = ChangedModel(model)
     for step in steps:
@@ -122,7 +122,7 @@ def with_steps(model: ModelTree, steps: Iterable[ChangeStep]) -> ChangedModel:
     return changed
 
 
-def changed_models(model: ModelTree, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
+def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
     """The model before and after each step, up to the first one that is not possible, and the problem with that one."""
     models = [ChangedModel(model)]
     for step in steps:

@@ -15,7 +15,7 @@ from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
 from bertcalc.changes.targets import HEADS, IA3_FEED_FORWARD, IA3_TARGETS, LAYER_NORMS, LORA_TARGETS, TASK_TYPES
 from bertcalc.changes.vocabulary import ResizeVocabulary
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Norm
 from bertcalc.storage.adapter_file import without_adapter
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
@@ -25,7 +25,7 @@ from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.text.problem import InputError
 
 
-def first_step(kind: str, model: ModelTree) -> ChangeStep:
+def first_step(kind: str, model: Model) -> ChangeStep:
     """A step of a kind in ``KINDS``, with half of the model's layers, heads or width, or with its own modules.
 
     Adapters target peft's default modules, or the same projections under the model's names, and train the head of the
@@ -92,7 +92,7 @@ def added(steps: Sequence[ChangeStep], step: ChangeStep) -> list[ChangeStep]:
     return [*steps[:place], step, *steps[place:]]
 
 
-def _stores(form: QuantizationFormat, model: ModelTree) -> bool:
+def _stores(form: QuantizationFormat, model: Model) -> bool:
     """Whether a format can store a model without its adapter, which is added after quantization."""
     with suppress(InputError):
         return bool(form.pieces(without_adapter(model), "F32"))
@@ -103,7 +103,7 @@ def _half(size: int) -> int:
     return max(1, size // 2)
 
 
-def _names(model: ModelTree, *roles: str) -> tuple[str, ...]:
+def _names(model: Model, *roles: str) -> tuple[str, ...]:
     """The shortest names in the layers that mean the modules with these roles, and, if possible, no others."""
     paths = {path: module.place for path, module, _copies in model.modules() if "*" in path and not module.children}
     names = []

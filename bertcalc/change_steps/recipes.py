@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from bertcalc.change_steps.first_steps import first_step
 from bertcalc.change_steps.step_texts import KINDS, written
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 
 
@@ -23,7 +23,7 @@ class ChangeRecipe(NamedTuple):
     preset: str = ""
     device: str = ""
 
-    def steps_for(self, model: ModelTree) -> str:
+    def steps_for(self, model: Model) -> str:
         """The steps as text, with arguments that fit a model.
 
         >>> from bertcalc import load

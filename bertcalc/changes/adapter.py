@@ -7,7 +7,7 @@ from dataclasses import fields
 from bertcalc.changes.rewriting import Rewriting, Spot, copied
 from bertcalc.changes.targets import HEADS, Names, Targets, TaskType, named_by_layer
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Place, Shape, split_layer
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
@@ -54,7 +54,7 @@ class PeftChange(Change):
     def adapt(self, rewriting: Rewriting) -> None:
         raise NotImplementedError
 
-    def rewrite(self, model: ModelTree, root: Module, steps: list[Step] | None) -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         rewriting = Rewriting(model, root, steps)
         if rewriting.names_first_layer_apart():
             raise InputError(Problem.of(_FIRST_LAYER, "changes", None, architecture=model.architecture))
@@ -108,7 +108,7 @@ def save_modules(rewriting: Rewriting, names: Collection[str]) -> None:
         rewriting.wrap(spot, wrapper, COPY.removeprefix("."))
 
 
-def copies(model: ModelTree) -> dict[str, int]:
+def copies(model: Model) -> dict[str, int]:
     """The parameters of each module that peft copies, by its name: the original is frozen, and the copy is trained.
 
     >>> from bertcalc import Lora, load

@@ -2,7 +2,7 @@
 
 from bertcalc.changes.adapter import freeze, train_all, train_biases
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step
 from bertcalc.text.records import dataclass
@@ -21,7 +21,7 @@ class BitFit(Change):
 
     head: bool = True
 
-    def rewrite(self, model: ModelTree, root: Module, steps: list[Step] | None) -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         freeze(root)
         train_biases(root)
         for name, child in root.children.items():

@@ -7,7 +7,7 @@ from bertcalc.changes.resizing import Resizing
 from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.config import Config, unchecked
 from bertcalc.model.change import Limit
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module, Place, Tensor
 from bertcalc.model.trace import Step, Value
 from bertcalc.text import N_
@@ -43,15 +43,15 @@ class FactorizeEmbeddings(Resizing):
     def limits(self, config: Config) -> Iterator[Limit]:
         yield Limit("embedding_size", self.embedding_size, 1, config.hidden_size - 1)
 
-    def configured(self, model: ModelTree, config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         self.check(config)
         return unchecked(config, embedding_size=self.embedding_size)  # families without the field ignore it
 
-    def unsimulated(self, model: ModelTree) -> Problem | None:
+    def unsimulated(self, model: Model) -> Problem | None:
         """The simulation does not support a ``Sequential`` in place of the table."""
         return None if model.config.has("embedding_size") else self.not_simulated(model)
 
-    def rewrite(self, model: ModelTree, root: Module, steps: list[Step] | None) -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         if model.config.has("embedding_size"):
             return
         rewriting = Rewriting(model, root, steps)

@@ -6,7 +6,7 @@ from typing import ClassVar
 from bertcalc.changes.resizing import Resizing
 from bertcalc.config import Config, unchecked
 from bertcalc.model.change import Limit
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.records import dataclass
 
@@ -28,6 +28,6 @@ class NarrowFeedForward(Resizing):
     def limits(self, config: Config) -> Iterator[Limit]:
         yield Limit("intermediate_size", self.intermediate_size, 1, config.intermediate_size)
 
-    def configured(self, model: ModelTree, config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         self.check(config)
         return unchecked(config, intermediate_size=self.intermediate_size)

@@ -8,7 +8,7 @@ from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.changes.rewriting import Rewriting, copied
 from bertcalc.config import Config
 from bertcalc.model.change import Limit, Twin
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, ModuleList, split_layer
 from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
@@ -51,7 +51,7 @@ class PruneHeads(Resizing):
     def by_layer(self) -> bool:
         return isinstance(self.heads, Mapping)
 
-    def configured(self, model: ModelTree, config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         if model.family.prunes != "yes":  # its _prune_heads raises an error, or there is none
             message = _NO_METHOD if model.family.prunes == "no" else _DISTANCES
             raise InputError(Problem.of(message, "heads", None, family=model.family.name))
@@ -83,7 +83,7 @@ class PruneHeads(Resizing):
         if not isinstance(self.heads, Mapping):
             trace.pruned_heads = self.heads
 
-    def rewrite_with(self, model: ModelTree, root: Module, steps: list[Step] | None, twin: Twin) -> None:
+    def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
         """Split the layers by their number of heads; take each group from a run with that many heads pruned."""
         if not isinstance(self.heads, Mapping):
             return

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from bertcalc.changes.resizing import Resizing, in_order
 from bertcalc.config import Config, unchecked
 from bertcalc.model.change import Limit
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single
@@ -44,7 +44,7 @@ class DropLayers(Resizing):
         yield from (Limit("layers", number, 0, layers - 1) for number in self.layers)
         yield Limit("layers", len(self.layers), 0, layers - 1, _ALL)
 
-    def configured(self, model: ModelTree, config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         self.check(config)
         return unchecked(config, num_hidden_layers=config.num_hidden_layers - len(self.layers))
 

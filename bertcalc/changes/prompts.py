@@ -11,7 +11,7 @@ from bertcalc.changes.targets import TASK_TYPES, TaskType
 from bertcalc.config import Config
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.model.change import ADAPTER, WRAPPER
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Activation, Embedding, Linear, Module, Place, Shape, Tensor
 from bertcalc.model.trace import Operation, Step, Trace, Value
 from bertcalc.text import N_
@@ -89,11 +89,11 @@ class Prompts(PeftChange):
     def encoder(self, rewriting: Rewriting) -> Module:
         raise NotImplementedError
 
-    def run(self, model: ModelTree, encoder: Module, steps: Steps) -> None:
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
         """Add the steps of the encoder. Raises InputError if peft cannot run the model."""
         raise NotImplementedError
 
-    def unsimulated(self, model: ModelTree) -> Problem | None:
+    def unsimulated(self, model: Model) -> Problem | None:
         """Also a problem with learned tables of distances, because their forward methods differ."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
@@ -111,7 +111,7 @@ class Prompts(PeftChange):
         """The only width of a virtual token with which the model runs."""
         return config.hidden_size
 
-    def check_width(self, model: ModelTree) -> None:
+    def check_width(self, model: Model) -> None:
         """Raise InputError if the model needs a different width. Symbols are not checked."""
         config = model.final_config
         width, needed = config.hidden_size if self.token_dim is None else self.token_dim, self.needed_width(config)
@@ -119,7 +119,7 @@ class Prompts(PeftChange):
             values = {"architecture": model.architecture, "width": width, "needed": needed}
             raise InputError(Problem.of(self.width_message, "token_dim", width, **values))
 
-    def sized_by(self, model: ModelTree, config: Config) -> Self:
+    def sized_by(self, model: Model, config: Config) -> Self:
         self.check_width(model)
         values: Any = {} if self.token_dim is None else {"token_dim": self.needed_width(config)}
         return replace(self, **values)
@@ -216,13 +216,13 @@ class SoftPrompts(Prompts):
         length = trace.batch.sequence_length + self.num_virtual_tokens
         trace.batch = trace.batch._replace(sequence_length=length)
 
-    def untrained(self, model: ModelTree) -> Problem | None:
+    def untrained(self, model: Model) -> Problem | None:
         if not model.cls.per_token or self.task_type == "CAUSAL_LM":
             return None
         values = {"architecture": model.architecture, "change": self.title, "task_type": self.task_type}
         return Problem.of(_NO_LABELS, "task_type", self.task_type, **values)
 
-    def run(self, model: ModelTree, encoder: Module, steps: Steps) -> None:
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
         """Look up the words before the model runs, and put the virtual tokens in front of them."""
         index, words = next((index, step) for index, step in enumerate(steps) if step.place.role == "word")
         self._check(model, words)
@@ -257,7 +257,7 @@ class SoftPrompts(Prompts):
         """Add the steps of the encoder."""
         raise NotImplementedError
 
-    def _check(self, model: ModelTree, words: Step) -> None:
+    def _check(self, model: Model, words: Step) -> None:
         values: dict[str, Any] = {"architecture": model.architecture, "change": self.title}
         if model.cls.takes_choices:
             raise InputError(Problem.of(_CHOICES, "changes", None, **values))
@@ -335,7 +335,7 @@ class PrefixTuning(Prompts):
     def prepare(self, trace: Trace) -> None:
         trace.prefix = Value("past_key_values", (self.num_virtual_tokens, 1))
 
-    def run(self, model: ModelTree, encoder: Module, steps: Steps) -> None:
+    def run(self, model: Model, encoder: Module, steps: Steps) -> None:
         """Look up the keys and values of the virtual tokens in all layers before the model runs."""
         index = next(index for index, step in enumerate(steps) if step.operation != "input")
         batch, *choices, length = steps[0].gives.shape
@@ -351,7 +351,7 @@ class PrefixTuning(Prompts):
         past = Value("past_key_values", encoding.x.shape)
         steps[index:index] = [*encoding.steps, _step(past, encoding.x)]
 
-    def _check(self, model: ModelTree, length: int, steps: Steps) -> None:
+    def _check(self, model: Model, length: int, steps: Steps) -> None:
         values: dict[str, Any] = {"architecture": model.architecture, "task_type": self.task_type}
         if not model.family.base.caches:
             raise InputError(Problem.of(_NO_CACHE, "changes", None, **values))
@@ -396,7 +396,7 @@ class PromptEncoder(SoftPrompts):
         network = _network((2 * hidden, 2 * hidden), (2 * hidden, width))
         return Module("PromptEncoder", embedding=table, lstm_head=self._lstm(width, hidden), mlp_head=network)
 
-    def unsimulated(self, model: ModelTree) -> Problem | None:
+    def unsimulated(self, model: Model) -> Problem | None:
         if self.encoder_reparameterization_type == "LSTM":
             values = {"architecture": model.architecture}
             return Problem.of(_LSTM, "encoder_reparameterization_type", "LSTM", **values)

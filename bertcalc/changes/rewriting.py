@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from bertcalc.config import MixedError
 from bertcalc.model.change import ADAPTER, SEVERAL_DEPTHS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Dropout, Module, ModuleList, Place, Shape, Tensor, split_layer
 from bertcalc.model.trace import Operation, Step, Value
 from bertcalc.text.problem import Problem
@@ -30,7 +30,7 @@ class Spot(NamedTuple):
 class Rewriting:
     """The tree below ``root`` and its ``steps``, which are None if only the tree is needed."""
 
-    def __init__(self, model: ModelTree, root: Module, steps: Steps | None) -> None:
+    def __init__(self, model: Model, root: Module, steps: Steps | None) -> None:
         self.model = model
         self.root = root
         self.steps = steps

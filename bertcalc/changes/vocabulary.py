@@ -9,7 +9,7 @@ from bertcalc.changes.rewriting import Rewriting, Spot
 from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import DIMENSIONS, is_int
 from bertcalc.model.change import Limit
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear, Module
 from bertcalc.model.trace import Step
 from bertcalc.text import N_
@@ -54,7 +54,7 @@ class ResizeVocabulary(Resizing):
         numbers = {"new_num_tokens": self.new_num_tokens, "pad_to_multiple_of": self.pad_to_multiple_of}
         yield from (Limit(field, number, 1, _HIGHEST) for field, number in numbers.items() if number is not None)
 
-    def configured(self, model: ModelTree, config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         if model.cls.task == "masked-lm" and not getattr(config, "legacy", True):
             raise InputError(Problem.of(_BROKEN, "legacy", False, architecture=model.architecture))
         kinds = [type(change) for change in model.changes]
@@ -65,7 +65,7 @@ class ResizeVocabulary(Resizing):
         self.check(config)
         return unchecked(config, vocab_size=self.tokens(config))
 
-    def rewrite(self, model: ModelTree, root: Module, steps: list[Step] | None) -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         rewriting = Rewriting(model, root, steps)
         for spot in list(rewriting.spots()):
             module = spot.module

@@ -1,8 +1,8 @@
 """Compare the tensors of a checkpoint with a model's by name and shape, and identify the model of a checkpoint.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.model import ModelTree
->>> tensors = [StoredTensor(name, "F32", shape) for name, shape in ModelTree(BertConfig()).named_parameters()]
+>>> from bertcalc.model.model import Model
+>>> tensors = [StoredTensor(name, "F32", shape) for name, shape in Model(BertConfig()).named_parameters()]
 >>> model, guessed = model_of_shapes(tensors)
 >>> compare(tensors, model).agrees
 True
@@ -24,7 +24,7 @@ from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.totals import summed
 from bertcalc.storage.stored_tensors import StoredTensor
@@ -71,7 +71,7 @@ class Members(NamedTuple):
 class Matching(NamedTuple):
     """The comparison of a checkpoint with a model: each tensor of either is in exactly one group."""
 
-    model: ModelTree
+    model: Model
     groups: dict[Group, Members]
     dtypes: dict[str, int]  # elements of each dtype, the most frequent first
     ours: int  # parameters of the model
@@ -115,7 +115,7 @@ class Matching(NamedTuple):
 
 
 @checked
-def compare(tensors: Collection[StoredTensor], model: ModelTree) -> Matching:
+def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
     """Compare a checkpoint with a model, putting each tensor of either into a group."""
     groups = matches(tensors, model)
     members = {group: Members.of(matched) for group, matched in groups.items() if matched}
@@ -125,7 +125,7 @@ def compare(tensors: Collection[StoredTensor], model: ModelTree) -> Matching:
 
 
 @checked
-def matches(tensors: Collection[StoredTensor], model: ModelTree) -> dict[Group, list[TensorMatch]]:
+def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[TensorMatch]]:
     """The group of each tensor of a checkpoint or a model; ``compare`` keeps the first few of each."""
     family, wrapper = model.family, wrapper_of(tensors)
     wanted = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
@@ -211,7 +211,7 @@ def classes_of(matches: Iterable[TensorMatch], config: Config) -> list[str]:
 
 
 @cache
-def _heads(model: ModelTree) -> frozenset[str]:
+def _heads(model: Model) -> frozenset[str]:
     """The names of a model's tensors outside the embeddings and the encoder."""
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
     return frozenset(model.without_prefix(tensor.name) for tensor in beside)
@@ -222,7 +222,7 @@ def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
     kind = _kind(config)
     by_name: dict[str, tuple[str, ...]] = {}
     for cls in family_of(config).classes:
-        for name in _heads(ModelTree(kind, cls.name)):
+        for name in _heads(Model(kind, cls.name)):
             by_name[name] = (*by_name.get(name, ()), cls.name)
     return by_name
 
@@ -232,7 +232,7 @@ def _kind(config: Config) -> Config:
     return replace(type(config).default(), tie_word_embeddings=config.tie_word_embeddings, hidden_act=config.hidden_act)
 
 
-def _tied(model: ModelTree) -> dict[str, Shape]:
+def _tied(model: Model) -> dict[str, Shape]:
     """The second names of tied tensors, with their shapes."""
     shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
@@ -243,7 +243,7 @@ def _tied(model: ModelTree) -> dict[str, Shape]:
 
 
 @checked
-def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> ModelTree:
+def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
     """Find the class whose head tensors are most similar to the checkpoint's; of several, the first.
 
     The number of labels is read from the shapes. With ``architecture``, the class is that one.
@@ -254,20 +254,20 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
     shapes = {plain_name(entry.name.removeprefix(wrapper), family): entry.shape for entry in tensors}
     present = shapes.keys() & _elsewhere(config).keys()
 
-    def distance(model: ModelTree) -> int:
+    def distance(model: Model) -> int:
         wanted = _heads(model.changed(config=_kind(config)))
         wrong = sum(
             shapes.get(model.without_prefix(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors()
         )
         return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
 
-    base = ModelTree(config, family.base.name, add_pooling_layer=not family.base.pooler)
+    base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
     classes = [architecture] if architecture else [cls.name for cls in family.classes]
-    models = [_with_labels(ModelTree(config, name), shapes) for name in classes]
+    models = [_with_labels(Model(config, name), shapes) for name in classes]
     return min([*models, *([base] if family.base.name in classes else [])], key=distance)
 
 
-def _with_labels(model: ModelTree, shapes: Mapping[str, Shape]) -> ModelTree:
+def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     """The class with the number of labels that the rows of its matrices in a checkpoint show, if it is valid."""
     for tensor in model.tensors():
         shape = shapes.get(model.without_prefix(tensor.name), ())
@@ -305,7 +305,7 @@ _LAYER_NUMBER = re.compile(r"\.[0-9]+(?=\.)")
 @checked
 def model_of_shapes(
     tensors: Sequence[StoredTensor], family: Family | None = None, architecture: str | None = None
-) -> tuple[ModelTree, tuple[str, ...]]:
+) -> tuple[Model, tuple[str, ...]]:
     """Identify the model from the shapes of a checkpoint, and the fields that are guessed, as no shape shows them.
 
     ``family`` and ``architecture`` are used if they are known already. Raises InputError if the shapes do not determine

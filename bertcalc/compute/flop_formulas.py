@@ -13,7 +13,7 @@ from bertcalc.compute.flops import PYTORCH, Convention, CostRow, Part, Phase, at
 from bertcalc.config import Config
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
 from bertcalc.model.formula_printers import latex, text
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import brief, on_paper
@@ -24,7 +24,7 @@ Letters = tuple[Step, ...]
 
 
 @checked
-def letters(model: ModelTree, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
+def letters(model: Model, convention: Convention = PYTORCH, *, cross: bool = False) -> Letters:
     """The steps of the forward pass with symbolic shapes; ``cross``: whether encoder_hidden_states are given.
 
     M, the number of masked positions, appears if the convention counts the masked-LM head at these only.

@@ -11,7 +11,7 @@ from bertcalc.memory.saved import check_recompute, recomputed_in
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree, not_taken
+from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import Dropout
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.steps import Operation, Step, Value
@@ -110,7 +110,7 @@ class CostRow(NamedTuple):
 
 @checked
 def forward_flops(
-    model: ModelTree,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     *,
@@ -129,7 +129,7 @@ def forward_flops(
     return sum(map(cost, _run(model, Batch(batch_size, sequence_length, encoder_sequence_length, num_choices))))
 
 
-def _run(model: ModelTree, batch: Batch) -> list[Step]:
+def _run(model: Model, batch: Batch) -> list[Step]:
     """The steps of a forward pass. Raises InputError if none is possible, or if the model takes no such batch."""
     if problem := cannot_run(model) or not_taken(model, batch):
         raise InputError(problem)
@@ -138,7 +138,7 @@ def _run(model: ModelTree, batch: Batch) -> list[Step]:
 
 @checked
 def training_flops(
-    model: ModelTree,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     *,
@@ -178,7 +178,7 @@ def training_flops(
 
 
 @checked
-def unknown_training(model: ModelTree) -> Problem | None:
+def unknown_training(model: Model) -> Problem | None:
     """The problem if a model cannot be trained, or if its FLOPs depend on the labels; otherwise None."""
     if not all(change.trains_as_it_runs for change in model.changes):
         return Problem.of(RUN_TWICE, "lora_dropout", None, architecture=model.cls.name)

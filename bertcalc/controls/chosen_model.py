@@ -19,7 +19,7 @@ from bertcalc.config.fields import OWN_LETTERS
 from bertcalc.controls.stops import LOCKS, SLIDERS, Locks, moved
 from bertcalc.families import CLASSES, SHARED, class_of, counterpart, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.model import ModelTree, config_of_class
+from bertcalc.model.model import Model, config_of_class
 from bertcalc.text.amounts import whole
 
 # The fields that can be changed without a slider, by the type of their values.
@@ -49,10 +49,10 @@ class ChosenModel(NamedTuple):
     locks: Locks = LOCKS
     changes: str = ""
 
-    def model(self, architecture: str = "") -> ModelTree:
+    def model(self, architecture: str = "") -> Model:
         """The model, in its class or another."""
         architecture = architecture or self.architecture
-        return ModelTree(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
+        return Model(config_of_class(self.config, architecture), architecture, self.add_pooling_layer)
 
     def values(self) -> dict[str, Any]:
         """All values that can be changed, by name in the link."""

@@ -1,7 +1,7 @@
 """Formulas for miscounts and for other tools: the same changes applied to tensors with symbolic sizes.
 
 >>> from bertcalc import BertConfig
->>> formulas = cause_formulas(ModelTree(BertConfig()), ("pooler", "attention once"))
+>>> formulas = cause_formulas(Model(BertConfig()), ("pooler", "attention once"))
 >>> [formula.latex() for formula in formulas]
 ['- H \\\\left(H + 1\\\\right)', '- 4 H \\\\left(H + 1\\\\right) \\\\left(L - 1\\\\right)']
 """
@@ -17,11 +17,11 @@ from bertcalc.diagnosis.layer_parts import Counted, Selection
 from bertcalc.diagnosis.miscounts import PADDED_TO, ROUNDED_TO, MiscountSizes, counted, total
 from bertcalc.diagnosis.other_tools import TOOLS, corrections, letters
 from bertcalc.model.formula import ALL_SYMBOLS, Formula, exact, once, symbolic_model, write
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 
 
-def cause_formulas(model: ModelTree, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
+def cause_formulas(model: Model, miscounts: tuple[str, ...], count: Counted | None = None) -> tuple[Formula, ...]:
     """The amount that each miscount adds to the total, or to one count of the model, applied one after the other.
 
     To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.
@@ -34,7 +34,7 @@ def cause_formulas(model: ModelTree, miscounts: tuple[str, ...], count: Counted 
 
 @once(1024)
 def _cause_formulas(
-    model: ModelTree, miscounts: tuple[str, ...], selection: Selection | None, padded: tuple[Any, ...]
+    model: Model, miscounts: tuple[str, ...], selection: Selection | None, padded: tuple[Any, ...]
 ) -> tuple[Formula, ...]:
     tensors, sizes = _tensors(model, selection), SYMBOLIC_SIZES
     if model.changes:
@@ -43,7 +43,7 @@ def _cause_formulas(
     return tuple(write(sympy.factor(exact(cause.amount))) for cause in causes(tensors, sizes, miscounts))
 
 
-def _tensors(model: ModelTree, selection: Selection | None) -> tuple[Tensor, ...]:
+def _tensors(model: Model, selection: Selection | None) -> tuple[Tensor, ...]:
     """Tensors with symbolic sizes: the selected ones, or all."""
     tensors = counted(symbolic_model(model))
     return selection.tensors(tensors, SYMBOLIC_SIZES) if selection else tensors
@@ -53,13 +53,13 @@ _PADDED = (ALL_SYMBOLS["padded_vocab_size"],) * len((*PADDED_TO, *ROUNDED_TO))
 SYMBOLIC_SIZES = MiscountSizes._make((*(ALL_SYMBOLS[field] for field in MiscountSizes._fields[:-1]), _PADDED))
 
 
-def count_formula(model: ModelTree, count: Counted) -> Formula:
+def count_formula(model: Model, count: Counted) -> Formula:
     """The number of parameters of a part, module or tensor of a model."""
     return _count_formula(model, Selection.of(count))
 
 
 @once(1024)
-def _count_formula(model: ModelTree, selection: Selection) -> Formula:
+def _count_formula(model: Model, selection: Selection) -> Formula:
     return write(sympy.factor(exact(total(_tensors(model, selection)))))
 
 
@@ -71,7 +71,7 @@ class ToolFormulas(NamedTuple):
 
 
 @once(1024)
-def tool_formulas(model: ModelTree, tool: str) -> ToolFormulas:
+def tool_formulas(model: Model, tool: str) -> ToolFormulas:
     """The formula of a tool, given its name, and the corrections for a model.
 
     To fill in the numbers of a formula with a padded vocabulary, pass ``padded_vocab_size`` to ``Formula.latex``.

@@ -26,7 +26,7 @@ from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
@@ -59,7 +59,7 @@ _ALL = N_("{number} is the number of all parameters of {model}.")
 class ChangedCount(NamedTuple):
     """A changed model, and which of its parameters are counted: all, or those that are trained."""
 
-    model: ModelTree
+    model: Model
     amount: Amount
 
     @property
@@ -73,7 +73,7 @@ class ChangedCount(NamedTuple):
         return Problem.of(message, number=number, model=changed_in_words(self.model, self.amount))
 
 
-def changed_in_words(model: ModelTree, amount: Amount = "all") -> Problem:
+def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
     """A model with its changes, as the library writes them."""
     words, config = Problem.of("{architecture}", architecture=model.architecture), model.config
     for change in model.changes:
@@ -103,13 +103,13 @@ class UsualChange(NamedTuple):
 class CountLine(NamedTuple):
     """The counts of a model with a change, linear in its argument: ``first`` for 1, and ``step`` for each further 1."""
 
-    base: ModelTree
+    base: Model
     usual: UsualChange
     amount: Amount
     first: int
     step: int
 
-    def changed(self, number: int) -> ModelTree:
+    def changed(self, number: int) -> Model:
         return self.base.changed(changes=(*self.base.changes, self.usual.with_number(number)))
 
     def numbers(self, low: int, high: int) -> Iterator[int]:
@@ -121,14 +121,14 @@ class CountLine(NamedTuple):
             yield from filter(self.usual.is_usual, range(max(1, 1 + start), 2 + end))
 
 
-def own_count(model: ModelTree, count: int) -> tuple[ChangedCount, ...]:
+def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
     """The model, if it has frozen parameters and ``count`` is the number of its trained ones."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
 
 @lru_cache(maxsize=64)
-def adapter_counts(model: ModelTree, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
+def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
     """The usual adapters with this count: of the model, or else of another class of its family.
 
     ``others`` says what is looked up in other classes: "all", only what is "trained", or "nothing".
@@ -148,7 +148,7 @@ def _is_possible(parameters: int, count: int) -> bool:
 
 
 @lru_cache(maxsize=64)
-def resized_counts(model: ModelTree, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
+def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
     """The model with another vocabulary or fewer layers that has this count; with ``others``, else of another class."""
     return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
 
@@ -158,7 +158,7 @@ def _having(lines: Sequence[CountLine], count: int) -> tuple[ChangedCount, ...]:
     return tuple(ChangedCount(line.changed(number), line.amount) for line, number in islice(numbered, _MOST))
 
 
-def bases(model: ModelTree, *, others: bool = True) -> Iterator[ModelTree]:
+def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
     """The model without adapters, then the other classes of its family: those that people adapt come first."""
     changes = tuple(change for change in model.changes if change.resizes)
     yield model.changed(changes=changes)
@@ -171,13 +171,13 @@ def bases(model: ModelTree, *, others: bool = True) -> Iterator[ModelTree]:
 
 
 @lru_cache(maxsize=64)
-def adapter_lines(base: ModelTree) -> tuple[CountLine, ...]:
+def adapter_lines(base: Model) -> tuple[CountLine, ...]:
     """The counts of the usual adapters: the trained parameters, and those of the whole model with the adapter."""
     return tuple(chain.from_iterable(_lines(base, usual, ("trained", "all")) for usual in _adapters(base)))
 
 
 @lru_cache(maxsize=64)
-def resized_lines(base: ModelTree) -> tuple[CountLine, ...]:
+def resized_lines(base: Model) -> tuple[CountLine, ...]:
     """The counts with other vocabularies, and with fewer layers."""
     tokens, layers = base.final_config.vocab_size, base.final_config.num_hidden_layers
     padded = {-(-tokens // multiple) * multiple for multiple in _MULTIPLES}
@@ -192,7 +192,7 @@ def resized_lines(base: ModelTree) -> tuple[CountLine, ...]:
     return tuple(chain.from_iterable(_lines(base, usual, ("all",)) for usual in resized))
 
 
-def _adapters(base: ModelTree) -> Iterator[UsualChange]:
+def _adapters(base: Model) -> Iterator[UsualChange]:
     task = TASK_TYPES.get(base.cls.task)
     of_prompts: TaskType = task or "FEATURE_EXTRACTION"
     lora = Lora(1, _named(base, _TARGETS[0]), task_type=task)
@@ -229,7 +229,7 @@ def _is_pattern(names: Names) -> bool:
     return isinstance(names, str) and names != ALL_LINEAR
 
 
-def _named(base: ModelTree, chosen: str) -> Names:
+def _named(base: Model, chosen: str) -> Names:
     """The target_modules of peft that select the modules of some tensors: the ends of names, or a pattern."""
     paths = [tensor.name.rpartition(".")[0] for tensor in filter(selector(chosen), base.tensors())]
     ends = tuple(dict.fromkeys(path.rpartition(".")[2] for path in paths))
@@ -239,7 +239,7 @@ def _named(base: ModelTree, chosen: str) -> Names:
     return rf".*\.\d+\.({'|'.join(inside)})"
 
 
-def _lines(base: ModelTree, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
+def _lines(base: Model, usual: UsualChange, amounts: Sequence[Amount]) -> Iterator[CountLine]:
     """The lines of a change, if it is possible and changes the count."""
     try:
         numbers = (1, 2) if usual.is_usual else (1,)

@@ -1,12 +1,12 @@
 """Explain a number: as a known count, as the count of a part of the model, or by miscounts.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.model import ModelTree
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.text.amounts import typed
->>> diagnosis = diagnose(KnownCount(ModelTree(BertConfig()), 109_482_240), typed("85,054,464"))
+>>> diagnosis = diagnose(KnownCount(Model(BertConfig()), 109_482_240), typed("85,054,464"))
 >>> [(part.counted.part, part.counted.layers) for part in diagnosis.parts]
 [('layers', 'all')]
->>> diagnosis = diagnose(KnownCount(ModelTree(BertConfig()), 109_482_240), typed("109,454,592"))
+>>> diagnosis = diagnose(KnownCount(Model(BertConfig()), 109_482_240), typed("109,454,592"))
 >>> [[cause.miscount for cause in candidate.explanation] for candidate in diagnosis.miscounted]
 [['qkv biases'], ['feed-forward biases of H']]
 """
@@ -63,7 +63,7 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, tota
 from bertcalc.diagnosis.typos import Slip, mistyped, slips_to
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.text.amounts import Typed
 from bertcalc.text.arguments import checked
@@ -229,7 +229,7 @@ def diagnose(present: KnownCount, number: Typed) -> Diagnosis:
     return diagnosis._replace(claims=claims, elsewhere=elsewhere)
 
 
-def _with_changed(diagnosis: Diagnosis, model: ModelTree, number: Typed) -> Diagnosis:
+def _with_changed(diagnosis: Diagnosis, model: Model, number: Typed) -> Diagnosis:
     """Add the counts of changed models to the diagnosis of an exact number that no unchanged model has.
 
     An adapter is likelier than a count of bytes. The other classes with another vocabulary, fewer layers or an adapter
@@ -403,7 +403,7 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelM
                 return
 
 
-def _own_parts(model: ModelTree, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+def _own_parts(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """The parts of the model with this count, in the first reading that fits; other units only for exact numbers."""
     for reading in meanings:
         if not reading.rounded and reading.key not in KNOWN_ONLY and (reading.exact or reading.key == "parameters"):
@@ -416,7 +416,7 @@ def _own_parts(model: ModelTree, meanings: Sequence[Reading]) -> tuple[OwnPart, 
     return ()
 
 
-def _sums(model: ModelTree, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
+def _sums(model: Model, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
     """Pairs of parts that people would add, whose sum is the number."""
     counts = [count for _right, count in _own_counts(model)]
     exactly = [reading for reading in meanings if reading.exact and reading.key == "parameters"]
@@ -430,7 +430,7 @@ def _sums(model: ModelTree, meanings: Sequence[Reading]) -> tuple[OwnPart, ...]:
 
 
 @lru_cache(maxsize=16)
-def _own_counts(model: ModelTree) -> tuple[tuple[int, Counted], ...]:
+def _own_counts(model: Model) -> tuple[tuple[int, Counted], ...]:
     return tuple((count.right, count) for count in part_counts(_tensors(model), MiscountSizes.of(model.final_config)))
 
 
@@ -446,7 +446,7 @@ def _hand_count(meanings: Sequence[Reading]) -> tuple[HandCount, Miscounted] | N
 
 
 @lru_cache(maxsize=64)
-def _tensors(model: ModelTree) -> tuple[Tensor, ...]:
+def _tensors(model: Model) -> tuple[Tensor, ...]:
     return counted(model)
 
 
@@ -541,7 +541,7 @@ def _least(candidates: Iterable[Miscounted]) -> float:
 
 
 @lru_cache(maxsize=8)  # up to 3.5 MB each
-def _mixed(model: ModelTree) -> Mapping[int, Miscounted]:
+def _mixed(model: Model) -> Mapping[int, Miscounted]:
     """The likeliest explanation for each count that wrong sizes lead to, alone or with one very common mistake.
 
     A size is wrong if it is mistyped or taken from another model.
@@ -573,11 +573,11 @@ def _mixed(model: ModelTree) -> Mapping[int, Miscounted]:
 
 
 @lru_cache(maxsize=16)
-def _mixed_bits(model: ModelTree) -> list[tuple[int, float]]:
+def _mixed_bits(model: Model) -> list[tuple[int, float]]:
     return sorted((count, candidate.bits) for count, candidate in _mixed(model).items())
 
 
-def _common(model: ModelTree) -> Mapping[str, frozenset[str]]:
+def _common(model: Model) -> Mapping[str, frozenset[str]]:
     """The very common mistakes that change any tensor, each with the names of the tensors it changes."""
     tensors, sizes = _tensors(model), MiscountSizes.of(model.final_config)
     usual = {name: miscount for name, miscount in MISCOUNTS.items() if miscount.bits <= _VERY_COMMON}
@@ -598,9 +598,7 @@ def _with_common(known_count: KnownCount, common: Mapping[str, frozenset[str]]) 
     return amounts
 
 
-def _mistyped(
-    model: ModelTree, common: Mapping[str, frozenset[str]]
-) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
+def _mistyped(model: Model, common: Mapping[str, frozenset[str]]) -> Iterator[tuple[float, KnownCount, dict[str, int]]]:
     """The model with each size mistyped: bits, model, and the amounts of the very common mistakes.
 
     The count and the amounts are polynomials in a size, of degree two at most. So three sizes are counted and the
@@ -634,7 +632,7 @@ def _runs(number: int) -> list[str]:
     return [digit for digit, _same in groupby(f"{number}")]
 
 
-def _with_size(model: ModelTree, field: str, number: int) -> ModelTree | None:
+def _with_size(model: Model, field: str, number: int) -> Model | None:
     """The model with another size, which is not checked; None if its changes are not possible with it."""
     try:
         return model.changed(config=unchecked(model.config, **{field: number}))
@@ -648,7 +646,7 @@ _LONG_SIZE, _EXCHANGED, _WRONG_DIGIT = 100, 6.5, 9.0
 _COUNTED = Reading("parameters", Fraction(0), Fraction(0), rounded=False)
 
 
-def _search(model: ModelTree, whole: bool) -> Search:
+def _search(model: Model, whole: bool) -> Search:
     """The search over a model's miscounts: all of them, or only common ones."""
     bits = MOST_BITS if whole else _MOST_ELSEWHERE
     return search(_tensors(model), MiscountSizes.of(model.final_config), bits)
@@ -746,7 +744,7 @@ def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, .
     return [(part, amounts) for part, amounts in rows if len(set(amounts)) > 1]
 
 
-def _matches(meanings: Sequence[Reading], model: ModelTree) -> Iterator[Match]:
+def _matches(meanings: Sequence[Reading], model: Model) -> Iterator[Match]:
     """The known counts that the number may mean, each in the first reading that fits."""
     by_total = _by_total(model.config, known_counts)
     # A count with buffers is listed only for an exact number, unless the buffers are large.
@@ -779,7 +777,7 @@ def _is_vague(matches: Sequence[Match]) -> bool:
     )
 
 
-def _without_embeddings(reading: Reading, model: ModelTree) -> Iterator[Match]:
+def _without_embeddings(reading: Reading, model: Model) -> Iterator[Match]:
     """The counts without embeddings that round to the number.
 
     For a number of at least two digits, these are counts of the present model without word embeddings; for a number

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.miscounts import HABITS, MISCOUNTS, Miscount, MiscountSizes, counted, total
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.processes.weighted_cache import WeightedCache
 from bertcalc.text.arguments import Single, checked
@@ -73,7 +73,7 @@ class Evidence(NamedTuple):
 
 
 @checked
-def explain(model: ModelTree, config: Config, wrong: Single) -> list[Explanation]:
+def explain(model: Model, config: Config, wrong: Single) -> list[Explanation]:
     """Find the shortest explanations of a total, the likeliest first; for the right total, the empty explanation.
 
     Raises ArgumentError if ``config`` is not the configuration of the model.

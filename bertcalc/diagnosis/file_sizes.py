@@ -1,9 +1,9 @@
 """Meanings of a number of bytes: the file of a model's weights, or a buffer of its forward pass.
 
 >>> from bertcalc import BertConfig
->>> [str(meaning) for meaning in file_sizes(ModelTree(BertConfig()), 437_951_328)]
+>>> [str(meaning) for meaning in file_sizes(Model(BertConfig()), 437_951_328)]
 ['A safetensors file of BertModel with pooler, in float32: 437,928,960 bytes of weights after a header of 22,368.']
->>> [str(meaning) for meaning in buffers(ModelTree(BertConfig()), 1_610_612_736)][:1]
+>>> [str(meaning) for meaning in buffers(Model(BertConfig()), 1_610_612_736)][:1]
 ['The attention scores of one layer: 1 x 12 heads x 8,192 x 8,192 x 2 bytes.']
 
 Files of older releases have a pooler that the class has lost, a second bias of the decoder, or buffers:
@@ -24,7 +24,7 @@ from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, KnownCount, known
 from bertcalc.diagnosis.part_words import known_in_words
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention
 from bertcalc.storage.safetensors_file import plain_header
 from bertcalc.storage.stored_tensors import DTYPES, StoredTensor, data_bytes
@@ -81,10 +81,10 @@ def contents(count: KnownCount) -> Iterator[Contents]:
         yield Contents(words, (*pooler, *bias, *buffers), bool(bias), extras)
 
 
-def _pooler(model: ModelTree) -> Iterator[tuple[StoredTensor, ...]]:
+def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
     """The pooler that older releases save for a class without one."""
     if family_of(model.config).base.pooler and not any(map(selector("pooler"), model.tensors())):
-        base, hidden = ModelTree(model.config), model.config.hidden_size
+        base, hidden = Model(model.config), model.config.hidden_size
         if model.cls.task != "base":
             names = (name for name, _shape in base.named_parameters() if "pooler" in name)
             yield tuple(
@@ -95,7 +95,7 @@ def _pooler(model: ModelTree) -> Iterator[tuple[StoredTensor, ...]]:
             )
 
 
-def _second_bias(model: ModelTree) -> Iterator[tuple[StoredTensor, ...]]:
+def _second_bias(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
     """The decoder's bias, which older releases save in addition to the head's."""
     shapes = dict(model.named_parameters())
     for name, owner in model.ties().items():
@@ -103,14 +103,14 @@ def _second_bias(model: ModelTree) -> Iterator[tuple[StoredTensor, ...]]:
             yield (StoredTensor(name, "", shapes[owner]),)
 
 
-def _positions(model: ModelTree) -> Iterator[tuple[StoredTensor, ...]]:
+def _positions(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
     for path, module, _copies in model.modules():
         if "position_ids" in module.buffers:
             name = f"{path}.position_ids" if path else "position_ids"
             yield (StoredTensor(name, "I64", module.buffers["position_ids"][0]),)
 
 
-def _masks(model: ModelTree) -> Iterator[tuple[StoredTensor, ...]]:
+def _masks(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
     """The causal mask of each layer, in float32 or as truth values."""
     length = model.config.max_position_embeddings
     layers = [path for path, module, _copies in model.modules(folded=False) if isinstance(module, Attention)]
@@ -142,7 +142,7 @@ _LENGTHS = (128, 256, 384, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
-def file_sizes(model: ModelTree, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
+def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
     """The files of weights that may have this size: of the model's classes first, then of ``published`` models.
 
     A header is known to a few bytes, so the nearest safetensors files are meant. The sizes of pickles are approximate:
@@ -236,7 +236,7 @@ def _published() -> tuple[KnownCount, ...]:
     )
 
 
-def buffers(model: ModelTree, size: int) -> Iterator[Problem]:
+def buffers(model: Model, size: int) -> Iterator[Problem]:
     """The buffers of one operation that have exactly this many bytes, the smallest batch first."""
     by_batch: list[tuple[int, Problem]] = []
     for length, width in product(_LENGTHS, (4, 2)):

@@ -2,7 +2,7 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.amounts import typed
->>> [cost] = flops_of(ModelTree(BertConfig()), typed("22.35G"))
+>>> [cost] = flops_of(Model(BertConfig()), typed("22.35G"))
 >>> cost.batch_size, cost.sequence_length, cost.unit
 (1, 128, 'FLOPs')
 """
@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import Convention, Phase, total
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError
@@ -48,7 +48,7 @@ class FlopCount(NamedTuple):
         return self.batch.sequence_length
 
 
-def flops_of(model: ModelTree, number: Typed) -> tuple[FlopCount, ...]:
+def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
     """The costs that a number of at least two digits may mean, the most common batch first.
 
     There are none for a number of parameters or bytes; a number in FLOPs or MACs is compared in its unit only. A number
@@ -77,7 +77,7 @@ def _is_usual(cost: FlopCount) -> bool:
 
 
 @lru_cache(maxsize=16)
-def flop_counts(model: ModelTree) -> tuple[FlopCount, ...]:
+def flop_counts(model: Model) -> tuple[FlopCount, ...]:
     """The costs of common batches: single sequences first; PyTorch's count before published rules."""
     lengths = [length for length in _LENGTHS if length <= model.config.longest]
     single = [cost for length in lengths for cost in _of_one(model, length)]
@@ -90,7 +90,7 @@ def flop_counts(model: ModelTree) -> tuple[FlopCount, ...]:
     return tuple(sorted(batches, key=lambda cost: (cost.batch_size != 1, bool(cost.rule))))
 
 
-def _of_one(model: ModelTree, length: int) -> Iterator[FlopCount]:
+def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     """The costs of one sequence; none if the model cannot run on it."""
     if cannot_run(model):
         return

@@ -34,7 +34,7 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, tota
 from bertcalc.diagnosis.tensor_filter import is_bias
 from bertcalc.diagnosis.tensor_names import LAYER_NUMBER, no_tensor, other_shape, tensors_called
 from bertcalc.model.inventory import inventory, named
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.arguments import checked
@@ -91,23 +91,23 @@ class TermsReport(NamedTuple):
 
 
 class _CountedModel(NamedTuple):
-    model: ModelTree
+    model: Model
     tensors: tuple[Tensor, ...]
     sizes: MiscountSizes
 
     @classmethod
-    def of(cls, model: ModelTree, config: Config) -> "_CountedModel":
+    def of(cls, model: Model, config: Config) -> "_CountedModel":
         return cls(model, counted(model), MiscountSizes.of(config))
 
 
 @checked
-def judge(line: TypedLine, model: ModelTree, config: Config) -> LineVerdict:
+def judge(line: TypedLine, model: Model, config: Config) -> LineVerdict:
     """Check a single line."""
     return check(model, config, [line]).verdicts[0]
 
 
 @checked
-def check(model: ModelTree, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
+def check(model: Model, config: Config, lines: Sequence[TypedLine]) -> TermsReport:
     """Find the part that each line counts and its mistakes, and the parts that no line counts."""
     count = _CountedModel.of(model, config)
     walk = any(map(_is_of_other_layers, lines))

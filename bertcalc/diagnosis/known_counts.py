@@ -20,7 +20,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes, counted
 from bertcalc.diagnosis.tensor_filter import selector
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import COMPONENTS, totals_by_component
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -52,7 +52,7 @@ class Mix(NamedTuple):
 class KnownCount(NamedTuple):
     """A model and its count by a convention; some of its sizes may be deliberately wrong."""
 
-    model: ModelTree
+    model: Model
     parameters: Single
     buffers: Single = 0  # elements beside the parameters: position_ids in files of older releases
     convention: str = ""  # a key of CONVENTIONS
@@ -68,7 +68,7 @@ class KnownCount(NamedTuple):
         """The right count of the model with its own sizes."""
         return self.mix.right if self.mix else self.parameters
 
-    def beyond(self, model: ModelTree) -> dict[str, int]:
+    def beyond(self, model: Model) -> dict[str, int]:
         """The difference of this count from a model's parameters: the components that differ, and the buffers.
 
         Empty if the count leaves out or adds tensors by its convention.
@@ -167,7 +167,7 @@ def known_counts(config: Config) -> Iterator[KnownCount]:
         for tied in (config.tie_word_embeddings, not config.tie_word_embeddings):
             for pooler in (True, False):
                 if pooler or cls.pooler_is_optional:
-                    model = ModelTree(replace(config, tie_word_embeddings=tied), cls.name, pooler)
+                    model = Model(replace(config, tie_word_embeddings=tied), cls.name, pooler)
                     known_count = KnownCount(model, model.num_parameters())
                     if tied == config.tie_word_embeddings or known_count.has_decoder:
                         yield known_count
@@ -201,7 +201,7 @@ def more_counts(config: Config) -> Iterator[KnownCount]:
 
 
 @lru_cache(maxsize=8)
-def mixes(model: ModelTree) -> tuple[KnownCount, ...]:
+def mixes(model: Model) -> tuple[KnownCount, ...]:
     """The model with some sizes of BERT or of a published model of its family; heads follow the hidden size."""
     config, right = model.config, model.num_parameters()
     mixed: dict[Config, KnownCount] = {}
@@ -244,7 +244,7 @@ def other_labels(config: Config, count: int) -> Iterator[KnownCount]:
         if not rest and 1 <= labels + 2 <= _MOST_LABELS and labels + 2 != config.num_labels:
             if labels + 2 > _MOST_WITHOUT_BIAS and per_label % config.hidden_size == 0:
                 continue  # any count that differs by a multiple of the hidden size would fit
-            model = ModelTree(replace(config, num_labels=labels + 2), name)
+            model = Model(replace(config, num_labels=labels + 2), name)
             yield KnownCount(model, count, convention="labels")
 
 
@@ -255,7 +255,7 @@ def _by_labels(config: Config) -> tuple[tuple[str, int, int], ...]:
     for cls in family_of(config).classes:
         if "num_labels" in dict(cls.builds_with):
             continue
-        first, second = (ModelTree(replace(config, num_labels=labels), cls.name).num_parameters() for labels in (2, 3))
+        first, second = (Model(replace(config, num_labels=labels), cls.name).num_parameters() for labels in (2, 3))
         if first != second:
             dependent.append((cls.name, first, second - first))
     return tuple(dependent)
@@ -269,33 +269,33 @@ def published_parts() -> Mapping[int, tuple[str, Counted]]:
     """
     by_count: dict[int, tuple[str, Counted]] = {}
     for name, config in PUBLISHED_CONFIGS.items():
-        model = ModelTree(config, family_of(config).base.name)
+        model = Model(config, family_of(config).base.name)
         for part in part_counts(counted(model), MiscountSizes.of(config)):
             if part.heads == "all" and any(len(tensor.shape) > 1 for tensor in part.tensors):
                 by_count.setdefault(part.right, (name, part))
     return by_count
 
 
-def backbone(model: ModelTree) -> KnownCount:
+def backbone(model: Model) -> KnownCount:
     """The count of a model without its word embeddings, as DeBERTa's authors report it, in rounded numbers."""
     tensors = model.tensors()
     count = sum(tensor.num_parameters() for tensor in tensors if not selector("word")(tensor))
     return KnownCount(model, count, convention="backbone")
 
 
-def backbones(model: ModelTree) -> Iterator[KnownCount]:
+def backbones(model: Model) -> Iterator[KnownCount]:
     """The counts without word embeddings of a model and, as reported for DeBERTa-v3, of its masked language model."""
     yield backbone(model)
     for cls in family_of(model.config).classes:
         if cls.task == "masked-lm" and cls.name != model.architecture:
             tied = replace(model.config, tie_word_embeddings=True)
-            yield backbone(ModelTree(tied, cls.name))
+            yield backbone(Model(tied, cls.name))
 
 
 @lru_cache(maxsize=1)
 def published_backbones() -> tuple[tuple[str, KnownCount], ...]:
     """The counts of every preset's body without its word embeddings."""
-    models = ((name, ModelTree(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
+    models = ((name, Model(config, family_of(config).base.name)) for name, config in PUBLISHED_CONFIGS.items())
     return tuple((name, backbone(model)) for name, model in models)
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from bertcalc.config import Config
 from bertcalc.diagnosis.tensor_filter import in_layer, is_bias, selector
 from bertcalc.model.family import LANGUAGE_MODEL
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Place, Shape, Tensor, split_layer
 from bertcalc.text.toml_tables import table_beside
 
@@ -90,7 +90,7 @@ class Habit(NamedTuple):
     bits: float
 
 
-def counted(model: ModelTree) -> tuple[Tensor, ...]:
+def counted(model: Model) -> tuple[Tensor, ...]:
     """The tensors of a model, named without the body's prefix, then those that it lacks (with no elements)."""
     tensors = tuple(tensor._replace(name=model.without_prefix(tensor.name)) for tensor in model.tensors())
     return (*tensors, *_lacking(tensors, model.config))

@@ -1,9 +1,9 @@
 """The meanings of a typed number in sentences: the counts, mistakes, files and costs that give it.
 
 >>> from bertcalc import BertConfig
->>> print(meanings_of(ModelTree(BertConfig()), "85,054,464"))
+>>> print(meanings_of(Model(BertConfig()), "85,054,464"))
 85,054,464 is the count of all 12 layers.
->>> print(meanings_of(ModelTree(BertConfig()), "897,024"))
+>>> print(meanings_of(Model(BertConfig()), "897,024"))
 897,024 is the number of parameters that BertModel trains with Lora(r=8, target_modules=['dense']).
 """
 
@@ -32,7 +32,7 @@ from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_word
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.diagnosis.stored_sizes import stored_sizes
 from bertcalc.families import build
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arguments import checked
@@ -61,7 +61,7 @@ class Meanings(NamedTuple):
 
 
 @checked
-def meanings_of(model: ModelTree, text: str) -> Meanings:
+def meanings_of(model: Model, text: str) -> Meanings:
     """Find out what a number means: "453,634,720 bytes", "110M", "178.79 GMACs", "which vocabulary gives 1e8?".
 
     Raises InputError if the text has no number.
@@ -178,7 +178,7 @@ def _size_of_file(text: str) -> str:
     return sized[0] if len(sized) == 1 else ""
 
 
-def _sentences(model: ModelTree, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+def _sentences(model: Model, number: Typed, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     exact = int(number.value) if number.low == number.high else None
     if number.unit == "bytes":
         matches = diagnosis.matches or diagnosis.parts
@@ -201,7 +201,7 @@ def _sentences(model: ModelTree, number: Typed, written: str, diagnosis: Diagnos
         yield from stored_sizes(model, number, written, others=False)
 
 
-def _of_diagnosis(model: ModelTree, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+def _of_diagnosis(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     counts = [*_of_matches(model, written, diagnosis)], [*_of_parts(model, written, diagnosis)]
     yield from chain(*(reversed(counts) if diagnosis.parts_first else counts))
     yield from (changed.in_words(written) for changed in diagnosis.changed)
@@ -232,7 +232,7 @@ def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
         yield _explained(written, miscounted.known_count, miscounted.explanation)
 
 
-def _of_matches(model: ModelTree, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+def _of_matches(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     """Sentences on known counts; of those that a rounded number may mean, the present model's first."""
     entries = [(match, count) for match in diagnosis.matches for count in match.known_counts[:2]]
     if any(match.reading.exact is None for match, _count in entries):
@@ -242,7 +242,7 @@ def _of_matches(model: ModelTree, written: str, diagnosis: Diagnosis) -> Iterato
         yield _read_as(written, match.reading.key, known_in_words(count), about)
 
 
-def _of_parts(model: ModelTree, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
+def _of_parts(model: Model, written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
     for part in diagnosis.parts:
         if not part.added:
             about = None if part.reading.exact is not None else part.counted.right
@@ -300,7 +300,7 @@ def _explained(written: str, count: KnownCount, explanation: Explanation) -> Pro
     return Problem("", None, message, {**values, **dict(zip(("first", "second", "third"), made, strict=False))})
 
 
-def _one_label(model: ModelTree, exact: int, written: str) -> Iterator[Problem]:
+def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:
     """Sentences on classifiers with one label, such as cross-encoders; a multiple-choice head has the same count."""
     for count in other_labels(model.config, exact):
         if count.model.config.num_labels == 1 and count.model.cls.task == "sequence-classification":
@@ -308,7 +308,7 @@ def _one_label(model: ModelTree, exact: int, written: str) -> Iterator[Problem]:
             yield Problem.of(message, number=written, architecture=count.model.architecture)
 
 
-def _twice(model: ModelTree, number: Typed, written: str) -> Iterator[Problem]:
+def _twice(model: Model, number: Typed, written: str) -> Iterator[Problem]:
     """Sentences for a number that is twice a count, such as 220 million for BERT-base."""
     reach = number.reach(rounded=True)
     for count in every_count(model.config, known_counts):
@@ -319,7 +319,7 @@ def _twice(model: ModelTree, number: Typed, written: str) -> Iterator[Problem]:
             yield Problem("", None, message, {"number": written, "known": known_in_words(count)})
 
 
-def _solved(model: ModelTree, field: str, number: Typed, written: str) -> Iterator[Problem]:
+def _solved(model: Model, field: str, number: Typed, written: str) -> Iterator[Problem]:
     """The sentence on the value of a field at which the model has a number of parameters, or the nearest value."""
     config = model.config
     present = getattr(config, field, None)
@@ -354,7 +354,7 @@ def _nearest(count: Callable[[int], int], wanted: Fraction) -> int:
     return min((max(1, after - 1), after), key=lambda steps: abs(count(steps) - wanted))
 
 
-def _count(model: ModelTree, field: str, value: int) -> int | None:
+def _count(model: Model, field: str, value: int) -> int | None:
     config = model.config
     try:
         changed = replace(config, **{type(config).own_name(field): value})  # type: ignore[arg-type]

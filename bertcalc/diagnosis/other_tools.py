@@ -16,7 +16,7 @@ from bertcalc.config import Config
 from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount, MiscountSizes, counted, is_lacking
 from bertcalc.diagnosis.tensor_filter import selector
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -59,7 +59,7 @@ def tools_with(number: Typed, config: Config) -> list[str]:
     return [name for name, count in tool_counts(config) if number.low == count == number.high]
 
 
-def corrections(tool: Tool, model: ModelTree, sizes: MiscountSizes) -> tuple[Correction, ...]:
+def corrections(tool: Tool, model: Model, sizes: MiscountSizes) -> tuple[Correction, ...]:
     """The corrections that lead from a tool's count to a model's, without those that are 0 for this model.
 
     Model and sizes are numeric or symbolic.

@@ -16,12 +16,12 @@ from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.known_counts import CONVENTIONS, KnownCount
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_MODEL, Counted
 from bertcalc.diagnosis.miscounts import MISCOUNTS, Miscount
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
 
-def part_in_words(part: Counted, model: ModelTree) -> Problem:
+def part_in_words(part: Counted, model: Model) -> Problem:
     """A part of a model in words, with its layers: "of one layer", "of all 12 layers"."""
     layers = model.final_config.num_hidden_layers
     if part.layers != "all" or layers == 1 or not _is_of_layers(part):

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from bertcalc.changes.adapter import PeftChange, copies
 from bertcalc.diagnosis.changed_counts import adapter_counts, changed_in_words
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
@@ -60,7 +60,7 @@ class PeftLine(NamedTuple):
             _SHARE, trainable=self.trained, all=self.whole, share=fixed(share, places), written=self.share
         )
 
-    def meanings(self, model: ModelTree) -> Iterator[Problem]:
+    def meanings(self, model: Model) -> Iterator[Problem]:
         """Sentences on the model for which peft prints the line, perhaps with a usual adapter, and on "all params"."""
         trained, whole = model.num_parameters(only_trainable=True), model.num_parameters()
         is_adapted = any(isinstance(change, PeftChange) for change in model.changes)
@@ -84,12 +84,12 @@ class PeftLine(NamedTuple):
         """The line with the adapter added to "all params", if it was left out."""
         return self._replace(whole=self.whole + self.trained)
 
-    def _usual(self, model: ModelTree) -> ModelTree | None:
+    def _usual(self, model: Model) -> Model | None:
         """The model with a usual adapter that has both counts."""
         trained, whole = (adapter_counts(model, count) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
 
-    def _all_of(self, model: ModelTree) -> Problem:
+    def _all_of(self, model: Model) -> Problem:
         resized = tuple(change for change in model.changes if change.resizes)
         base, saved = model.changed(changes=resized).num_parameters(), copies(model)
         adapter = self.whole - base - sum(saved.values())

@@ -16,7 +16,7 @@ from typing import NamedTuple, get_args
 
 from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.diagnosis.changed_counts import adapter_lines, bases, changed_in_words, resized_lines
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import SavedFormat, file_bytes, quantized
 from bertcalc.storage.onnx_file import Exporter
@@ -50,7 +50,7 @@ class StoredSize(NamedTuple):
     """A size in bytes of a ``file``, or of a quantized model in memory; ``near`` is its relative uncertainty."""
 
     bytes: int
-    model: ModelTree
+    model: Model
     file: Problem | None
     quantized: QuantizedModel | None = None
     near: Fraction = Fraction(0)
@@ -70,7 +70,7 @@ class StoredSize(NamedTuple):
         return Problem.of(_MEMORY if exactly else _NEAR_MEMORY, format=self.quantized.format.title, **values)
 
 
-def stored_sizes(model: ModelTree, number: Typed, written: str, *, others: bool = True) -> Iterator[Problem]:
+def stored_sizes(model: Model, number: Typed, written: str, *, others: bool = True) -> Iterator[Problem]:
     """The sentences on a number of bytes: of the model, or else of another class of its family if ``others``.
 
     The last one says why a quantized model is not smaller. Only an exact number is looked up among changed models and
@@ -85,14 +85,14 @@ def stored_sizes(model: ModelTree, number: Typed, written: str, *, others: bool 
         yield whole.why_not_smaller()
 
 
-def _meant(model: ModelTree, number: Typed) -> list[StoredSize]:
+def _meant(model: Model, number: Typed) -> list[StoredSize]:
     """The sizes that a number may mean: equal ones or, for bytes without an equal size, files of nearly this size."""
     near = [size for size in _sizes_near(model, number) if size.is_meant(number)]
     files = [size for size in near if size.file and number.unit == "bytes"]
     return [size for size in near if size.bytes == number.value] or files
 
 
-def _sizes_near(model: ModelTree, number: Typed) -> Iterator[StoredSize]:
+def _sizes_near(model: Model, number: Typed) -> Iterator[StoredSize]:
     parameters, exactly = model.num_parameters(), number.low == number.high
     if any(not change.resizes for change in model.changes):
         yield from _of_adapted(model)
@@ -103,18 +103,18 @@ def _sizes_near(model: ModelTree, number: Typed) -> Iterator[StoredSize]:
         yield _of_file(changed) if changed.changes[-1].resizes else _of_adapter(changed)
 
 
-def _near(model: ModelTree, size: int) -> Iterator[ModelTree]:
+def _near(model: Model, size: int) -> Iterator[Model]:
     """The changed models whose float32 tensors have nearly this size; only an adapter's trained tensors are saved."""
     trained = (line for line in adapter_lines(model) if line.amount == "trained")
     for line in (*resized_lines(model), *trained):
         yield from map(line.changed, line.numbers((size - _LARGEST_HEADER) // 4, size // 4))
 
 
-def _of_adapter(model: ModelTree) -> StoredSize:
+def _of_adapter(model: Model) -> StoredSize:
     return StoredSize(adapter_file_bytes(model), model, Problem.of(_ADAPTER))
 
 
-def _of_adapted(model: ModelTree) -> Iterator[StoredSize]:
+def _of_adapted(model: Model) -> Iterator[StoredSize]:
     """The adapter's own file, if the change is one of peft's, and the files with it."""
     if file_bytes(model, "adapter"):
         yield _of_adapter(model)
@@ -122,17 +122,17 @@ def _of_adapted(model: ModelTree) -> Iterator[StoredSize]:
     yield StoredSize(file_bytes(model, "checkpoint"), model, Problem.of(_FORMATS["checkpoint"]), is_pickle=True)
 
 
-def _of_file(model: ModelTree) -> StoredSize:
+def _of_file(model: Model) -> StoredSize:
     return StoredSize(file_bytes(model), model, Problem.of(_FORMATS["safetensors"]))
 
 
 @lru_cache(maxsize=8)  # up to 2 MB each
-def _of_whole(model: ModelTree) -> tuple[StoredSize, ...]:
+def _of_whole(model: Model) -> tuple[StoredSize, ...]:
     """The sizes of a model's files, and of the quantized model in memory and on disk."""
     return tuple(chain(_of_files(model), *(_of_quantized(model, format) for format in USUAL_FORMATS.values())))
 
 
-def _of_files(model: ModelTree) -> Iterator[StoredSize]:
+def _of_files(model: Model) -> Iterator[StoredSize]:
     yield _of_file(model)
     for form in ("bin", "checkpoint"):
         yield StoredSize(file_bytes(model, form), model, Problem.of(_FORMATS[form]), is_pickle=True)
@@ -146,7 +146,7 @@ def _of_files(model: ModelTree) -> Iterator[StoredSize]:
             return
 
 
-def _of_quantized(model: ModelTree, format: QuantizationFormat) -> Iterator[StoredSize]:
+def _of_quantized(model: Model, format: QuantizationFormat) -> Iterator[StoredSize]:
     try:
         yield from _of_changed(ChangedModel(model, quantized(model, format)))
     except InputError:  # the library does not quantize or save the model, or it cannot run

@@ -1,7 +1,7 @@
 """Names of tensors as PyTorch prints them: the tensors that a name selects, and what is wrong with the name.
 
 >>> from bertcalc import BertConfig
->>> model = ModelTree(BertConfig())
+>>> model = Model(BertConfig())
 >>> tensors = tensors_called("encoder.layer.0.attention.self.query.weight", model, counted(model))
 >>> [tensor.name for tensor in tensors or ()]
 ['encoder.layer.*.attention.self.query.weight']
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 from bertcalc.config import unchecked
 from bertcalc.diagnosis.miscounts import counted
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.problem import Problem
@@ -28,7 +28,7 @@ _NO_TENSOR_BUT = N_("{architecture} has no tensor {name}: did you mean {nearest}
 _SHAPE = N_("{name} has the shape {shape}, not {written}.")
 
 
-def tensors_called(name: str, model: ModelTree, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
+def tensors_called(name: str, model: Model, tensors: Sequence[Tensor]) -> tuple[Tensor, ...] | None:
     """The tensors whose names are, or end in, ``name``; None if it does not look like a tensor's name.
 
     ``tensors`` are the counted ones. Tied tensors, which are counted under another name, are found as well.
@@ -42,7 +42,7 @@ def tensors_called(name: str, model: ModelTree, tensors: Sequence[Tensor]) -> tu
     return exact or tuple(tensor for tensor in by_name.values() if _is_end(path, tensor.name, by_name, model))
 
 
-def _is_end(path: str, name: str, names: Iterable[str], model: ModelTree) -> bool:
+def _is_end(path: str, name: str, names: Iterable[str], model: Model) -> bool:
     """Whether a path is the end of a name with the number of one of its layers."""
     pieces = name.split(".")
     for start in range(len(pieces)):
@@ -54,7 +54,7 @@ def _is_end(path: str, name: str, names: Iterable[str], model: ModelTree) -> boo
     return False
 
 
-def no_tensor(name: str, model: ModelTree) -> Problem:
+def no_tensor(name: str, model: Model) -> Problem:
     """The problem with the name of a tensor that a model does not have, with the nearest name that it has."""
     numbers = [int(number) for number in re.findall(r"(?<=\.)[0-9]+(?=\.)", name)]
     layer = min([*numbers[:1], model.final_config.num_hidden_layers - 1])

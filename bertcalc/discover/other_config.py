@@ -9,7 +9,7 @@ from bertcalc.discover.results.from_config import CountedConfig, counted_config
 from bertcalc.discover.search.config_input import read_config
 from bertcalc.families.config_files.key_remarks import DEFAULTS
 from bertcalc.families.hf_json import is_of_another_type
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.read_text import read
@@ -18,7 +18,7 @@ from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 
 
-def read_any(text: str, kind: Kind | None = None, model: ModelTree | None = None) -> TextReading:
+def read_any(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
     """Read a text; for a config.json of another type, the ``detail`` is its formula with its sizes.
 
     The arguments are those of ``reading.read_text.read``. Raises InputError as that does; if bertcalc's formulas cannot

@@ -6,7 +6,7 @@ in the sidebar. A different order would give different parts: the more hidden un
 
 >>> from bertcalc.explore.quantities import QUANTITIES
 >>> from bertcalc.families.presets import PRESETS
->>> base, large = (Case(ModelTree(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
+>>> base, large = (Case(Model(PRESETS[name].config)) for name in ("bert-base-uncased", "bert-large-uncased"))
 >>> for part in explain(base, large, QUANTITIES["parameters"]).parts:
 ...     print(*(str(change) for change in part.changes), f"{part.difference:+,}")
 12 more layers +85,054,464
@@ -29,7 +29,7 @@ from bertcalc.explore.model_refs import FIELDS, STEPS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
 from bertcalc.model.totals import summed
 from bertcalc.text import N_
@@ -226,7 +226,7 @@ def joined_until_known(stages: Iterable[tuple[Changes, Callable[[], int]]]) -> I
         raise refused
 
 
-def _with_sharing(changes: tuple[FieldChange, ...], start: ModelTree, goal: ModelTree) -> tuple[FieldChange, ...]:
+def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -> tuple[FieldChange, ...]:
     """The changes, with ``sharing`` for a change of class to or from one layer that runs many times."""
     before, after = _repeated(start), _repeated(goal)
     if (before > 1) == (after > 1):
@@ -235,13 +235,13 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: ModelTree, goal: Mode
     return tuple(change._replace(sharing=sharing if change.field == "architecture" else 0) for change in changes)
 
 
-def _repeated(model: ModelTree) -> int:
+def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
     steps = model.changed(model.final_config, changes=()).steps(Batch(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
-def _moved(start: ModelTree, goal: ModelTree) -> int:
+def _moved(start: Model, goal: Model) -> int:
     """The parameters that the second model gains: the sum over all places that have more than in the first."""
     before, after = (
         Counter(summed((tensor.place, tensor.num_parameters()) for tensor in model.tensors()))
@@ -341,14 +341,14 @@ def _changed(current: dict[str, Any], target: dict[str, Any], changes: Sequence[
 
 
 @checked
-def differing(models: Sequence[ModelTree]) -> list[str]:
+def differing(models: Sequence[Model]) -> list[str]:
     """The fields in which the models differ."""
     values = list(map(values_of, models))
     return [field for field in FIELDS if any(other.get(field) != values[0].get(field) for other in values)]
 
 
 @checked
-def shapes(model: ModelTree) -> dict[str, Shape]:
+def shapes(model: Model) -> dict[str, Shape]:
     """The shapes of a few important matrices, by name without the body's prefix."""
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
     return {model.without_prefix(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}

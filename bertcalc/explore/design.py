@@ -1,8 +1,8 @@
 """Search for the models nearest to a budget among all that the constraints allow.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.model import ModelTree
->>> result = search(Case(ModelTree(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+>>> from bertcalc.model.model import Model
+>>> result = search(Case(Model(BertConfig())), Budget("parameters", 30_000_000), Constraints())
 >>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs[:3]]
 [(640, 2, 30121600), (576, 3, 30176640), (384, 10, 29811072)]
 
@@ -52,8 +52,8 @@ class Budget(NamedTuple):
     """An amount of a quantity, in the quantity's unit; of a file, in a quantization format, or else in safetensors.
 
     >>> from bertcalc import BertConfig, Gguf
-    >>> from bertcalc.model.model import ModelTree
-    >>> result = search(Case(ModelTree(BertConfig())), Budget("file", 100_000_000, Gguf("Q4_0")), Constraints(), 1)
+    >>> from bertcalc.model.model import Model
+    >>> result = search(Case(Model(BertConfig())), Budget("file", 100_000_000, Gguf("Q4_0")), Constraints(), 1)
     >>> [(design.hidden_size, design.num_hidden_layers, design.value) for design in result.designs]
     [(832, 15, 99449440)]
     """

@@ -2,7 +2,7 @@
 
 >>> from dataclasses import replace
 >>> from bertcalc import BertConfig
->>> base, wide = ModelTree(BertConfig()), ModelTree(BertConfig(hidden_size=1536))
+>>> base, wide = Model(BertConfig()), Model(BertConfig(hidden_size=1536))
 >>> for piece, growth in zip(breakdown(wide), piece_growths(base, wide), strict=True):
 ...     print(piece.name, growth.factor and f"{growth.factor.ratio} {growth.factor.text()}")
 word 2 H
@@ -26,7 +26,7 @@ import sympy
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.live.live_formulas import live_size, node_of_formula, read_in_letters, with_formula
 from bertcalc.model.formula import FIELD_OF_SYMBOL, SYMBOLS, exact
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text import N_
 from bertcalc.text.digits import multiple, superscript
@@ -187,13 +187,13 @@ def _field_of(symbol: Any) -> str:
     return FIELD_OF_SYMBOL.get(symbol, str(symbol.name))
 
 
-def piece_growths(start: ModelTree, goal: ModelTree, *, path: str = "") -> tuple[FigureGrowth, ...]:
+def piece_growths(start: Model, goal: Model, *, path: str = "") -> tuple[FigureGrowth, ...]:
     """The growth of each piece of ``breakdown`` from one model to another."""
     return tuple(growths(_pieces(start, path), _pieces(goal, path)).values())
 
 
 @lru_cache(maxsize=64)
-def _pieces(model: ModelTree, path: str) -> Side:
+def _pieces(model: Model, path: str) -> Side:
     try:
         pieces, letters = breakdown(model, path), read_in_letters(breakdown, model, path)
     except KeyError:  # the model has no such part
@@ -203,10 +203,10 @@ def _pieces(model: ModelTree, path: str) -> Side:
     return Side(figures, formulas, model.config.shared())
 
 
-def total_growth(start: ModelTree, goal: ModelTree) -> FigureGrowth:
+def total_growth(start: Model, goal: Model) -> FigureGrowth:
     """The growth of the number of parameters."""
     before, after = (
-        whole(model.num_parameters(), read_in_letters(ModelTree.num_parameters, model), model.config.shared())
+        whole(model.num_parameters(), read_in_letters(Model.num_parameters, model), model.config.shared())
         for model in (start, goal)
     )
     return growths(before, after)[WHOLE]

@@ -13,7 +13,7 @@ from bertcalc.config.fields import field_named
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import cache_bytes, saved_by, total_bytes
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 
 # One activation for each combination of parameters and saved tensors. ``effect`` stops at the first that makes a
@@ -38,7 +38,7 @@ class Effect(NamedTuple):
 
 
 @checked
-def effect(field: str, model: ModelTree, batch_size: int, sequence_length: int) -> Effect:
+def effect(field: str, model: Model, batch_size: int, sequence_length: int) -> Effect:
     """Determine the effect of the smallest valid change of a field; of several, the first that makes a difference.
 
     If the change requires another field to change (cross attention needs a decoder), both models have that change. If
@@ -65,7 +65,7 @@ def effect(field: str, model: ModelTree, batch_size: int, sequence_length: int) 
 
 # Cached: every field is compared with the same model, and sliders return to neighboring values.
 @lru_cache(maxsize=2048)
-def _cost(model: ModelTree, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
+def _cost(model: Model, batch_size: int, sequence_length: int) -> tuple[tuple[int, int, int], frozenset[str]]:
     """Parameters, FLOPs and bytes, and the names of the fields that they depend on."""
     config, read = _watched(model.config)
     model = model.changed(config=config)

@@ -1,9 +1,9 @@
 """The quantities of models and the differences between them as live numbers: a side of a comparison can follow sliders.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.model import ModelTree
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.text.live_numbers import evaluated
->>> moving = LiveCase(Case(ModelTree(BertConfig())), frozenset(SLIDERS))
+>>> moving = LiveCase(Case(Model(BertConfig())), frozenset(SLIDERS))
 >>> flops = live_figure("forward", moving)
 >>> flops, evaluated(flops.node, {**BertConfig().shared(), "num_hidden_layers": 24})
 (22348431360, 44695683072)

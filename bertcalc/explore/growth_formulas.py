@@ -1,8 +1,8 @@
 """Growth formulas: each quantity as a sum of powers of the swept dimension, from the model built with symbols.
 
 >>> from bertcalc import BertConfig
->>> from bertcalc.model.model import ModelTree
->>> case = Case(ModelTree(BertConfig()))
+>>> from bertcalc.model.model import Model
+>>> case = Case(Model(BertConfig()))
 >>> growth("parameters", Sweep(case, ("num_hidden_layers",))).powers[1].latex()
 '4 H^{2} + 2 H I + 9 H + I'
 >>> growth("encoder", Sweep(case, ("hidden_size",))).powers[2].latex()

@@ -25,7 +25,7 @@ from bertcalc.config import ABSENT, Config, ConfigError, Problem, absent, check_
 from bertcalc.config.fields import OWN_FIELDS
 from bertcalc.families import CLASSES, NO_PRESET, SHARED, class_of, family_of, preset_named
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import whole
 from bertcalc.text.arguments import checked, unknown
@@ -76,7 +76,7 @@ class ModelRef(NamedTuple):
         fields = tuple(change for change in self.changes if change[0] != STEPS)
         return self._replace(changes=(*fields, (STEPS, tuple(steps))) if steps or self.base == PRESENT else fields)
 
-    def changed(self, present: ModelTree | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
+    def changed(self, present: Model | None = None, steps: Sequence[ChangeStep] = ()) -> ChangedModel:
         """The model with its steps; ``present`` is the present model without steps, ``steps`` are the present model's.
 
         Raises ConfigError if it cannot be built, InputError if a step is not possible, KeyError if its base is the
@@ -89,7 +89,7 @@ class ModelRef(NamedTuple):
         own = steps if self.has_steps_of_present else self.steps or ()
         return with_steps(model_of({**values_of(start), **changes}), own)
 
-    def model(self, present: ModelTree | None = None) -> ModelTree:
+    def model(self, present: Model | None = None) -> Model:
         """The model of ``changed``, without its quantization, if any."""
         return self.changed(present).model
 
@@ -163,7 +163,7 @@ _VALUE, _MORE = re.compile(r"~changes-[^~]*=[^~,;]+$"), re.compile(r"[\w.]+(:[\w
 
 
 @checked
-def item_of(model: ModelTree, base: str | None = None) -> ModelRef:
+def item_of(model: Model, base: str | None = None) -> ModelRef:
     """Write a model as changes of the preset ``base``, by default of the preset with the fewest differences.
 
     >>> from bertcalc.changes.lora import Lora
@@ -190,7 +190,7 @@ def item_of(model: ModelTree, base: str | None = None) -> ModelRef:
 
 
 @checked
-def values_of(model: ModelTree) -> dict[str, Any]:
+def values_of(model: Model) -> dict[str, Any]:
     """The model's values of FIELDS, without the fields of other families."""
     pooler = model.cls.pooler and model.add_pooling_layer
     return {
@@ -202,17 +202,17 @@ def values_of(model: ModelTree) -> dict[str, Any]:
 
 
 @checked
-def model_of_preset(name: str) -> ModelTree:
+def model_of_preset(name: str) -> Model:
     """A preset in its family's base class, without a head. Raises UnknownNameError if there is no such preset."""
     preset = preset_named(name)
     if preset is None:
         raise unknown(NO_PRESET, name, PRESETS)
     config = PRESETS[preset].config
-    return ModelTree(config, family_of(config).base.name)
+    return Model(config, family_of(config).base.name)
 
 
 @checked
-def model_of(values: Mapping[str, Any]) -> ModelTree:
+def model_of(values: Mapping[str, Any]) -> Model:
     """The model with these values (see ``values_of``). Raises ConfigError if it cannot be built."""
     for name in ("architecture", "add_pooling_layer"):
         if name not in values:
@@ -224,7 +224,7 @@ def model_of(values: Mapping[str, Any]) -> ModelTree:
         message = N_("{architecture} does not have the option add_pooling_layer: only {base} does.")
         words = {"architecture": architecture, "base": family.base.name}
         raise ConfigError(Problem.of(message, "add_pooling_layer", pooler, **words))
-    return ModelTree(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
+    return Model(family.config(**config), architecture, pooler or not cls.pooler_is_optional)
 
 
 @checked

@@ -4,7 +4,7 @@ Each quantity works for models built from integers, columns or symbols, except f
 value because it is a maximum over several points in time.
 
 >>> from bertcalc import BertConfig
->>> QUANTITIES["parameters"].of(Case(ModelTree(BertConfig())))
+>>> QUANTITIES["parameters"].of(Case(Model(BertConfig())))
 109482240
 """
 
@@ -20,7 +20,7 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.model.batch import DEFAULT_BATCH, Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import totals_by_component
 from bertcalc.storage.quantized_model import QuantizedModel
@@ -43,7 +43,7 @@ class Case(NamedTuple):
     with Python integers shows whether any model in it overflows.
     """
 
-    model: ModelTree
+    model: Model
     batch: Batch = DEFAULT_BATCH
     plan: Plan = Plan()
     base: QuantizedModel | None = None
@@ -94,7 +94,7 @@ def component_parameters(component: Component, case: Case) -> int:
 
 @checked
 @lru_cache(maxsize=256)
-def components(model: ModelTree) -> Mapping[Component, int]:
+def components(model: Model) -> Mapping[Component, int]:
     """The number of parameters of each component; cached, as components are counted one after another."""
     return totals_by_component(model)
 

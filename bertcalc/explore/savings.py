@@ -2,11 +2,11 @@
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.memory.plan import Plan
->>> from bertcalc.model.model import ModelTree
+>>> from bertcalc.model.model import Model
 >>> from bertcalc.model.freezing import Freezing
 >>> from bertcalc.model.batch import Batch
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
->>> saving = of_freezing(Case(ModelTree(BertConfig(), "BertForSequenceClassification"), Batch(32, 128), half))
+>>> saving = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), Batch(32, 128), half))
 >>> round(100 * saving.saved_flops / saving.whole_flops), round(100 * saving.saved_bytes / saving.whole_bytes)
 (34, 47)
 """

@@ -1,8 +1,8 @@
 """Sweep one or two dimensions of a model: their possible values, the costs, and where a cost reaches a level.
 
->>> from bertcalc.model.model import ModelTree
+>>> from bertcalc.model.model import Model
 >>> from bertcalc import BertConfig
->>> wider = Sweep(Case(ModelTree(BertConfig())), ("hidden_size",))
+>>> wider = Sweep(Case(Model(BertConfig())), ("hidden_size",))
 >>> wider.at(hidden_size=1024).model.config.intermediate_size
 4096
 >>> wider.values("hidden_size", 700, 1000)
@@ -21,7 +21,7 @@ from bertcalc.config.fields import OWN_DIMENSIONS
 from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import BATCH, LARGEST
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, quoted, record, unknown, whole
 from bertcalc.text.problem import InputError, wrong
@@ -50,7 +50,7 @@ _NO_DIVISOR = N_("{field} {value} does not divide hidden_size {size}: it must be
 
 
 @checked
-def sweepable(model: ModelTree) -> list[str]:
+def sweepable(model: Model) -> list[str]:
     """The sizes that can be swept: those of the batch, and those of the configuration that the class does not fix."""
     config, fixed = model.config, dict(model.cls.builds_with)
     of_model = [field for field in SWEPT if config.has(field) and field not in fixed and getattr(config, field) > 0]

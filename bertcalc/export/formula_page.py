@@ -23,7 +23,7 @@ from bertcalc.live.live_formulas import live_reading, live_sizes
 from bertcalc.live.live_program import LiveProgram
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.letters import filled
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.terms import component_terms
 from bertcalc.model.totals import Component, breakdown
@@ -39,7 +39,7 @@ _REMARK = N_("The marks show the model at which the sliders began.")
 
 
 def interactive_page(
-    model: ModelTree, colors: Mapping[Component, str], *, url: str = "", language: str = "en", _: Translate = str
+    model: Model, colors: Mapping[Component, str], *, url: str = "", language: str = "en", _: Translate = str
 ) -> str:
     """One HTML file with the model's sliders, total, formula and bars.
 
@@ -62,11 +62,11 @@ def interactive_page(
     )
 
 
-def view_content(model: ModelTree, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
+def view_content(model: Model, colors: Mapping[Component, str], _: Translate = str) -> dict[str, Any]:
     """The data that ``FormulaView`` (formula_view.js) draws: a program, and the arguments of its outputs."""
     program = LiveProgram()
     fixed = _letters_of_changes(model)  # no slider moves them
-    total = at_sizes(live_reading(ModelTree.num_parameters, model), fixed)
+    total = at_sizes(live_reading(Model.num_parameters, model), fixed)
     bars = [bar._replace(parameters=at_sizes(bar.parameters, fixed)) for bar in live_reading(breakdown, model)]
     norm = norm_kind(model)
     start = int(total)
@@ -95,7 +95,7 @@ def view_content(model: ModelTree, colors: Mapping[Component, str], _: Translate
     }
 
 
-def _slider(model: ModelTree, field: str, _: Translate) -> dict[str, Any]:
+def _slider(model: Model, field: str, _: Translate) -> dict[str, Any]:
     """A slider: the stops at which the formula holds for the changed model, and the sizes that follow it.
 
     There is none for the heads, which only follow the hidden size on this page.
@@ -111,7 +111,7 @@ def _slider(model: ModelTree, field: str, _: Translate) -> dict[str, Any]:
     }
 
 
-def _holds(model: ModelTree, field: str, stop: int) -> bool:
+def _holds(model: Model, field: str, stop: int) -> bool:
     """Whether the formula holds at a stop: the changes are possible there, with the same numbers."""
     config = model.config
     if not alike(config, field, stop):
@@ -126,13 +126,13 @@ def _holds(model: ModelTree, field: str, stop: int) -> bool:
     return by_same_numbers and symbolic_model(there) == symbolic_model(model)
 
 
-def _letters_of_changes(model: ModelTree) -> dict[str, Any]:
+def _letters_of_changes(model: Model) -> dict[str, Any]:
     """The numbers for the letters of the changes alone."""
     sizes = model.config.shared()
     return {field: value for field, value in model.letter_values().items() if field not in sizes}
 
 
-def _formula(model: ModelTree, total: int) -> list[str]:
+def _formula(model: Model, total: int) -> list[str]:
     """The lines of the formula: letters, numbers and the total."""
     texts = [bracket.text for _component, brackets in component_terms(model) for bracket in brackets]
     sizes = {**_letters_of_changes(model), **live_sizes(model.config)}

@@ -9,7 +9,7 @@ from bertcalc.compute.flops import PYTORCH
 from bertcalc.export.table import Cell, Math, Table
 from bertcalc.model.formula import Formula, component_formulas, tensor_formulas
 from bertcalc.model.letters import FIELD_OF, LETTER
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import totals_by_component
 from bertcalc.text import Translate
 from bertcalc.text.digits import rounded
@@ -17,7 +17,7 @@ from bertcalc.text.digits import rounded
 _IDENTIFIER = re.compile(rf"<mi>({LETTER})</mi>")
 
 
-def component_table(model: ModelTree, _: Translate) -> Table:
+def component_table(model: Model, _: Translate) -> Table:
     """The parameters of each component: the formula with letters and with numbers, the count, and the share."""
     totals = totals_by_component(model)
     formulas = component_formulas(model)
@@ -30,7 +30,7 @@ def component_table(model: ModelTree, _: Translate) -> Table:
     return Table(_("Parameters of each component"), columns, tuple(rows))
 
 
-def tensor_table(model: ModelTree, _: Translate) -> Table:
+def tensor_table(model: Model, _: Translate) -> Table:
     """All tensors with the formulas of their sizes; repeated layers are listed once, with their number of copies."""
     texts = tensor_formulas(model)
     whole = model.num_parameters()
@@ -49,7 +49,7 @@ def tensor_table(model: ModelTree, _: Translate) -> Table:
     return Table(_("The tensors of the model"), columns, tuple(rows))
 
 
-def flops_formula(model: ModelTree, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
+def flops_formula(model: Model, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
     """The formula of a forward pass's FLOPs, as counted by PyTorch, with letters and with numbers."""
     cross = model.encoder_length(sequence_length) is not None
     steps = letters(model, cross=cross)
@@ -59,7 +59,7 @@ def flops_formula(model: ModelTree, batch_size: int, sequence_length: int) -> tu
     return letters_and_numbers(name_formulas(steps, PYTORCH)[""], model, num_choices=1, **sizes)
 
 
-def letters_and_numbers(formula: Formula, model: ModelTree, **sizes: int) -> tuple[Math, Math]:
+def letters_and_numbers(formula: Formula, model: Model, **sizes: int) -> tuple[Math, Math]:
     """A formula with letters, and with the numbers of a model and its inputs."""
     values = {**model.letter_values(), **sizes}
     beside = {field: size for field, size in values.items() if field not in model.config.shared()}

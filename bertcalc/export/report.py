@@ -16,7 +16,7 @@ from bertcalc.export.table import Cell, Math, Table
 from bertcalc.forward.outputs import Call, run
 from bertcalc.forward.walk import keras_rows, walk
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, Translate, written
 
 
@@ -204,7 +204,7 @@ def _html(block: Block) -> str:
             return f"<p>{html_cell(block)}</p>"
 
 
-def _fields_sentence(model: ModelTree) -> str:
+def _fields_sentence(model: Model) -> str:
     """The sizes and all other fields that differ from Hugging Face's defaults, as a sentence."""
     values = model.config.telling() | ({} if model.add_pooling_layer else {"add_pooling_layer": False})
     return ", ".join(f"{name} {written(value)}" for name, value in values.items()) + "."

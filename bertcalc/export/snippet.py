@@ -1,6 +1,6 @@
 """A Python program that rebuilds a model with transformers and checks bertcalc's count."""
 
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
@@ -30,7 +30,7 @@ assert len(tensors) == {tensors:_}
 
 
 @checked
-def snippet(model: ModelTree) -> str:
+def snippet(model: Model) -> str:
     """Write the program, which fails if the real model has a different number of parameters or tensors.
 
     It sets all sizes, and other fields that differ from the defaults.
@@ -44,7 +44,7 @@ def snippet(model: ModelTree) -> str:
     )
 
 
-def built(model: ModelTree, *, with_weights: bool = False) -> str:
+def built(model: Model, *, with_weights: bool = False) -> str:
     """The part of the program that builds the model, without its changes; without weights where that is possible."""
     config = model.config
     remark = 'shapes without weights; "cpu" makes weights'

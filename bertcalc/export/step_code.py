@@ -14,7 +14,7 @@ from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.prompts import NAMES_OF_WIDTH, Prompts
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.export.snippet import built
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import ModuleList
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.gguf_format import Gguf
@@ -36,7 +36,7 @@ _BY_HAND: Mapping[type[ChangeStep], str] = {
 }
 
 
-def code(model: ModelTree, steps: Sequence[ChangeStep]) -> str:
+def code(model: Model, steps: Sequence[ChangeStep]) -> str:
     """Write the program. It runs on shapes without weights, unless it quantizes the model.
 
     From the first step that no library makes on a CPU, everything is a comment.
@@ -76,7 +76,7 @@ def _asserts(changed: ChangedModel) -> list[str]:
     ]
 
 
-def _lines(model: ModelTree, step: ChangeStep) -> Iterator[str]:
+def _lines(model: Model, step: ChangeStep) -> Iterator[str]:
     """The lines of a step, given the model after it."""
     kind, values = kind_of(step), arguments(step)
     if isinstance(step, Prompts):  # peft has no default for it, and finds the sizes only under some names
@@ -118,7 +118,7 @@ RUNS_ON_CPU = (
 def _quantization_lines(changed: ChangedModel) -> Iterator[str]:
     base = changed.base
     assert base
-    assert isinstance(base.model, ModelTree)
+    assert isinstance(base.model, Model)
     match base.format:
         case BitsAndBytesConfig():
             yield from _bitsandbytes(base.model, base.format)
@@ -143,7 +143,7 @@ def _quantization_lines(changed: ChangedModel) -> Iterator[str]:
         yield from _size_asserts(base)
 
 
-def _bitsandbytes(model: ModelTree, form: BitsAndBytesConfig) -> Iterator[str]:
+def _bitsandbytes(model: Model, form: BitsAndBytesConfig) -> Iterator[str]:
     pooler = f", add_pooling_layer={model.add_pooling_layer}" if model.cls.pooler_is_optional else ""
     yield "from transformers import BitsAndBytesConfig  # pip install bitsandbytes==0.50.2 accelerate"
     yield ""
@@ -168,7 +168,7 @@ def _torchao(form: Int8WeightOnlyConfig | IntxWeightOnlyConfig) -> Iterator[str]
     yield 'torch.save(model.state_dict(), "pytorch_model.bin")'
 
 
-def _onnx(model: ModelTree, form: OnnxQuantizeDynamic) -> Iterator[str]:
+def _onnx(model: Model, form: OnnxQuantizeDynamic) -> Iterator[str]:
     shape = "(2, 2, 8)" if model.cls.takes_choices else "(2, 8)"
     axes = ["batch", *(["choices"] if model.cls.takes_choices else []), "sequence"]
     named = f"{{name: {dict(enumerate(axes))} for name in inputs}}"

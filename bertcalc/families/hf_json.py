@@ -3,7 +3,7 @@
 >>> from bertcalc import BertConfig
 >>> read('{"model_type": "bert", "vocab_size": 21128, "architectures": ["BertForMaskedLM"]}').config.vocab_size
 21128
->>> read(write(ModelTree(BertConfig(vocab_size=21128), "BertForMaskedLM"))).architecture
+>>> read(write(Model(BertConfig(vocab_size=21128), "BertForMaskedLM"))).architecture
 'BertForMaskedLM'
 >>> read('{"hidden_size": 770}')
 Traceback (most recent call last):
@@ -37,7 +37,7 @@ from bertcalc.families.config_files.refused_values import refused_values
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.trace import Step
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked, quoted
@@ -75,7 +75,7 @@ _NO_CLASS = N_("architectures {value} is not one of the classes that bertcalc co
 
 
 @checked
-def write(model: ModelTree) -> str:
+def write(model: Model) -> str:
     """Write a config.json that transformers loads as this model.
 
     It has the sizes that changes give the model, such as another vocabulary; an adapter is not in it, but in peft's
@@ -93,7 +93,7 @@ _NO_CONFIG = N_(
 )
 
 
-def _with_changes(model: ModelTree) -> Config:
+def _with_changes(model: Model) -> Config:
     """The configuration of the model without its adapter. Raises InputError if there is none."""
     resized = model.changed(changes=tuple(change for change in model.changes if change.resizes))
     config = replace(resized.final_config)  # checks it: an embedding's padding token may be gone
@@ -103,7 +103,7 @@ def _with_changes(model: ModelTree) -> Config:
     return config
 
 
-def _steps(model: ModelTree) -> list[Step]:
+def _steps(model: Model) -> list[Step]:
     """The steps of a forward pass, comparable between models."""
     layers = range(model.final_config.num_hidden_layers)
     return [

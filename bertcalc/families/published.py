@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from bertcalc.families import build
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.toml_tables import table_beside
 
 
@@ -21,7 +21,7 @@ class PublishedCount(NamedTuple):
     add_pooling_layer: bool = True
     surplus: int = 0
 
-    def model(self) -> ModelTree:
+    def model(self) -> Model:
         return build(self.preset, self.architecture, add_pooling_layer=self.add_pooling_layer)
 
 

@@ -6,7 +6,7 @@ from bertcalc.config import Problem
 from bertcalc.families import family_of
 from bertcalc.families.common import FLAGS
 from bertcalc.forward.call import Call, attends, caches
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.transformers4.version import FIVE, FOUR, Version, version_of
 
@@ -21,7 +21,7 @@ def inputs(version: Version, names: tuple[str, ...]) -> tuple[str, ...]:
     return (*same[:position], "head_mask", *same[position:], *FLAGS, *cached)
 
 
-def problems(model: ModelTree, call: Call) -> Iterator[Problem]:
+def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why forward fails in transformers 4 but not in 5, for models that 4 builds."""
     if version_of(model.config) is FOUR and _fails(model, call):
         message = N_(
@@ -31,12 +31,12 @@ def problems(model: ModelTree, call: Call) -> Iterator[Problem]:
         yield Problem.of(message, "output_attentions", True, {"output_attentions": False})
 
 
-def _fails(model: ModelTree, call: Call) -> bool:
+def _fails(model: Model, call: Call) -> bool:
     """Whether transformers 4 expects cross attentions that do not exist."""
     return call.output_attentions and model.config.add_cross_attention and not attends(model, call)
 
 
-def differences(model: ModelTree, call: Call) -> Iterator[Problem]:
+def differences(model: Model, call: Call) -> Iterator[Problem]:
     """Notes on how the outputs of transformers 4 and 5 differ for this call."""
     config, cls, crossed = model.config, model.cls, attends(model, call)
     if version_of(config) is FOUR:

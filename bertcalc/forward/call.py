@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.model.batch import BATCH, Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.text.arguments import checked, record
 from bertcalc.transformers4.version import Container
@@ -73,12 +73,12 @@ class Entry(NamedTuple):
 
 
 @checked
-def attends(model: ModelTree, call: Call) -> bool:
+def attends(model: Model, call: Call) -> bool:
     return call.encoder_sequence_length is not None and model.reads_encoder
 
 
 @checked
-def caches(model: ModelTree, call: Call) -> bool:
+def caches(model: Model, call: Call) -> bool:
     """Whether the body fills past_key_values, even if the class does not return them."""
     config, cls = model.config, model.cls
     wanted = config.use_cache if call.use_cache is None or not cls.caches else call.use_cache

@@ -20,7 +20,7 @@ from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
 from bertcalc.model.batch import LARGEST, Batch
 from bertcalc.model.family import Class
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.runnable import in_pairs, unpadded, wrong_labels
 from bertcalc.model.stack import stack
@@ -33,13 +33,13 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 
 
 @checked
-def run(model: ModelTree, call: Call) -> list[Step]:
+def run(model: Model, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
     return model.steps(call.batch if attends(model, call) else call.batch._replace(encoder_sequence_length=None))
 
 
 @checked
-def taking_all(model: ModelTree) -> ModelTree:
+def taking_all(model: Model) -> Model:
     """The model with every input in use, from whose steps ``inputs`` reads the shapes."""
     if not model.config.has("add_cross_attention"):
         return model
@@ -47,7 +47,7 @@ def taking_all(model: ModelTree) -> ModelTree:
 
 
 @checked
-def inputs(model: ModelTree, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """Every parameter of the class's forward method, in order; ``steps`` are those of ``taking_all(model)``."""
     config, cls, by_key = model.config, model.cls, _by_key(steps)
     ids = by_key["embeddings.input_ids"].gives.shape
@@ -81,7 +81,7 @@ def inputs(model: ModelTree, call: Call, steps: Sequence[Step]) -> list[Entry]:
     return [entry._replace(note=meanings.get(entry.name, "")) for entry in entries]
 
 
-def _used(model: ModelTree) -> set[str]:
+def _used(model: Model) -> set[str]:
     """The names of inputs that a step uses, and of use_cache if a cache can be returned."""
     config, steps = model.config, model.steps(Batch(encoder_sequence_length=model.encoder_length(1)))
     used = {value.name for step in steps for value in step.takes}
@@ -96,7 +96,7 @@ def _used(model: ModelTree) -> set[str]:
 
 
 @checked
-def needs_mask(model: ModelTree) -> bool:
+def needs_mask(model: Model) -> bool:
     """Whether forward fails without an attention_mask: ModernBERT's mean over the tokens of each choice."""
     config = model.config
     means = config.has("classifier_pooling") and vars(config)["classifier_pooling"] == "mean"
@@ -125,7 +125,7 @@ def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[st
 
 
 @checked
-def outputs(model: ModelTree, call: Call, steps: Sequence[Step]) -> list[Entry]:
+def outputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
     """The outputs of the forward method, in order; ``steps`` are those of ``run``, or the same with symbols."""
     cls, version = model.cls, version_of(model.config)
     returned = {step.output: step for step in steps if step.output}
@@ -199,7 +199,7 @@ def _cache(steps: Sequence[Step], cross: bool, alone: Container) -> Entry:
     return Entry("past_key_values", "float32", tensors, "EncoderDecoderCache" if cross else alone)
 
 
-def _container(model: ModelTree) -> Container:
+def _container(model: Model) -> Container:
     """The container of keys and values without an encoder's output."""
     crosses = family_of(model.config).cross_cache and model.config.add_cross_attention
     return "EncoderDecoderCache" if crosses else version_of(model.config).cache
@@ -211,7 +211,7 @@ def _attentions(name: str, steps: Sequence[Step], kind: str) -> Entry:
     return Entry(name, "float32", (TensorCopies(runs, weights[0].gives.shape),) if weights else (), "tuple")
 
 
-def problems(model: ModelTree, call: Call) -> Iterator[Problem]:
+def problems(model: Model, call: Call) -> Iterator[Problem]:
     """The reasons why the forward method would fail; ``batch_problems`` checks the batch.
 
     Not ``checked``, like ``possible``: both have to accept calls that cannot run.
@@ -261,7 +261,7 @@ def problems(model: ModelTree, call: Call) -> Iterator[Problem]:
 
 
 @checked
-def remarks(model: ModelTree, call: Call) -> Iterator[Problem]:
+def remarks(model: Model, call: Call) -> Iterator[Problem]:
     """Notes on valid inputs that do not have the effect that one may expect."""
     config, cls = model.config, model.cls
     if cls.caches and call.use_cache and not config.is_decoder:
@@ -285,7 +285,7 @@ def remarks(model: ModelTree, call: Call) -> Iterator[Problem]:
         yield from _label_remarks(model, call)
 
 
-def _label_remarks(model: ModelTree, call: Call) -> Iterator[Problem]:
+def _label_remarks(model: Model, call: Call) -> Iterator[Problem]:
     last = call.sequence_length - 1
     task = model.cls.task
     if task == "question-answering":
@@ -304,7 +304,7 @@ def _label_remarks(model: ModelTree, call: Call) -> Iterator[Problem]:
         yield Problem.of(N_("Each token predicts the next: with a single token, the loss is nan."), "label")
 
 
-def possible(model: ModelTree, call: Call) -> Call:
+def possible(model: Model, call: Call) -> Call:
     """The nearest call that runs; problems with the configuration are not fixed."""
     for problem in problems(model, call):
         for remedy in problem.remedies:
@@ -313,7 +313,7 @@ def possible(model: ModelTree, call: Call) -> Call:
     return call
 
 
-def _classifies(model: ModelTree) -> bool:
+def _classifies(model: Model) -> bool:
     """Whether labels are class indices, not positions and not values of a regression (a single class)."""
     cls = model.cls
     if cls.task == "sequence-classification":
@@ -321,6 +321,6 @@ def _classifies(model: ModelTree) -> bool:
     return "labels" in cls.targets and cls.task != "replaced-tokens"  # whose labels are 0.0 or 1.0
 
 
-def _answers(model: ModelTree, call: Call) -> int:
+def _answers(model: Model, call: Call) -> int:
     """The number of classes that a label chooses from: the size of the last axis of the logits."""
     return outputs(model, Call(*call.batch[:4]), run(model, call))[0].tensors[0].shape[-1]

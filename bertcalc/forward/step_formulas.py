@@ -11,11 +11,11 @@ from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.live.live_formulas import with_formulas
 from bertcalc.model.formula import symbolic_steps
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 
 
-def live_steps(model: ModelTree, call: Call) -> list[Step]:
+def live_steps(model: Model, call: Call) -> list[Step]:
     """The steps of a call with live shapes."""
     letters = [symbolic.step for symbolic in symbolic_steps(model, cross=attends(model, call))]
     steps: list[Step] = with_formulas(run(model, call), letters, {**model.config.shared(), **call_sizes(call)})

@@ -22,7 +22,7 @@ from bertcalc.checkpoints.safetensors import LARGEST_HEADER, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
 from bertcalc.families.hf_json import LARGEST, ConfigReading, text_of
 from bertcalc.families.hf_json import read as read_config
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.safetensors_file import LENGTH_BYTES
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
@@ -74,7 +74,7 @@ def compared(repo_id: str) -> tuple[ConfigReading, Matching]:
     """Read the config.json of a public model, and compare its tensors with ours. Raises InputError."""
     published = find(repo_id)
     config, named = published.reading.config, published.reading.architecture
-    model = ModelTree(config, named) if named else best_class(published.tensors, config)
+    model = Model(config, named) if named else best_class(published.tensors, config)
     return published.reading, compare(published.tensors, model)
 
 

@@ -18,7 +18,7 @@ import sympy
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.formula import FIELD_OF_SYMBOL, symbolic_model
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Module
 from bertcalc.text.live_choices import smallest
 from bertcalc.text.live_numbers import LiveNode, evaluated, live
@@ -28,8 +28,8 @@ Reading = TypeVar("Reading")
 
 
 def live_reading(
-    reading: Callable[Concatenate[ModelTree, Parameters], Reading],
-    model: ModelTree,
+    reading: Callable[Concatenate[Model, Parameters], Reading],
+    model: Model,
     *arguments: Parameters.args,
     **named: Parameters.kwargs,
 ) -> Reading:
@@ -39,13 +39,13 @@ def live_reading(
     return cast(Reading, with_formulas(numbers, formulas, model.letter_values()))
 
 
-def read_in_letters(reading: Callable[..., Any], model: ModelTree, *arguments: Any, **named: Any) -> Any:
+def read_in_letters(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
     """Return ``reading`` of the model with symbols as sizes, cached for each structure; do not modify the result."""
     return _read(reading, symbolic_model(model), *arguments, **named)
 
 
 @lru_cache(maxsize=512)
-def _read(reading: Callable[..., Any], model: ModelTree, *arguments: Any, **named: Any) -> Any:
+def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: Any) -> Any:
     return reading(model, *arguments, **named)
 
 
@@ -114,7 +114,7 @@ _OPERATIONS = {
 Tree = TypeVar("Tree", bound=Module)
 
 
-def live_tree(model: ModelTree) -> ModelTree:
+def live_tree(model: Model) -> Model:
     """The module tree of a model with live sizes. Only the tree is live, not the steps.
 
     >>> from bertcalc import BertConfig, build

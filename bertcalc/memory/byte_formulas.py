@@ -26,7 +26,7 @@ from bertcalc.model.formula import (
     write,
 )
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import summed
 from bertcalc.text.arguments import checked
@@ -49,7 +49,7 @@ class KeptFormulas(NamedTuple):
 
 
 @checked
-def kept_formulas(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
+def kept_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> KeptFormulas:
     """The formulas of ``footprint.kept``, in its order; sizes matter only if a size of 1 changes what is saved."""
     layers = plan.freezing.layers
     if layers == model.config.num_hidden_layers and "num_hidden_layers" in model.config.letters_of_sizes():
@@ -57,7 +57,7 @@ def kept_formulas(model: ModelTree, plan: Plan, batch_size: int, sequence_length
     return _kept_formulas(*_symbolic(model, batch_size, sequence_length), plan._replace(optimizer="sgd"))
 
 
-def live_modules(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> dict[str, int]:
+def live_modules(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> dict[str, int]:
     """The saved bytes of each module (see ``saved.by_module``) as live numbers.
 
     A live number has no value at sizes where a single head or a single layer changes what is saved.
@@ -80,7 +80,7 @@ def live_modules(model: ModelTree, plan: Plan, batch_size: int, sequence_length:
 
 
 @checked
-def korthikanti_formulas(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> list[Formula]:
+def korthikanti_formulas(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Formula]:
     """The formula of each term of ``footprint.korthikanti``."""
     plan = plan._replace(optimizer="sgd", freezing=Freezing())
     return _korthikanti_formulas(*_symbolic(model, batch_size, sequence_length), plan)
@@ -92,7 +92,7 @@ def state_expression(precision: Precision, optimizer: Optimizer) -> Any:
     return OPTIMIZERS[optimizer](_SIZES, PRECISIONS[precision].state)
 
 
-def _symbolic(model: ModelTree, batch_size: int, sequence_length: int) -> tuple[ModelTree, Any, Any]:
+def _symbolic(model: Model, batch_size: int, sequence_length: int) -> tuple[Model, Any, Any]:
     """The model, batch size and sequence length as symbols; a 1 stays numeric where it changes what is saved."""
     config = model.config
     sizes = {_HEADS: config.num_attention_heads, _BATCH: batch_size, _LENGTH: sequence_length}
@@ -104,12 +104,12 @@ def _symbolic(model: ModelTree, batch_size: int, sequence_length: int) -> tuple[
 
 
 @lru_cache(maxsize=256)
-def _korthikanti_formulas(model: ModelTree, batch: Any, length: Any, plan: Plan) -> list[Formula]:
+def _korthikanti_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> list[Formula]:
     return [write(sympy.expand(exact(term))) for _reason, term in korthikanti(model, plan, batch, length)]
 
 
 @lru_cache(maxsize=256)
-def _kept_formulas(model: ModelTree, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
+def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
     saved = tuple(kept(model, plan, batch, length))
     by_component: dict[Component, list[SavedActivation]] = {}
     for tensor in saved:

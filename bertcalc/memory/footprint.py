@@ -11,7 +11,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import SavedActivation, saved_activations, total_bytes
 from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import ABSOLUTE
@@ -35,13 +35,13 @@ def weight_bytes(parameters: int, bits: int) -> int:
 
 
 @checked
-def weights_of(model: ModelTree, bits: int) -> int:
+def weights_of(model: Model, bits: int) -> int:
     """The bytes of a model's weights with ``bits`` bits each, rounded up."""
     return weight_bytes(model.num_parameters(), bits)
 
 
 @checked
-def checkpoint_bytes(model: ModelTree) -> dict[Checkpoint, int]:
+def checkpoint_bytes(model: Model) -> dict[Checkpoint, int]:
     """The bytes of a float32 checkpoint without its header, by kind; "every name" is left out if no weights are tied.
 
     save_pretrained and torch.save write a tensor with two names only once. A checkpoint that includes the states of
@@ -58,21 +58,21 @@ def checkpoint_bytes(model: ModelTree) -> dict[Checkpoint, int]:
 
 
 @checked
-def steady_bytes(model: ModelTree, plan: Plan) -> int:
+def steady_bytes(model: Model, plan: Plan) -> int:
     """The bytes that training always needs: weights, master weights, gradients and optimizer states."""
     trained = sizes(map(plan.freezing.trained, model.tensors()))
     return sum(parts(model.num_parameters(), trained, plan.precision, plan.optimizer).values())
 
 
 @checked
-def kept(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> list[SavedActivation]:
+def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[SavedActivation]:
     """The tensors that autograd saves under a plan."""
     batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
     return saved_activations(model, batch, plan)
 
 
 @checked
-def korthikanti(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
+def korthikanti(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[tuple[str, int]]:
     """The saved bytes of one layer by Korthikanti et al. 2022 (arXiv:2205.05198), and the differences from ours.
 
     Starting from their model, the function changes one setting after another to those of ``model`` and ``plan``. Each
@@ -96,7 +96,7 @@ def korthikanti(model: ModelTree, plan: Plan, batch_size: int, sequence_length: 
     how = plan._replace(precision="mixed-16", attention="eager", fused_dropout=True, freezing=Freezing())
     bert = next(iter(FAMILIES.values()))
     twin = unchecked(bert.config.default(), **{**current.shared(), "use_cache": False})
-    counts = [0, theirs, _one_layer(ModelTree(twin, bert.base.name), how, batch_size, sequence_length)]
+    counts = [0, theirs, _one_layer(Model(twin, bert.base.name), how, batch_size, sequence_length)]
     for _reason, fields, changes in _REASONS[2:]:
         current = unchecked(current, **{field: getattr(config, field) for field in fields})
         how = how._replace(**{change: getattr(plan, change) for change in changes})
@@ -121,14 +121,14 @@ _REASONS: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
 )
 
 
-def _one_layer(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> int:
+def _one_layer(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> int:
     models = (model.changed(config=unchecked(model.config, num_hidden_layers=n)) for n in (1, 2))
     single, double = (total_bytes(kept(model, plan, batch_size, sequence_length)) for model in models)
     return double - single
 
 
 @checked
-def output_bytes(model: ModelTree, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
+def output_bytes(model: Model, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """The bytes of the outputs of a forward pass without a cache."""
     call = Call(batch_size, sequence_length, model.encoder_length(sequence_length), num_choices=1, use_cache=False)
     entries = outputs(model, call, run(model, call))

@@ -10,18 +10,18 @@ from typing import TypeVar, cast
 
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.live.live_formulas import live_size
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import FigureBound, staying, within
 
 Value = TypeVar("Value")
 
 
-def held(value: Value, model: ModelTree) -> Value:
+def held(value: Value, model: Model) -> Value:
     """Mark a number or text that has no formula: it has a value only at the model's present sizes."""
     return cast(Value, within(value, tuple(staying_sizes(model, SLIDERS))))
 
 
-def staying_sizes(model: ModelTree, fields: Iterable[str]) -> Iterator[FigureBound]:
+def staying_sizes(model: Model, fields: Iterable[str]) -> Iterator[FigureBound]:
     """The bounds that keep sizes at their present values; fields that the family lacks have none."""
     values = model.config.shared()
     for field in fields:

@@ -10,7 +10,7 @@ from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.stack import stack
@@ -60,7 +60,7 @@ class SavedActivation(NamedTuple):
 
 @checked
 def saved_activation_bytes(
-    model: ModelTree,
+    model: Model,
     batch_size: int,
     sequence_length: int,
     dtype: Dtype = "float32",
@@ -90,7 +90,7 @@ def total_bytes(kept: Sequence[SavedActivation]) -> int:
 
 
 @checked
-def saved_activations(model: ModelTree, batch: Batch, plan: Plan) -> list[SavedActivation]:
+def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActivation]:
     """The tensors that autograd saves, in order; those of a layer appear once, with the number of copies.
 
     With gradient checkpointing (``recompute``), only the inputs of each attention core (selective) or layer (full) are
@@ -116,7 +116,7 @@ def saved_activations(model: ModelTree, batch: Batch, plan: Plan) -> list[SavedA
 
 
 @checked
-def by_labels(model: ModelTree) -> Problem | None:
+def by_labels(model: Model) -> Problem | None:
     """The problem if the memory of a training step depends on which tokens have a label; otherwise None."""
     if not model.cls.leaves_out_tokens(model.config):
         return None
@@ -125,7 +125,7 @@ def by_labels(model: ModelTree) -> Problem | None:
 
 
 @checked
-def check_recompute(model: ModelTree, recompute: Recompute) -> None:
+def check_recompute(model: Model, recompute: Recompute) -> None:
     """Raise InputError if a model does not support ``recompute``: some layers have no checkpoints in transformers."""
     possible = ("none", *model.family.recomputes)
     if recompute not in possible:

@@ -13,7 +13,7 @@ from bertcalc.text.problem import Problem, wrong
 from bertcalc.text.records import call
 
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
-ModelTree = Any  # bertcalc.model.model.ModelTree, whose module imports this one
+Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
 ADAPTER = "adapter"  # the block and role of what an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
@@ -130,7 +130,7 @@ class Change(CheckedRecord):
         """The change as a call, with the arguments that have a letter and those that are not the default: Lora(r=8)."""
         return call(self, [name for name in self.letters if getattr(self, name) is not None])
 
-    def configured(self, model: ModelTree, config: Config) -> Config:
+    def configured(self, model: Model, config: Config) -> Config:
         """The configuration that the program sees instead of ``config``.
 
         Raises InputError if the change is not possible.
@@ -144,28 +144,28 @@ class Change(CheckedRecord):
     def check_length(self, config: Config, length: int) -> None:
         """Raise InputError for a sequence that is too long for a model with the change."""
 
-    def untrained(self, model: ModelTree) -> Problem | None:
+    def untrained(self, model: Model) -> Problem | None:
         """The problem if the model with the change runs, but cannot be trained; otherwise None."""
         return None
 
-    def unsimulated(self, model: ModelTree) -> Problem | None:
+    def unsimulated(self, model: Model) -> Problem | None:
         """The problem if the peak memory of a model with the change is not simulated; otherwise None."""
         return None
 
-    def not_simulated(self, model: ModelTree) -> Problem:
+    def not_simulated(self, model: Model) -> Problem:
         """The problem that the memory of a model with the change is not simulated."""
         return Problem.of(_NOT_SIMULATED, "changes", None, architecture=model.architecture, change=self.title)
 
     def prepare(self, trace: Trace) -> None:
         """Set options of the trace before the program runs."""
 
-    def rewrite(self, model: ModelTree, root: Module, steps: list[Step] | None) -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         """Change the tree below ``root``, and the steps, in place; ``steps`` is None if only the tree is needed.
 
         Raises InputError if the change is not possible.
         """
 
-    def rewrite_with(self, model: ModelTree, root: Module, steps: list[Step] | None, twin: Twin) -> None:
+    def rewrite_with(self, model: Model, root: Module, steps: list[Step] | None, twin: Twin) -> None:
         """Like ``rewrite``; ``twin(other)`` reruns the program for the same batch, prepared by the change ``other``."""
         self.rewrite(model, root, steps)
 
@@ -182,7 +182,7 @@ class Change(CheckedRecord):
         arguments: Any = {argument: symbols[size] for argument, size in self.letters.items()}
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
-    def sized_by(self, model: ModelTree, config: Config) -> Self:
+    def sized_by(self, model: Model, config: Config) -> Self:
         """The change with numbers that must equal sizes of the model replaced by ``config``'s, which may be letters.
 
         Raises InputError if such a number differs from the size of ``model``.

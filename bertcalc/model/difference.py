@@ -9,7 +9,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.totals import top_level
 from bertcalc.text.arguments import checked
@@ -29,7 +29,7 @@ class ModuleChange(NamedTuple):
 
 
 @checked
-def differences(first: ModelTree, second: ModelTree) -> list[ModuleChange]:
+def differences(first: Model, second: Model) -> list[ModuleChange]:
     """Every difference between two models, in module order; the parameters sum to the difference of the totals."""
     old, new = ({name: (module, 1) for name, module in top_level(model).items()} for model in (first, second))
     return list(_compare(old, new, "", 1))

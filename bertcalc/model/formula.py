@@ -1,7 +1,7 @@
 """Formulas: the definition of a model, run with SymPy symbols as sizes and written as LaTeX.
 
 >>> from bertcalc import BertConfig
->>> formula(ModelTree(BertConfig()), path="encoder.layer.*").latex()
+>>> formula(Model(BertConfig()), path="encoder.layer.*").latex()
 '4 H^{2} + 2 H I + 9 H + I'
 """
 
@@ -19,7 +19,7 @@ from bertcalc.model import formula_printers as printers
 from bertcalc.model.batch import Batch
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, model_in_symbols
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape
 from bertcalc.model.polynomials import LetterPolynomial
 from bertcalc.model.steps import Step
@@ -129,7 +129,7 @@ def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
         cached = lru_cache(maxsize)(function)
 
         @wraps(function)
-        def from_structure(model: ModelTree, *rest: Any, **named: Any) -> Any:
+        def from_structure(model: Model, *rest: Any, **named: Any) -> Any:
             return cached(symbolic_model(model), *rest, **named)
 
         from_structure.cache_clear = cached.cache_clear  # type: ignore[attr-defined]
@@ -153,13 +153,13 @@ def window_in_letters(config: Config, sequence_length: int) -> dict[str, int]:
 
 
 @checked
-def symbolic_model(model: ModelTree) -> ModelTree:
+def symbolic_model(model: Model) -> Model:
     """The model with symbols for the sizes that sliders change; the same object for each structure."""
     return model_in_symbols(model, ALL_SYMBOLS)
 
 
 @checked
-def formula(model: ModelTree, *, path: str = "") -> Formula:
+def formula(model: Model, *, path: str = "") -> Formula:
     """The number of parameters of the module at ``path`` as a formula: "" is the model, encoder.layer.* one layer.
 
     Paths have no body prefix ("bert."). Raises UnknownNameError if there is no module at ``path``.
@@ -169,22 +169,22 @@ def formula(model: ModelTree, *, path: str = "") -> Formula:
     return _formula(model, path=path)
 
 
-def formula_text(model: ModelTree, path: str) -> str:
+def formula_text(model: Model, path: str) -> str:
     """The formula of the module at ``path`` as text; that of a component is the sum of its brackets.
 
     >>> from bertcalc import BertConfig
-    >>> formula_text(ModelTree(BertConfig()), "embeddings")
+    >>> formula_text(Model(BertConfig()), "embeddings")
     'H (V + P + T) + 2H'
     """
     return component_texts(model).get(cast(Component, path)) or str(formula(model, path=path))
 
 
 @once(1024)
-def trained_formula(model: ModelTree) -> Formula:
+def trained_formula(model: Model) -> Formula:
     """The number of parameters that are trained, as a formula.
 
     >>> from bertcalc import BertConfig, Lora
-    >>> trained_formula(ModelTree(BertConfig(), changes=(Lora(r=8),)))
+    >>> trained_formula(Model(BertConfig(), changes=(Lora(r=8),)))
     4HLr
     """
     return write(sum(exact(tensor.num_parameters()) for tensor in model.tensors() if not tensor.frozen))
@@ -194,13 +194,13 @@ _NUMBER = re.compile("[0-9]")
 
 
 @once(1024)
-def _formula(model: ModelTree, *, path: str) -> Formula:
+def _formula(model: Model, *, path: str) -> Formula:
     return write(_expression(submodule(model, path)))
 
 
 @checked
 @once(1024)
-def component_formulas(model: ModelTree) -> tuple[tuple[Component, Formula], ...]:
+def component_formulas(model: Model) -> tuple[tuple[Component, Formula], ...]:
     """The formula of each component, in running order; their sum is the number of parameters."""
     modules = top_level(model).values()
     counts = summed((module.place.component, count) for module in modules if (count := _expression(module)))
@@ -221,7 +221,7 @@ def in_numbers(expression: Any, values: Mapping[str, int]) -> str:
 
 @checked
 @once(1024)
-def count_formulas(model: ModelTree) -> dict[str, Formula]:
+def count_formulas(model: Model) -> dict[str, Formula]:
     """The number of modules of each kind in the inventory, and of those named ``dense``, as formulas."""
     groups = [*inventory(model), named(model, "dense")]
     return {group.name: write(sympy.sympify(group.modules)) for group in groups}
@@ -229,7 +229,7 @@ def count_formulas(model: ModelTree) -> dict[str, Formula]:
 
 @checked
 @once(1024)
-def tensor_formulas(model: ModelTree, *, copies: bool = True) -> tuple[str, ...]:
+def tensor_formulas(model: Model, *, copies: bool = True) -> tuple[str, ...]:
     """The shape of each tensor of the folded tree in letters, such as ``I · H``.
 
     With ``copies``, a tensor that is in every layer has the number of layers in front: ``L · I · H``.
@@ -242,14 +242,14 @@ def tensor_formulas(model: ModelTree, *, copies: bool = True) -> tuple[str, ...]
 
 @checked
 @once(1024)
-def bar_formulas(model: ModelTree, *, path: str = "") -> tuple[str, ...]:
+def bar_formulas(model: Model, *, path: str = "") -> tuple[str, ...]:
     """The formula of each bar of ``breakdown`` as plain text: ``L·(4 H² + 4 H)``."""
     return tuple(plain(bar.parameters) for bar in breakdown(model, path))
 
 
 @checked
 @once(512)
-def symbolic_steps(model: ModelTree, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
+def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, ...]:
     """The steps of the forward pass in letters: inputs, outputs and parameters.
 
     With ``cross``, encoder_hidden_states are given.

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from bertcalc.model.formula import Formula, formula, in_numbers
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.model.terms import Bracket, component_terms
 from bertcalc.text.live_numbers import fill, grouped
 
 
-def letters_of(model: ModelTree, path: str, color: str = "") -> str:
+def letters_of(model: Model, path: str, color: str = "") -> str:
     """LaTeX of the formula of the module at ``path``, with letters, in ``color`` unless it is empty."""
     component = dict(component_terms(model)).get(cast(Component, path))
     letters = _component_latex(component) if component else formula(model, path=path).latex()

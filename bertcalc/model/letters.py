@@ -8,7 +8,7 @@ from typing import Any
 from bertcalc.config import Config, MixedError, sizes_of, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.change import CHANGE_SIZES, SEVERAL_DEPTHS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import fill
 from bertcalc.text.problem import Problem
 
@@ -29,7 +29,7 @@ FIELD_OF = {letter: field for field, letter in LETTER_OF.items()}
 LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E' is before E
 
 
-def model_in_symbols(model: ModelTree, symbols: Mapping[str, Any]) -> ModelTree:
+def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
     """The model with ``symbols``, by the names of fields, as sizes; the same object for each structure."""
     config = _structure(model.config, symbols)
     if any(change.by_layer for change in model.changes):
@@ -42,7 +42,7 @@ def model_in_symbols(model: ModelTree, symbols: Mapping[str, Any]) -> ModelTree:
 
 
 # Large enough: classes x positions x ties x cross attention x activations (hidden_act is checked before).
-_model = lru_cache(maxsize=1024)(ModelTree)
+_model = lru_cache(maxsize=1024)(Model)
 
 
 def _structure(config: Config, symbols: Mapping[str, Any]) -> Config:

@@ -27,8 +27,8 @@ _NOT_OF_FAMILY = (
 _ONE = Batch()
 
 
-class ModelTree(Module):
-    """The root of a module tree, with the program that declared it, which it can run; ``bertcalc.Model`` adds methods.
+class Model(Module):
+    """The root of a module tree, with the program that declared it, which it can run.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models
@@ -37,7 +37,7 @@ class ModelTree(Module):
     Raises InputError if the family has no such class or a change is not possible, and ConfigError if transformers does
     not build the class with this configuration.
 
-    >>> ModelTree(PRESETS["bert-base-uncased"].config, "BertForMaskedLM").num_parameters()
+    >>> Model(PRESETS["bert-base-uncased"].config, "BertForMaskedLM").num_parameters()
     109514298
     """
 
@@ -81,7 +81,7 @@ class ModelTree(Module):
         return model
 
     @classmethod
-    def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "ModelTree":
+    def of_family(cls, family: Family, kind: Class, config: Any, *, add_pooling_layer: bool = True) -> "Model":
         """A model of a family that need not be registered."""
         model = cls.__new__(cls)
         model._declare(family, kind, config, add_pooling_layer)
@@ -167,7 +167,7 @@ class ModelTree(Module):
         return sequence_length if self.reads_encoder else None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModelTree) and self._value() == other._value()
+        return isinstance(other, Model) and self._value() == other._value()
 
     def __hash__(self) -> int:
         return hash(self._value())
@@ -271,9 +271,6 @@ class ModelTree(Module):
             root.children[family.prefix] = root.children.pop(family.prefix)
 
 
-Model = ModelTree  # bertcalc/proofreading imports it under this name
-
-
 def _frozen(root: Module, steps: list[Step]) -> list[Step]:
     """The steps, with ``frozen`` set on the tensors that a change froze in the tree below ``root``."""
     names = {tensor.name for tensor in root.tensors() if tensor.frozen}
@@ -299,7 +296,7 @@ def config_of_class(config: Config, architecture: str) -> Config:
     return replace(config, **problem.remedies[0]) if problem else config
 
 
-def not_taken(model: ModelTree, batch: Batch) -> Problem | None:
+def not_taken(model: Model, batch: Batch) -> Problem | None:
     """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
     values: dict[str, Any] = {"architecture": model.architecture}
     choices, length = batch.num_choices, batch.encoder_sequence_length
@@ -319,15 +316,15 @@ def not_taken(model: ModelTree, batch: Batch) -> Problem | None:
 def output_names(architecture: str) -> tuple[str, ...]:
     """The outputs of a class, in order, without those returned only on request."""
     cls, family = class_of(architecture), CLASSES[architecture]
-    steps = ModelTree.of_family(family, cls, family.config.default()).steps(Batch())
+    steps = Model.of_family(family, cls, family.config.default()).steps(Batch())
     return tuple(step.output for step in steps if step.output)
 
 
 @checked
-def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> ModelTree:
+def build(config: Config | str, architecture: str | None = None, *, add_pooling_layer: bool = True) -> Model:
     """Like ``bertcalc.build``, but without the methods that only ``bertcalc.Model`` has.
 
     >>> build("bert-base-uncased", "BertForMaskedLM").num_parameters()
     109514298
     """
-    return ModelTree.build(config, architecture, add_pooling_layer=add_pooling_layer)
+    return Model.build(config, architecture, add_pooling_layer=add_pooling_layer)

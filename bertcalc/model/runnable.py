@@ -3,7 +3,7 @@
 from bertcalc.config import Config, Problem, all_or_none
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Class
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 
@@ -55,7 +55,7 @@ def in_pairs(config: Config) -> Problem | None:
 
 
 @checked
-def two_labels(model: ModelTree, *, training: bool) -> str:
+def two_labels(model: Model, *, training: bool) -> str:
     """The error message if the model requires ``num_labels`` 2; empty for most models."""
     if model.cls.task == "question-answering":
         always_two = all_or_none(scores_of_answers(model) == 2) and all_or_none(model.config.num_labels != 2)
@@ -64,7 +64,7 @@ def two_labels(model: ModelTree, *, training: bool) -> str:
 
 
 @checked
-def wrong_labels(model: ModelTree, *, training: bool = False) -> Problem | None:
+def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
     """The problem with a number of labels with which the forward pass or the loss fails; None for symbols.
 
     Raises MixedError for columns in which only some rows have a problem.
@@ -79,7 +79,7 @@ def wrong_labels(model: ModelTree, *, training: bool = False) -> Problem | None:
 
 
 @checked
-def cannot_run(model: ModelTree, *, training: bool = False) -> Problem | None:
+def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
     """The problem with which every forward pass (in ``training`` with its loss) of a model fails; otherwise None.
 
     Raises MixedError for columns in which only some rows have a problem.
@@ -88,6 +88,6 @@ def cannot_run(model: ModelTree, *, training: bool = False) -> Problem | None:
     return in_pairs(model.config) or wrong_labels(model, training=training) or next(untrained, None)
 
 
-def scores_of_answers(model: ModelTree) -> int:
+def scores_of_answers(model: Model) -> int:
     """The number of answer scores per token."""
     return next(step.takes[0].shape[-1] for step in model.steps(Batch()) if step.output == "start_logits")

@@ -1,7 +1,7 @@
 """The number of parameters of each component as terms in letters, without SymPy.
 
 >>> from bertcalc import BertConfig
->>> print(component_texts(ModelTree(BertConfig()))["encoder"])
+>>> print(component_texts(Model(BertConfig()))["encoder"])
 L (4H² + 2HI + 9H + I)
 """
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model.letters import LETTER_OF, model_in_symbols
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Tensor
 from bertcalc.model.polynomials import LetterPolynomial
 from bertcalc.model.totals import COMPONENTS, over_layers
@@ -57,14 +57,14 @@ class Bracket(NamedTuple):
 
 
 @checked
-def component_terms(model: ModelTree) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+def component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     """The terms of each component's formula: every tensor of the folded tree is in one of them.
 
     If the first layer differs from the others, the tensors that all layers have are counted together:
     ModernBERT's L (4H² + 3HI + H) + (L − 1) H + H.
 
     >>> from bertcalc import BertConfig
-    >>> for component, brackets in component_terms(ModelTree(BertConfig())):
+    >>> for component, brackets in component_terms(Model(BertConfig())):
     ...     print(component, " + ".join(bracket.text for bracket in brackets))
     embeddings H (V + P + T) + 2H
     encoder L (4H² + 2HI + 9H + I)
@@ -74,7 +74,7 @@ def component_terms(model: ModelTree) -> tuple[tuple[Component, tuple[Bracket, .
 
 
 @lru_cache(maxsize=512)
-def _component_terms(model: ModelTree) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
+def _component_terms(model: Model) -> tuple[tuple[Component, tuple[Bracket, ...]], ...]:
     alike: dict[Component, dict[Any, list[Tensor]]] = {}
     for tensor in over_layers(model):
         elements = _elements(tensor)
@@ -94,7 +94,7 @@ def _component_terms(model: ModelTree) -> tuple[tuple[Component, tuple[Bracket, 
 
 
 @checked
-def component_texts(model: ModelTree) -> dict[Component, str]:
+def component_texts(model: Model) -> dict[Component, str]:
     """The formula of each component as text: the sum of its brackets."""
     return {
         component: " + ".join(bracket.text for bracket in brackets) for component, brackets in component_terms(model)

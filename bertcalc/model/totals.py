@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import AFTER_LAYERS, Module, Place, Tensor, split_layer
 from bertcalc.model.modules import Component as Component
 from bertcalc.text import N_
@@ -108,7 +108,7 @@ def over_layers(model: Module) -> list[Tensor]:
 
 
 @checked
-def openable(model: ModelTree) -> list[str]:
+def openable(model: Model) -> list[str]:
     """The paths that ``breakdown`` can open: "" for the model, components, single layers, modules with several tensors.
 
     Paths have no body prefix, so that a link stays valid if the class changes.
@@ -122,7 +122,7 @@ def openable(model: ModelTree) -> list[str]:
 
 
 @checked
-def breakdown(model: ModelTree, path: str = "") -> list[Bar]:
+def breakdown(model: Model, path: str = "") -> list[Bar]:
     """The bars of the module at ``path``: parts for the whole model, otherwise modules and single tensors.
 
     A layer is counted once, not once per copy. Raises KeyError if there is no module at ``path``.
@@ -150,21 +150,21 @@ def breakdown(model: ModelTree, path: str = "") -> list[Bar]:
 
 
 @checked
-def submodule(model: ModelTree, path: str) -> Module:
+def submodule(model: Model, path: str) -> Module:
     """The module at a path without body prefix, in any class. Raises KeyError if there is none."""
     body = model.body()
     return (body if path.split(".")[0] in body.children else model).get_submodule(path)
 
 
 @checked
-def component_at(model: ModelTree, path: str) -> Component:
+def component_at(model: Model, path: str) -> Component:
     """The component of the module at a path without body prefix; "head" if there is none."""
     top = top_level(model).get(path.split(".")[0])
     return top.place.component if top else "head"
 
 
 @checked
-def top_level(model: ModelTree) -> dict[str, Module]:
+def top_level(model: Model) -> dict[str, Module]:
     """The top-level modules of the body, then those of the head, by name without body prefix."""
     body = model.body()
     inside = (*body.named_children(folded=True), *model.named_children(folded=True))

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from bertcalc.compute.flops import Convention, by_name, total
 from bertcalc.families import family_of
 from bertcalc.forward.outputs import Call, inputs, run, taking_all
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import summed
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
@@ -32,7 +32,7 @@ class FlopProof(NamedTuple):
         return [count for count in (self.forward, self.training, *self.modules) if count.ours != count.theirs]
 
 
-def prove(model: ModelTree, call: Call, *, recompute: bool) -> FlopProof:
+def prove(model: Model, call: Call, *, recompute: bool) -> FlopProof:
     """Compare our FLOPs with PyTorch's count of a forward and backward pass on the meta device, with eager attention.
 
     transformers 5 must be able to build the configuration and to run the call.

@@ -9,7 +9,7 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import total_bytes
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention
 from bertcalc.proof.output_proof import given_tensors
 from bertcalc.proof.real_model import empty_model
@@ -24,7 +24,7 @@ class MemoryProof(NamedTuple):
     theirs: int
 
 
-def prove(model: ModelTree, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
+def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> MemoryProof:
     """Compare our count with the tensors that autograd has saved at the end of a forward pass on the meta device.
 
     On that device, attention is eager, and dropout masks have the dtype of the activations. transformers 5 must be able

@@ -5,7 +5,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from bertcalc.forward.outputs import Call, Entry, inputs, outputs, run, taking_all
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.proof.real_model import empty_model
 
@@ -32,7 +32,7 @@ class ComparedOutput(NamedTuple):
         return self.ours == self.theirs
 
 
-def prove(model: ModelTree, call: Call) -> list[ComparedOutput]:
+def prove(model: Model, call: Call) -> list[ComparedOutput]:
     """Run the real forward method with the arguments of a call, and compare each output with ours.
 
     transformers 5 must be able to build the configuration and to run the call.
@@ -50,12 +50,12 @@ def prove(model: ModelTree, call: Call) -> list[ComparedOutput]:
     return compare(ours, returned)
 
 
-def countable(model: ModelTree, call: Call) -> bool:
+def countable(model: Model, call: Call) -> bool:
     """Whether the bytes of every tensor fit into the signed 64-bit integers in which PyTorch counts them."""
     return all(4 * prod(step.gives.shape) < 2**63 for step in run(model, call))
 
 
-def given_tensors(model: ModelTree, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
+def given_tensors(model: Model, entries: list[Entry], dtype: Any = None) -> dict[str, Any]:
     """The inputs of a call as tensors on PyTorch's default device, with ``dtype`` in place of float32.
 
     Some models always get an attention_mask, because without it transformers reads the values of tokens or positions,

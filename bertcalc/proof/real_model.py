@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from bertcalc.forward.outputs import needs_mask
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.transformers4.version import ABSOLUTE, FIVE
 
@@ -33,12 +33,12 @@ def installed() -> bool:
     return all(importlib.util.find_spec(name) for name in ("torch", "transformers"))
 
 
-def buildable(model: ModelTree) -> ModelTree:
+def buildable(model: Model) -> Model:
     """The model as transformers 5 can build it."""
     return model.changed(config=replace(model.config, **ABSOLUTE))
 
 
-def not_checked(model: ModelTree) -> int:
+def not_checked(model: Model) -> int:
     """The number of parameters of relative position embeddings, which ``buildable`` leaves out."""
     tensors = model.tensors()
     return sum(tensor.num_parameters() for tensor in tensors if tensor.place.role == "distance")
@@ -53,7 +53,7 @@ def real_class(architecture: str) -> Any:
     return getattr(transformers, architecture)
 
 
-def real_model(model: ModelTree) -> Any:
+def real_model(model: Model) -> Any:
     """The model that transformers builds, on PyTorch's current default device."""
     import transformers
 
@@ -65,7 +65,7 @@ def real_model(model: ModelTree) -> Any:
     return real_class(model.architecture)(config, **options)
 
 
-def empty_model(model: ModelTree) -> Any:
+def empty_model(model: Model) -> Any:
     """The model that transformers builds on the meta device: shapes without weights.
 
     PyTorch initializes weights even there. transformers 5.23 can skip that, which saves a third of the time, but then
@@ -122,7 +122,7 @@ def available_bytes() -> int:
     return free if limit == "max" else min(free, max(0, int(limit) - int(used)))
 
 
-def run_forward(model: ModelTree) -> RealRun:
+def run_forward(model: Model) -> RealRun:
     """Build the model with random weights and run a forward pass on a few tokens.
 
     Raises MemoryError if the model does not fit into the available memory.

@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from bertcalc.model.inventory import named
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.proof.real_model import empty_model, real_class
 from bertcalc.text import N_
@@ -46,7 +46,7 @@ class Proof(NamedTuple):
         return next(check.theirs for check in self.checks if check.name == name)
 
 
-def prove(model: ModelTree) -> Proof:
+def prove(model: Model) -> Proof:
     """Build the real class on the meta device and compare it with our tree."""
     import torch
     import transformers

@@ -12,7 +12,7 @@ from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
 from bertcalc.diagnosis.hand_count import check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_line_of_peft
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.plain_lines import sentences
@@ -23,7 +23,7 @@ from bertcalc.text.digits import brief
 from bertcalc.text.problem import InputError, Problem, wrong
 
 
-def number_in(text: str, model: ModelTree) -> Typed | None:
+def number_in(text: str, model: Model) -> Typed | None:
     """Parse a number, a calculation or a question about a number; None if the text is none of them."""
     try:
         return amount(number_asked(text.strip()), names=letters(model.config))
@@ -31,7 +31,7 @@ def number_in(text: str, model: ModelTree) -> Typed | None:
         return None
 
 
-def read_number(text: str, model: ModelTree) -> TextReading:
+def read_number(text: str, model: Model) -> TextReading:
     """Read a number, a calculation or a question about a number, with everything that it may mean for a model.
 
     The result's ``detail`` is the diagnosis. Raises InputError if the text has no number.
@@ -60,7 +60,7 @@ def number_kind(text: str) -> Kind:
     return "number"
 
 
-def is_hand_count(text: str, model: ModelTree) -> bool:
+def is_hand_count(text: str, model: Model) -> bool:
     """Whether a text is a hand count: at least two lines, and most of them, have a name and a value.
 
     A single line is a hand count if its value is a calculation.
@@ -123,7 +123,7 @@ _FEWEST = 2  # lines of a hand count
 _ONE_LINE = re.compile(r"=[^\n]*[*×^(]")  # a calculation with a name
 
 
-def read_hand_count(text: str, model: ModelTree) -> TextReading:
+def read_hand_count(text: str, model: Model) -> TextReading:
     """Read a hand count and judge each of its lines. Raises InputError if it is too long."""
     if problem := too_long(text):
         raise InputError(problem)
@@ -139,7 +139,7 @@ def read_hand_count(text: str, model: ModelTree) -> TextReading:
     return TextReading("hand-count", sentence, model, notes=(note,), detail=report)
 
 
-def read_peft_line(text: str, model: ModelTree) -> TextReading:
+def read_peft_line(text: str, model: Model) -> TextReading:
     """Read a line printed by peft about an adapter's parameters. Raises InputError for any other text."""
     line = whole_line_of_peft(text)
     if line is None:
@@ -155,7 +155,7 @@ _NO_PEFT_LINE = N_(
 )
 
 
-def read_article(text: str, _model: ModelTree) -> TextReading:
+def read_article(text: str, _model: Model) -> TextReading:
     """Proofread an article; its text says which model it is about. Raises InputError if it is too long."""
     report = proofread(text)
     message = N_("Read as: an article. Characters: {characters}. Numbers and calculations: {claims}.")

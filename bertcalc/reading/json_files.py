@@ -12,7 +12,7 @@ from bertcalc.checkpoints import safetensors
 from bertcalc.families import hf_json
 from bertcalc.families.config_files import other_files
 from bertcalc.families.presets import PRESETS, preset_named
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Linear, Tensor
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.listing import Listing, of_tensors
@@ -73,7 +73,7 @@ def read_json_file(text: str) -> TextReading:
 def read_config(text: str) -> TextReading:
     """The model of a config.json. Raises InputError."""
     described = hf_json.read(config_in(text))
-    model = ModelTree(described.config, described.architecture)
+    model = Model(described.config, described.architecture)
     sentence = Problem.of(N_("Read as: a config.json of {architecture}."), architecture=model.architecture)
     notes = tuple(described.remarks)
     tensors = tuple(model.tensors())
@@ -108,7 +108,7 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     kind, base = content["peft_type"], content.get("base_model_name_or_path")
     sentence = Problem.of(N_("Read as: an adapter_config.json ({kind})."), kind=shorten(f"{kind}"))
     name = preset_named(base) if isinstance(base, str) else None
-    model = ModelTree(PRESETS[name].config) if name else None
+    model = Model(PRESETS[name].config) if name else None
     if model is None:
         message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
         return TextReading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
@@ -125,7 +125,7 @@ def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
     return TextReading("adapter-config", sentence, model, model, tensors, total, notes=(note,))
 
 
-def _with_saved(content: Mapping[str, Any], model: ModelTree, saved: list[Any]) -> Problem:
+def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:
     """The note on an adapter that also saves whole modules, such as a classifier with an unknown number of labels."""
     tensors, problem = _lora(content, model)
     message = N_(
@@ -151,7 +151,7 @@ _PLAIN: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _lora(content: Mapping[str, Any], model: ModelTree) -> tuple[tuple[Tensor, ...], Problem | None]:
+def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...], Problem | None]:
     rank, targets = content.get("r"), content.get("target_modules")
     if content["peft_type"] != "LORA" or type(rank) is not int or not 0 < rank < 10**6 or not isinstance(targets, list):
         return (), Problem.of(N_("Only LoRA with a rank and a list of target_modules is counted."))

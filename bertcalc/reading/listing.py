@@ -16,7 +16,7 @@ from typing import NamedTuple
 from bertcalc.checkpoints.checkpoint import BUFFERS
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
@@ -253,7 +253,7 @@ def _tables_of_heads() -> tuple[tuple[str, str], ...]:
     pairs = (
         (listed_name, table)
         for family in FAMILIES.values()
-        for table, listed_name in ModelTree(family.config.default(), family.for_task("masked-lm")).ties().items()
+        for table, listed_name in Model(family.config.default(), family.for_task("masked-lm")).ties().items()
         if family.head_first and table.endswith("word_embeddings.weight")
     )
     return tuple(dict.fromkeys(pairs))

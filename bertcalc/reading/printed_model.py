@@ -19,7 +19,7 @@ from bertcalc.config import Config, ConfigError
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.reading.leaf_modules import arguments_of
 from bertcalc.reading.printed_tree import PrintedTree, printed_models
@@ -163,7 +163,7 @@ def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition 
     return recognition
 
 
-def _is_of_family(model: ModelTree, kinds: Iterable[str]) -> bool:
+def _is_of_family(model: Model, kinds: Iterable[str]) -> bool:
     """Whether a print of an unknown class has modules of the family: Llama's tensors have the names of EuroBERT's."""
     return any(kind.startswith(model.family.kind) for kind in kinds)
 
@@ -199,7 +199,7 @@ def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mappi
     if cls is None:
         return {}
     family = CLASSES[cls]
-    full = ModelTree(family.fullest(**RELATIVE), cls)
+    full = Model(family.fullest(**RELATIVE), cls)
     return {
         f"{start}{name}": shape
         for path, module, _copies in full.modules(folded=False)
@@ -209,7 +209,7 @@ def _hidden(cls: str | None, kinds: Mapping[str, str], start: str, shapes: Mappi
     }
 
 
-def _known_by(model: ModelTree, tree: PrintedTree) -> set[str]:
+def _known_by(model: Model, tree: PrintedTree) -> set[str]:
     """The paths of modules whose tensors ``print`` does not show but the model has."""
     paths = tuple({_DIGITS.sub("*", path) for path, module, _copies in model.modules() if is_hidden(module) and path})
     return {path for path in tree.unknown() if paths and _DIGITS.sub("*", path).endswith(paths)}
@@ -280,7 +280,7 @@ _WITHOUT_BIASES = N_("if its LayerNorms have no bias")
 _BIASED, _UNBIASED = N_("if its layers have a bias, which the text does not say"), N_("if its layers have no bias")
 
 
-def _with_printed_values(model: ModelTree, modules: Mapping[str, Module], tree: PrintedTree) -> ModelTree:
+def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: PrintedTree) -> Model:
     """Set the fields that modules print but shapes do not show: probabilities, epsilons, activations.
 
     ``print`` does not show whether the decoder is tied: the default is assumed.
@@ -301,7 +301,7 @@ def _with_printed_values(model: ModelTree, modules: Mapping[str, Module], tree: 
     return model.changed(config=config)
 
 
-def _printed_values(model: ModelTree, field: str, modules: Mapping[str, Module]) -> Iterator[Any]:
+def _printed_values(model: Model, field: str, modules: Mapping[str, Module]) -> Iterator[Any]:
     """The values of a field that the text shows, read from the modules whose printed lines depend on the field."""
     for sample in _samples(model.config, field):
         with suppress(ConfigError):
@@ -313,7 +313,7 @@ def _printed_values(model: ModelTree, field: str, modules: Mapping[str, Module])
                     yield from _value(field, old, module, text)
 
 
-def _all_modules(model: ModelTree) -> Iterator[tuple[str, Module]]:
+def _all_modules(model: Model) -> Iterator[tuple[str, Module]]:
     return ((path.replace("*", "0"), module) for path, module, _copies in model.modules())
 
 

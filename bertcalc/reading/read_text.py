@@ -13,7 +13,7 @@ from collections.abc import Callable
 from bertcalc.diagnosis.number_meanings import number_asked, whole_line_of_peft
 from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.config_text import config_in, looks_like_config
 from bertcalc.reading.explained import (
@@ -51,7 +51,7 @@ _NOTHING = N_(
 
 
 @checked
-def read(text: str, kind: Kind | None = None, model: ModelTree | None = None) -> TextReading:
+def read(text: str, kind: Kind | None = None, model: Model | None = None) -> TextReading:
     """Recognize the kind of a text, or take ``kind``, and read it.
 
     Args:
@@ -84,7 +84,7 @@ def read(text: str, kind: Kind | None = None, model: ModelTree | None = None) ->
 
 
 _TIMES = str.maketrans(dict.fromkeys(TIMES, "×"))
-_OF_NUMBERS: dict[Kind, Callable[[str, ModelTree], TextReading]] = {
+_OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "number": read_number,
     "calculation": read_number,
     "hand-count": read_hand_count,
@@ -100,7 +100,7 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
 }
 
 
-def kind_of(text: str, model: ModelTree) -> Kind:
+def kind_of(text: str, model: Model) -> Kind:
     """Recognize the kind of a text. Raises InputError if it is of no known kind."""
     if len(text) <= _LONGEST_CALCULATION and number_in(text, model):
         return number_kind(number_asked(text))

@@ -21,7 +21,7 @@ from bertcalc.checkpoints.checkpoint import TensorMatch, matches, model_of_shape
 from bertcalc.config import Config, ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.problem import InputError
@@ -50,7 +50,7 @@ class Recognition(NamedTuple):
     ties to others. ``guessed`` are fields of the configuration that no shape shows.
     """
 
-    model: ModelTree
+    model: Model
     guessed: tuple[str, ...] = ()
     missing: tuple[UnmatchedPart, ...] = ()
     additional: tuple[UnmatchedPart, ...] = ()
@@ -85,7 +85,7 @@ def recognized(
     architecture: str | None = None,
     body: str | None = None,
     kinds: Mapping[str, str] | None = None,
-    prepare: Callable[[ModelTree], ModelTree] = lambda model: model,
+    prepare: Callable[[Model], Model] = lambda model: model,
 ) -> Recognition | None:
     """The model nearest to some tensors; None if they fit no family.
 
@@ -101,7 +101,7 @@ def recognized(
     models = [prepare(model)]
     if architecture is None and model.cls.task != "base":
         base = model.family.base.name
-        models += [prepare(ModelTree(model.config, base, pooler)) for pooler in (False, True)]
+        models += [prepare(Model(model.config, base, pooler)) for pooler in (False, True)]
     candidates = [_compared(candidate, guessed, tensors, kinds or {}) for candidate in models]
     nearest = min(candidates, key=lambda candidate: candidate.distance)
     if not nearest.agrees and not architecture:
@@ -111,11 +111,11 @@ def recognized(
     return nearest if named else nearest._replace(model=_renamed(nearest.model, tensors))
 
 
-def _untied_heads(model: ModelTree) -> Iterator[ModelTree]:
+def _untied_heads(model: Model) -> Iterator[Model]:
     """The classes of a model's family, with the matrix untied that they tie by default."""
     for cls in model.family.classes:
         with suppress(ConfigError):
-            yield ModelTree(replace(model.config, tie_word_embeddings=False), cls.name)
+            yield Model(replace(model.config, tie_word_embeddings=False), cls.name)
 
 
 def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapping[str, str]) -> Recognition:
@@ -132,7 +132,7 @@ def _switched(nearest: Recognition, tensors: Sequence[StoredTensor], kinds: Mapp
 
 
 def _compared(
-    model: ModelTree, guessed: tuple[str, ...], tensors: Sequence[StoredTensor], kinds: Mapping[str, str]
+    model: Model, guessed: tuple[str, ...], tensors: Sequence[StoredTensor], kinds: Mapping[str, str]
 ) -> Recognition:
     groups = matches(tensors, model)
     printed_kinds = _plain(kinds, tensors, model)
@@ -149,7 +149,7 @@ def _compared(
     )
 
 
-def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: ModelTree) -> dict[str, str]:
+def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Model) -> dict[str, str]:
     """The kinds of a text's modules, by path without the prefixes of the body and of its wrapper."""
     wrapper = wrapper_of(tensors)
     return {
@@ -158,7 +158,7 @@ def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Mod
     }
 
 
-def _unprinted(model: ModelTree, kinds: Mapping[str, str]) -> set[str]:
+def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
     """The tensors that ``print`` does not show, of modules that it shows."""
     return {
         model.without_prefix(name)
@@ -223,13 +223,13 @@ def _of_presets(
     """The first preset that has all tensors of a text whose shapes do not show every size; None if there is none."""
     named = architecture or body
     for name, preset in PRESETS.items():
-        model = ModelTree(preset.config)
+        model = Model(preset.config)
         if named and CLASSES[named] is not model.family:
             continue
         if not _FEWEST <= len(tensors) <= _MOST:
             break
         with suppress(InputError):
-            model = ModelTree(preset.config, architecture)
+            model = Model(preset.config, architecture)
             candidate = _compared(model, (), tensors, kinds)
             if not candidate.additional and not candidate.reshaped:
                 return candidate._replace(preset=name)
@@ -239,7 +239,7 @@ def _of_presets(
 _FEWEST, _MOST = 3, 2_000  # tensors of a part of a published model, all of which must agree with it
 
 
-def _renamed(model: ModelTree, tensors: Sequence[StoredTensor]) -> ModelTree:
+def _renamed(model: Model, tensors: Sequence[StoredTensor]) -> Model:
     """The same model under the name of the family that published these sizes, if its tensors have the same names."""
     prefixed = {tensor.name.partition(".")[0] for tensor in tensors}
     for preset in PRESETS.values():
@@ -251,25 +251,25 @@ def _renamed(model: ModelTree, tensors: Sequence[StoredTensor]) -> ModelTree:
     return model
 
 
-def _as(model: ModelTree, config: Config, prefixed: set[str]) -> ModelTree | None:
+def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
     """A model of a preset's family for the same task with the same shapes; None if there is none."""
     with suppress(InputError):
-        other = ModelTree(config)
+        other = Model(config)
         if other.family.prefix not in prefixed and model.family.prefix in prefixed:
             return None
         config = replace(other.config, num_labels=model.config.num_labels)
-        other = ModelTree(config, other.family.for_task(model.cls.task))
+        other = Model(config, other.family.for_task(model.cls.task))
         other = other.changed(add_pooling_layer=model.add_pooling_layer)
         if other.cls.task == model.cls.task and _bare(other) == _bare(model):
             return other
     return None
 
 
-def _bare(model: ModelTree) -> dict[str, Shape]:
+def _bare(model: Model) -> dict[str, Shape]:
     return {model.without_prefix(name): shape for name, shape in model.named_parameters()}
 
 
-def with_ties(model: ModelTree, tied: bool) -> ModelTree | None:
+def with_ties(model: Model, tied: bool) -> Model | None:
     """The model with tied word embeddings or without; None if its class has nothing to tie, or cannot."""
     try:
         other = model.changed(config=replace(model.config, tie_word_embeddings=tied))

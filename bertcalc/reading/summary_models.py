@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.config import ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Linear, Norm
 from bertcalc.reading.recognition import UnmatchedPart
 from bertcalc.reading.text_reading import PossibleCount, of_tie
@@ -41,7 +41,7 @@ class SummaryRow(NamedTuple):
 
 def model_of_rows(
     kind: SummaryKind, counted: Sequence[SummaryRow], total: int
-) -> tuple[ModelTree, tuple[UnmatchedPart, ...]] | None:
+) -> tuple[Model, tuple[UnmatchedPart, ...]] | None:
     """The model of the first row with a known class, and the rows outside it; None if there is none.
 
     ``counted`` are the rows without repetitions, ``total`` is the table's total.
@@ -95,7 +95,7 @@ _FEWEST_WORDS = 100  # of a vocabulary
 def tied_class(rows: Sequence[SummaryRow]) -> str:
     """The first known class that the rows name, if it ties its decoder to the word embeddings; otherwise empty."""
     architecture = next(filter(None, (_class(row.kind) for row in rows)), "")
-    is_tied = architecture and ModelTree(CLASSES[architecture].config.default(), architecture).ties()
+    is_tied = architecture and Model(CLASSES[architecture].config.default(), architecture).ties()
     return architecture if is_tied else ""
 
 
@@ -106,24 +106,24 @@ def _class(kind: str) -> str | None:
     return name if name in CLASSES else None
 
 
-def _with_count(architecture: str, count: int) -> ModelTree | None:
+def _with_count(architecture: str, count: int) -> Model | None:
     """The preset that has this count with this class, with or without the pooler."""
     family = CLASSES[architecture]
     configs = [preset.config for preset in PRESETS.values() if type(preset.config) is family.config]
     for config, pooler in product(configs, (True, False)):
         with suppress(ConfigError):
-            model = ModelTree(config, architecture, pooler)
+            model = Model(config, architecture, pooler)
             if _has(model, count):
                 return model
     return None
 
 
-def _has(model: ModelTree, count: int) -> bool:
+def _has(model: Model, count: int) -> bool:
     """Whether a model has a count, perhaps with tied tensors counted in each module that uses them."""
     return any(count - model.num_parameters() == again for again in _counted_again(model))
 
 
-def _counted_again(model: ModelTree) -> Iterator[int]:
+def _counted_again(model: Model) -> Iterator[int]:
     """The parameters that a table may count twice: tied matrices, as in torchinfo, with their biases, or none."""
     tied = [module for _path, module, _copies in model.modules() if isinstance(module, Linear) and module.tied]
     for names in ({"weight"}, {"weight", "bias"}):
@@ -131,7 +131,7 @@ def _counted_again(model: ModelTree) -> Iterator[int]:
     yield 0
 
 
-def _has_rows(model: ModelTree, rows: Sequence[SummaryRow]) -> bool:
+def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
     """Whether the model has a module with the same count for each row of an embedding, matrix or LayerNorm."""
     counts: Counter[tuple[str, int]] = Counter()
     for _path, module, copies in model.modules():
@@ -143,7 +143,7 @@ def _has_rows(model: ModelTree, rows: Sequence[SummaryRow]) -> bool:
     return not row_counts - counts
 
 
-def _with_head(body: ModelTree, total: int, outside: Sequence[SummaryRow], own_head: bool) -> ModelTree | None:
+def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """The class that has the total, with the number of labels in the last row outside the body.
 
     Of several classes, the one with the most modules named like rows. With ``own_head`` the rows may be the author's
@@ -151,10 +151,10 @@ def _with_head(body: ModelTree, total: int, outside: Sequence[SummaryRow], own_h
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}
-    models: list[ModelTree] = []
+    models: list[Model] = []
     for cls in body.family.classes:
         with suppress(ConfigError):
-            model = ModelTree(replace(body.config, num_labels=labels), cls.name)
+            model = Model(replace(body.config, num_labels=labels), cls.name)
             models += [model] if model.num_parameters() == total else []
     nearest = max(models, key=lambda model: len(names & model.children.keys()), default=None)
     return None if own_head and nearest and not names & nearest.children.keys() else nearest
@@ -164,9 +164,9 @@ _FIELDS = {"word": "vocab_size", "position": "max_position_embeddings", "token t
 _MOST_LABELS = 1000
 
 
-def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> ModelTree | None:
+def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model | None:
     """Read the sizes off the rows: tables from their counts, layers from their number, the rest from the total."""
-    default = ModelTree(CLASSES[architecture].config.default(), architecture)
+    default = Model(CLASSES[architecture].config.default(), architecture)
     norm = next((module for _path, module, _copies in default.modules() if isinstance(module, Norm)), None)
     norms = [row.parameters for row in rows if row.kind.endswith("Norm") and row.parameters]
     layer = next((module for path, module, _copies in default.modules() if path.endswith(".*")), None)
@@ -197,7 +197,7 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> ModelT
     return None
 
 
-def _tables(default: ModelTree, rows: Sequence[SummaryRow], width: int) -> dict[str, int] | None:
+def _tables(default: Model, rows: Sequence[SummaryRow], width: int) -> dict[str, int] | None:
     """The sizes that embedding tables show, matched by name or by order; None if a table is missing."""
     tables = [(path, module) for path, module, _copies in default.modules() if isinstance(module, Embedding)]
     table_rows = [row for row in rows if row.kind == "Embedding" and row.parameters]
@@ -217,19 +217,19 @@ def _tables(default: ModelTree, rows: Sequence[SummaryRow], width: int) -> dict[
     return sizes
 
 
-def _tokens_within(default: ModelTree, sizes: Mapping[str, int]) -> dict[str, int]:
+def _tokens_within(default: Model, sizes: Mapping[str, int]) -> dict[str, int]:
     """Set the special tokens that the vocabulary does not have to 0: no count depends on them."""
     tokens = {name: token for name, token in vars(default.config).items() if name.endswith("_token_id")}
     words = sizes.get("vocab_size", default.config.vocab_size)
     return {name: 0 for name, token in tokens.items() if isinstance(token, int) and token >= words}
 
 
-def _fitting(default: ModelTree, values: dict[str, Any], pooler: bool, count: int) -> Iterator[ModelTree]:
+def _fitting(default: Model, values: dict[str, Any], pooler: bool, count: int) -> Iterator[Model]:
     """The models with these sizes and this count, solved for intermediate_size or the number of layers."""
 
-    def model(**assumed: int) -> ModelTree:
+    def model(**assumed: int) -> Model:
         fields = default.config.under_own_names({**values, **assumed})
-        return ModelTree(replace(default.config, **fields), default.architecture, pooler)
+        return Model(replace(default.config, **fields), default.architecture, pooler)
 
     open_size, assumed = "intermediate_size", dict[str, int]()
     if "num_hidden_layers" not in values and not type(default.config).has("num_hidden_groups"):

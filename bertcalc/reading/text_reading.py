@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
 from bertcalc.config import letters
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Tensor
 from bertcalc.proofreading.claims import Proofread
 from bertcalc.reading.recognition import UnmatchedPart, with_ties
@@ -72,7 +72,7 @@ class TextReading:
 
     kind: Kind
     sentence: Problem
-    model: ModelTree | None = None
+    model: Model | None = None
     modules: Module | None = None
     tensors: tuple[Tensor, ...] = ()
     num_parameters: int | None = None
@@ -140,7 +140,7 @@ _RESHAPED = N_("Parts of {architecture} that have other shapes in the text: {par
 _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 
-def of_ties(model: ModelTree, count: int) -> Iterator[PossibleCount]:
+def of_ties(model: Model, count: int) -> Iterator[PossibleCount]:
     """The counts of a text whose decoder may be tied or not; ``count`` is its count when read as ``model``."""
     counts = {tied: with_ties(model, tied) for tied in (True, False)}
     tied, untied = counts[True], counts[False]
@@ -159,7 +159,7 @@ def of_tie(tied: int, untied: int, name: str) -> tuple[PossibleCount, ...]:
     )
 
 
-def sizes_of(model: ModelTree) -> str:
+def sizes_of(model: Model) -> str:
     """The sizes of a model by letter: V = 30,522, H = 768, ..."""
     return ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.config).items())
 

@@ -12,7 +12,7 @@ from bertcalc.changes.adapter import ADAPTER_NAME, COPY, PeftChange
 from bertcalc.changes.lora import Lora
 from bertcalc.changes.prompts import PrefixTuning, Prompts
 from bertcalc.changes.targets import EMBEDDING_LAYERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Linear
 from bertcalc.storage.safetensors_file import safetensors_bytes
 from bertcalc.storage.stored_tensors import (
@@ -29,7 +29,7 @@ _ENCODER = "prompt_encoder."
 
 
 @checked
-def adapter_file_bytes(model: ModelTree, dtype: Dtype = "float32") -> int:
+def adapter_file_bytes(model: Model, dtype: Dtype = "float32") -> int:
     """The size of the file in bytes; 0 if the model has no adapter of peft.
 
     ``dtype`` is that of the model; what an adapter adds is float32. The size is that for a model loaded from its own
@@ -39,13 +39,13 @@ def adapter_file_bytes(model: ModelTree, dtype: Dtype = "float32") -> int:
     return safetensors_bytes(_tensors(model, adapter, CODES[dtype])) if adapter else 0
 
 
-def without_adapter(model: ModelTree) -> ModelTree:
+def without_adapter(model: Model) -> Model:
     """The model as save_pretrained of transformers writes it: peft writes the adapter into another file."""
     kept = tuple(change for change in model.changes if not isinstance(change, PeftChange))
     return model.changed(changes=kept) if model.changes != kept else model
 
 
-def _tensors(model: ModelTree, adapter: PeftChange, dtype: str) -> list[StoredTensor]:
+def _tensors(model: Model, adapter: PeftChange, dtype: str) -> list[StoredTensor]:
     """The tensors of get_peft_model_state_dict (peft/utils/save_and_load.py)."""
     start = "base_model." if isinstance(adapter, Prompts) else "base_model.model."
     saves_tables = _targets_embeddings(model, adapter)
@@ -69,7 +69,7 @@ def _is_trained_bias(adapter: PeftChange, name: str) -> bool:
     return isinstance(adapter, Lora) and name.endswith(ends.get(adapter.bias, ()))
 
 
-def _targets_embeddings(model: ModelTree, adapter: PeftChange) -> bool:
+def _targets_embeddings(model: Model, adapter: PeftChange) -> bool:
     """Whether the targets name embeddings (save_embedding_layers "auto")."""
     targets = adapter.target_modules
     if not isinstance(targets, str):
@@ -97,7 +97,7 @@ def _without_adapter(name: str) -> str:
     return re.sub(rf"\{ADAPTER_NAME}(?=(\.[^.]*)?$)", "", name)
 
 
-def _vectors(model: ModelTree, prompts: Prompts) -> tuple[int, int]:
+def _vectors(model: Model, prompts: Prompts) -> tuple[int, int]:
     """The shape that peft saves for an encoder of virtual tokens: its output vectors, not its network."""
     table = model.get_submodule(f"{_ENCODER}default.embedding").parameters["weight"]
     rows, width = table

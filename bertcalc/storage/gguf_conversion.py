@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.storage.saved_names import saved
 from bertcalc.text import N_
@@ -40,7 +40,7 @@ class GgufTensor(NamedTuple):
 
 def architecture_of(model: Module) -> str:
     """GGUF's name of the architecture, such as bert. Raises InputError if llama.cpp does not convert the class."""
-    if not (isinstance(model, ModelTree) and model.architecture in _rules()["architectures"]):
+    if not (isinstance(model, Model) and model.architecture in _rules()["architectures"]):
         raise wrong(_NOT_CONVERTED, "type", None, architecture=model.class_name)
     name: str = _rules()["architectures"][model.architecture]
     return name
@@ -56,7 +56,7 @@ def converted(model: Module) -> list[GgufTensor]:
     GgufTensor(name='position_embd.weight', source='embeddings.position_embeddings.weight', shape=(512, 768))
     """
     architecture_of(model)
-    assert isinstance(model, ModelTree)
+    assert isinstance(model, Model)
     tensors = []
     for tensor in saved(model, "F32"):
         path, _dot, last = model.without_prefix(tensor.name).rpartition(".")

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, Literal, NamedTuple, cast
 
 from bertcalc.config import Config
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Conv1D, Embedding, Module
 from bertcalc.storage.gguf_conversion import GgufTensor, architecture_of, converted
 from bertcalc.storage.quantization_format import QuantizationFormat, StoredPiece
@@ -134,7 +134,7 @@ def _stored(form: Gguf, model: Module) -> list[tuple[GgufTensor, BlockType]]:
     if form.pure:
         targets = [(tensor, _kept(tensor, is_kept) or mix["type"]) for tensor, is_kept in _all_tensors(model)]
     else:
-        tensors, config = converted(model), cast(ModelTree, model).final_config
+        tensors, config = converted(model), cast(Model, model).final_config
         targets = [(tensor, _mixed(tensor, mix, config)) for tensor in tensors]
     return [(tensor, _fitting(tensor, block_type_of(target))) for tensor, target in targets]
 

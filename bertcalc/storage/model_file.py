@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from bertcalc.changes.adapter import PeftChange
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module, Shape
 from bertcalc.storage.adapter_file import adapter_file_bytes, without_adapter
 from bertcalc.storage.onnx_file import Exporter, onnx_bytes
@@ -117,9 +117,7 @@ def file_bytes(
         return torch_file_bytes(state_dict_value(model, code), "pytorch_model")
     if format == "onnx":
         return onnx_bytes(model, code, exporter)
-    base, size = (
-        (without_adapter(model), adapter_file_bytes(model, dtype)) if isinstance(model, ModelTree) else (model, 0)
-    )
+    base, size = (without_adapter(model), adapter_file_bytes(model, dtype)) if isinstance(model, Model) else (model, 0)
     if format == "adapter":
         return size
     files = safetensors_files(saved(base, code), base.num_parameters(), max_shard_size)
@@ -147,7 +145,7 @@ def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32
     143943232
     """
     single_model("quantized()", model)
-    if isinstance(model, ModelTree) and any(isinstance(change, PeftChange) for change in model.changes):
+    if isinstance(model, Model) and any(isinstance(change, PeftChange) for change in model.changes):
         raise wrong(_ADAPTED, "changes")
     if dtype not in format.dtypes:
         message = N_("{format} needs a model in {dtypes}, not in {dtype}.")

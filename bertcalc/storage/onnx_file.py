@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Conv1D, Embedding, Linear, Module, Shape, Tensor
 from bertcalc.model.trace import Step
 from bertcalc.storage.stored_tensors import StoredTensor
@@ -49,7 +49,7 @@ def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
 
 def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initializer]:
     """The weights in the graph, in the order of the forward pass; unused weights are left out."""
-    steps = model.steps(Batch(2, 2)) if isinstance(model, ModelTree) else None
+    steps = model.steps(Batch(2, 2)) if isinstance(model, Model) else None
     every = [*(_of_steps(steps) if steps is not None else _of_modules(model))]
     merged: dict[tuple[str, str], Initializer] = {}
     for name, shape, copies, runs, operation in every:
@@ -123,7 +123,7 @@ def graph_bytes(model: Module, exporter: Exporter, *, quantized: bool = False) -
 
 def _measured(model: Module) -> dict[str, Any]:
     """The measured bytes of a family, or of one whose program it shares, or else of BERT."""
-    names = [model.family.name, model.family.prefix] if isinstance(model, ModelTree) else []
+    names = [model.family.name, model.family.prefix] if isinstance(model, Model) else []
     graphs = _graphs()
     return next(graphs[name] for name in (*names, "other") if name in graphs)
 
@@ -134,6 +134,6 @@ def _graphs() -> dict[str, dict[str, Any]]:
 
 def _layers(model: Module) -> int:
     """The number of layers that run, counted by their attentions."""
-    if isinstance(model, ModelTree):
+    if isinstance(model, Model):
         return sum(step.runs for step in model.steps(Batch(2, 2)) if step.operation == "softmax")
     return sum(copies for _path, module, copies in model.modules() if isinstance(module, Attention))

@@ -23,7 +23,7 @@ from bertcalc.changes.adapter import ADAPTER_NAME, COPY
 from bertcalc.changes.rewriting import Rewriting
 from bertcalc.memory.peak import training_peak_bytes
 from bertcalc.model.change import PACKS, Change, check_order
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Module
 from bertcalc.model.trace import Step
 from bertcalc.storage.adapter_file import adapter_file_bytes
@@ -62,7 +62,7 @@ class PackWeights(Change):
     def by_layer(self) -> bool:
         return self.format.by_layer
 
-    def rewrite(self, model: ModelTree, root: Module, steps: list[Step] | None) -> None:
+    def rewrite(self, model: Model, root: Module, steps: list[Step] | None) -> None:
         rewriting = Rewriting(model, root, steps)
         packed = self.format.packed(root, CODES[self.dtype])
         owners = {owner for _path, module, _copies in root.modules() for owner in module.tied.values()}
@@ -165,7 +165,7 @@ class QuantizedModel:
 
         Raises InputError if the adapter cannot be trained on weights in this format.
         """
-        if not isinstance(self.model, ModelTree):
+        if not isinstance(self.model, Model):
             raise wrong(_PART, "model")
         return AdaptedModel(self, self.model.changed(changes=(*self.model.changes, adapter)))
 
@@ -211,10 +211,10 @@ class AdaptedModel:
     """
 
     base: QuantizedModel
-    model: ModelTree
+    model: Model
 
     def __post_init__(self) -> None:
-        assert isinstance(self.base.model, ModelTree)
+        assert isinstance(self.base.model, Model)
         form = self.base.format
         for change in self.model.changes[len(self.base.model.changes) :]:
             check_order((form, change))
@@ -252,9 +252,9 @@ class AdaptedModel:
         """
         return training_peak_bytes(self.packed(dtype), batch_size, sequence_length, dtype=dtype, **options)
 
-    def packed(self, dtype: Dtype) -> ModelTree:
+    def packed(self, dtype: Dtype) -> Model:
         """The model with its quantization as a change before the adapter; all other weights are in ``dtype``."""
-        assert isinstance(self.base.model, ModelTree)
+        assert isinstance(self.base.model, Model)
         before = self.base.model.changes
         packing = PackWeights(self.base.format, dtype)
         return self.model.changed(changes=(*before, packing, *self.model.changes[len(before) :]))

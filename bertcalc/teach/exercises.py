@@ -18,7 +18,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.steps import Step
 from bertcalc.model.totals import submodule
@@ -112,15 +112,15 @@ _FIELDS = (
 _OPTIONS = 5
 
 
-def _drawn_model(random: Random, level: Level, family: Family, architecture: str = "") -> ModelTree:
-    return ModelTree(exercise_models.config(random, level, family), architecture or family.base.name)
+def _drawn_model(random: Random, level: Level, family: Family, architecture: str = "") -> Model:
+    return Model(exercise_models.config(random, level, family), architecture or family.base.name)
 
 
 def _classes(level: Level, family: Family) -> tuple[str, ...]:
     return tuple(cls.name for task in _TASKS[level] for cls in family.classes if cls.task == task)
 
 
-def _paths(model: ModelTree, meanings: Iterable[str]) -> dict[str, str]:
+def _paths(model: Model, meanings: Iterable[str]) -> dict[str, str]:
     """The paths of the model's modules and steps, by meaning; one layer stands for all."""
     names = {step.key: step.name for step in model.steps(Batch())}
     layer, inside = split_layer(names["attention.scores"])
@@ -168,7 +168,7 @@ def _architecture(random: Random, level: Level, family: Family) -> Exercise:
     return _count("architecture", model, question)
 
 
-def _count(kind: Kind, model: ModelTree, question: Sentence, path: str = "") -> Exercise:
+def _count(kind: Kind, model: Model, question: Sentence, path: str = "") -> Exercise:
     """An exercise that asks for the number of elements of the model, or of one copy of a module or tensor."""
     empty = Exercise(kind, model, question, 0, "parameters", path=path)
     tensors = tuple(asked(empty, counted(model)))
@@ -214,7 +214,7 @@ def _flops(random: Random, level: Level, family: Family) -> Exercise:
     return Exercise("flops", model, question, right, "FLOPs", batch, path, mistakes=mistakes)
 
 
-def _flops_mistakes(model: ModelTree, batch: Batch, path: str) -> Iterator[Mistake]:
+def _flops_mistakes(model: Model, batch: Batch, path: str) -> Iterator[Mistake]:
     steps = model.steps(batch)
     layers = model.config.num_hidden_layers
     no_square = [step for step in steps if part_of(step) != "scores and context"]
@@ -313,7 +313,7 @@ _ASKED: Mapping[Unit, str] = {
 }
 
 
-def change(of: Unit, field: str, model: ModelTree, batch: Batch) -> int:
+def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
     """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
     field_effect = effect(field, model, *batch.shape)
     return field_effect.parameters if of == "parameters" else field_effect.flops

@@ -10,7 +10,7 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.model.totals import place_of, summed
 from bertcalc.text import N_
@@ -62,7 +62,7 @@ class Exercise(NamedTuple):
     """A question about a model, and its right answer."""
 
     kind: Kind
-    model: ModelTree
+    model: Model
     question: Sentence
     right: int | Shape | frozenset[str]  # a number, a shape, or the fields of ``options`` that change something
     unit: Unit | None = None  # of a number
@@ -105,14 +105,14 @@ class Exercise(NamedTuple):
         return MISCOUNTS[self.miscount].make(self.tensors, MiscountSizes.of(self.config))
 
 
-def by_place(tensors: Iterable[Tensor], model: ModelTree) -> dict[tuple[str, str], int]:
+def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], int]:
     """The terms of a count: the number of elements in each (component, part) of a model, numeric or symbolic."""
     places = _places(model)
     return summed((places[tensor.name], tensor.num_parameters()) for tensor in tensors if tensor.name in places)
 
 
 @lru_cache(maxsize=256)
-def _places(model: ModelTree) -> Mapping[str, tuple[str, str]]:
+def _places(model: Model) -> Mapping[str, tuple[str, str]]:
     return {model.without_prefix(tensor.name): place_of(tensor) for tensor in model.tensors()}
 
 
@@ -125,6 +125,6 @@ def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:
             yield tensor._replace(copies=1)
 
 
-def shown(path: str, model: ModelTree) -> str:
+def shown(path: str, model: Model) -> str:
     """A path for readers, with the number of the first layer in place of ``*``."""
     return path.replace("*", f"{model.body().first_layer(path) or model.first_layer(path)}")

@@ -110,7 +110,7 @@ _HIGHEST = {
 _WITH_LENGTH = {"sequence_length", "batch", "call"}
 _NOT_EMPTY = ("steps", "stops", "timeline", "growths")
 _WANTED: dict[str, str] = {
-    "ModelTree": N_('a model, such as load("bert-base-uncased")'),
+    "Model": N_('a model, such as load("bert-base-uncased")'),
     "Module": N_('a module, such as load("bert-base-uncased")'),
     "Config": N_("a configuration, such as BertConfig()"),
     "Case": N_('a model with its batch, such as Case(load("bert-base-uncased"))'),

@@ -39,7 +39,7 @@ from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown, totals_by_component
 from bertcalc.text.live_numbers import (
     MIRRORED,
@@ -259,7 +259,7 @@ def test_the_live_numbers_of_a_model_are_those_of_any_other_of_its_structure(pag
         sizes = {field: value for field, value in second.config.shared().items() if type(value) is int}
         program = LiveProgram()
         live_counts: dict[str, int] = {
-            "total": live_reading(ModelTree.num_parameters, first),
+            "total": live_reading(Model.num_parameters, first),
             **{str(name): count for name, count in live_reading(totals_by_component, first).items()},
             **{str(at): bar.parameters for at, bar in enumerate(live_reading(breakdown, first))},
         }
@@ -295,7 +295,7 @@ def _moved_from(rng: random.Random, config: Config, fields: int) -> Config:
     return config
 
 
-def _models_with_memory(rng: random.Random) -> tuple[ModelTree, Plan | Inference, int, int, list[ModelTree]]:
+def _models_with_memory(rng: random.Random) -> tuple[Model, Plan | Inference, int, int, list[Model]]:
     """A random model that trains or infers, its batch, and models of the same structure that are sliders away."""
     while True:
         family = rng.choice([*{family.name: family for family in CLASSES.values() if family.peaks}.values()])

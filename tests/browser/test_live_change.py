@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from bertcalc import BertConfig, Lora, build, forward_flops, training_peak_bytes
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.widgets.numbers import short
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, held, painted, settled, slider
@@ -15,7 +15,7 @@ CLASSIFIER = "BertForSequenceClassification"
 LINK = f"change?architecture={CLASSIFIER}&changes=lora,target_modules=query%2Bvalue,task_type=SEQ_CLS"
 
 
-def adapted(rank: int, layers: int = 12) -> ModelTree:
+def adapted(rank: int, layers: int = 12) -> Model:
     lora = Lora(r=rank, target_modules=["query", "value"], task_type="SEQ_CLS")
     return build(BertConfig(num_hidden_layers=layers), CLASSIFIER).changed(changes=(lora,))
 
@@ -24,7 +24,7 @@ def metrics(page: Page) -> list[str]:
     return page.get_by_test_id("stMetricValue").all_inner_texts()
 
 
-def expect_figures(page: Page, model: ModelTree) -> None:
+def expect_figures(page: Page, model: Model) -> None:
     trained, whole = model.num_parameters(only_trainable=True), model.num_parameters()
     peak = training_peak_bytes(model, 1, 128, keep_outputs=False)
     assert {f"{whole:,}", f"{trained:,}", short(peak, "bytes")} <= set(metrics(page))

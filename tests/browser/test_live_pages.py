@@ -16,7 +16,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.forward.walk import walk
 from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, held, hold, number, painted, ready, settled, slider, total
 
@@ -39,7 +39,7 @@ def opened(look: Look, link: str) -> Page:
 def test_the_forward_pass_of_compute(look: Look, preset: str) -> None:
     page = opened(look, f"compute?preset={preset}&modules=true")
     with held(page, "num_hidden_layers", 0.7) as layers:
-        model = ModelTree(replace(PRESETS[preset].config, num_hidden_layers=layers))
+        model = Model(replace(PRESETS[preset].config, num_hidden_layers=layers))
         forward, training = forward_flops(model, 1, 128), training_flops(model, 1, 128)
         assert layers != PRESETS[preset].config.num_hidden_layers
         assert metrics(page) == [f"{forward:,}", f"{round(forward / 128):,}", f"{training:,}"]

@@ -12,7 +12,7 @@ from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.peak.peak_formulas import growths
 from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import saved_activation_bytes
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
@@ -72,11 +72,11 @@ def test_a_view_shows_the_same_after_another(look: Look) -> None:
     assert figures(page) == expected
 
 
-def model_of(layers: int) -> ModelTree:
+def model_of(layers: int) -> Model:
     return build(BertConfig(num_hidden_layers=layers), "BertForMaskedLM")
 
 
-MOVING: dict[str, Callable[[ModelTree], int]] = {
+MOVING: dict[str, Callable[[Model], int]] = {
     "training": lambda model: training_peak_bytes(model, 8, 128, keep_outputs=False),
     "inference": lambda model: inference_peak_bytes(model, 8, 128),
     "activations": lambda model: saved_activation_bytes(model, 8, 128),

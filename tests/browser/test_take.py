@@ -10,7 +10,7 @@ from playwright.sync_api import Download, Locator, Page, expect
 
 from bertcalc import BertConfig
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.export.files import Origin, model_files
@@ -104,7 +104,7 @@ def test_everything_is_taken_with_the_keyboard(visit: Open, tmp_path: Path) -> N
 def test_a_report_is_one_page_of_paper(page: Page, tmp_path: Path, architecture: str, language: str) -> None:
     decodes = architecture == "BertLMHeadModel"
     config = BertConfig(is_decoder=decodes, add_cross_attention=decodes, tie_word_embeddings=not decodes)
-    choice = Choice(ModelTree(config, architecture), "bert-base-uncased")
+    choice = Choice(Model(config, architecture), "bert-base-uncased")
     place = Origin("https://bertcalc.test/?is_decoder=true&add_cross_attention=true", language)
     files = model_files(choice, Batch(32, 512), place, catalogue(language).gettext)
     path = tmp_path / "report.html"

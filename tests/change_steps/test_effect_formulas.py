@@ -19,7 +19,7 @@ from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import OutsideError, evaluated, node_of
 from tests.adapters import adapters
 from tests.changes.resized import small
@@ -27,7 +27,7 @@ from tests.changes.test_resizing import resizings
 from tests.examples import examples
 
 BATCH, PLAN = Batch(2, 16), Plan()
-Drawn = tuple[ModelTree, list[ChangeStep], ModelTree, list[ChangeStep]]
+Drawn = tuple[Model, list[ChangeStep], Model, list[ChangeStep]]
 FIGURES = ("parameters", "trained", "memory_bytes", "file_bytes", "flops", "peak")
 
 

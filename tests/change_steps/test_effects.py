@@ -22,7 +22,7 @@ from bertcalc.change_steps.step_texts import ChangeStep, read_steps
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.quantized_model import PackWeights
 
@@ -30,7 +30,7 @@ BATCH, PLAN = Batch(2, 64), Plan()
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
 
 
-def effects(model: ModelTree, steps: Sequence[ChangeStep]) -> list[StepEffect]:
+def effects(model: Model, steps: Sequence[ChangeStep]) -> list[StepEffect]:
     models, problem = changed_models(model, steps)
     assert not problem
     return [effect(changed, BATCH, PLAN) for changed in models]

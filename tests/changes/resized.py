@@ -16,7 +16,7 @@ from bertcalc.changes.layers import DropLayers
 from bertcalc.changes.vocabulary import ResizeVocabulary
 from bertcalc.families import CLASSES
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case
 
 _SIZES = {
@@ -68,10 +68,10 @@ class Changed(NamedTuple):
         return cls(*case, changes)
 
     @property
-    def model(self) -> ModelTree:
-        return ModelTree(*self)
+    def model(self) -> Model:
+        return Model(*self)
 
-    def ours(self) -> ModelTree:
+    def ours(self) -> Model:
         return self.model
 
     def real(self, device: str = "meta") -> Any:
@@ -84,7 +84,7 @@ class Changed(NamedTuple):
         return real
 
 
-def owned_tensors(model: ModelTree) -> list[tuple[str, tuple[int, ...]]]:
+def owned_tensors(model: Model) -> list[tuple[str, tuple[int, ...]]]:
     """Names and shapes of our tensors, a tied one under the module that owns it."""
     return sorted((tensor.name, tensor.shape) for tensor in model.tensors(folded=False))
 

@@ -19,7 +19,7 @@ from bertcalc import IA3, BitFit, InputError, LNTuning, Lora, PrefixTuning, Prom
 from bertcalc.changes import targets
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.model.formula import ALL_SYMBOLS, formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.adapters import Adapter, adapters
 from tests.examples import examples
 from tests.oracle import Case
@@ -35,7 +35,7 @@ def tensors_of(real: Any) -> Tensors:
     return [(name.removeprefix(start), tuple(p.shape), p.requires_grad) for name, p in real.named_parameters()]
 
 
-def our_tensors(model: ModelTree) -> Tensors:
+def our_tensors(model: Model) -> Tensors:
     ties = model.ties()
     return [
         (ties.get(tensor.name, tensor.name), tensor.shape, not tensor.frozen) for tensor in model.tensors(folded=False)

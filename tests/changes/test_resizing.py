@@ -33,7 +33,7 @@ from bertcalc.memory.plan import ATTENTIONS, Attention, Inference, Plan
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.formula import ALL_SYMBOLS, component_formulas, formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Linear
 from tests.changes.resized import Changed, optional, small
 from tests.compute.test_flops import real_flops
@@ -197,7 +197,7 @@ def test_steps_of_several_changes_use_the_tensors_of_the_tree(model: Changed) ->
     check_steps(model.ours())
 
 
-def check_steps(model: ModelTree) -> None:
+def check_steps(model: Model) -> None:
     """The tensors of a step, and the weight of the module that it calls, have the shapes that the tree gives them."""
     for step in model.steps(Batch(2, 9)):
         used = [tensor.name for tensor in step.tensors]
@@ -211,7 +211,7 @@ def check_steps(model: ModelTree) -> None:
                 assert getattr(module, "shapes", module.parameters)["weight"] == shape_in_tree(model, name)
 
 
-def shape_in_tree(model: ModelTree, name: str) -> tuple[int, ...]:
+def shape_in_tree(model: Model, name: str) -> tuple[int, ...]:
     path, _dot, last = name.rpartition(".")
     return model.get_submodule(path).parameters[last]
 

@@ -26,7 +26,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.families.electra import ElectraConfig
 from bertcalc.families.presets import PRESETS
 from bertcalc.families.published import PUBLISHED
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import SMALL, as_google_published, entries, save
@@ -35,7 +35,7 @@ from tests.strategies import cases
 
 
 def like(config: Config, architecture: str = "BertModel", dtype: str = "F32") -> list[StoredTensor]:
-    return [StoredTensor(name, dtype, shape) for name, shape in ModelTree(config, architecture).named_parameters()]
+    return [StoredTensor(name, dtype, shape) for name, shape in Model(config, architecture).named_parameters()]
 
 
 SIZES: dict[str, Any] = {
@@ -59,7 +59,7 @@ def test_what_transformers_saves_is_recognized_by_its_shapes(architecture: str, 
     model, unknown = model_of_shapes(tensors)
     assert model.architecture == ALIKE.get(architecture, architecture)
     assert unknown == ("num_attention_heads", "hidden_act")
-    found = compare(tensors, ModelTree(SMALL, architecture))
+    found = compare(tensors, Model(SMALL, architecture))
     assert found.agrees
     assert found.groups.keys() == {"same"}
     real = load_file(tmp_path / "model.safetensors")
@@ -75,14 +75,14 @@ def test_a_first_layer_that_differs_and_biases_are_read_off_the_names(biases: bo
         real = Case(config, architecture).real()
         tensors = [StoredTensor(name, "F32", tuple(tensor.shape)) for name, tensor in real.named_parameters()]
         model, _unknown = model_of_shapes(tensors)
-        assert model == ModelTree(config, architecture)
+        assert model == Model(config, architecture)
         assert compare(tensors, model).agrees
 
 
 def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
     """Its LayerNorms have TensorFlow's names, it has a buffer, and heads that the class in config.json has not."""
     tensors = entries(as_google_published(save(tmp_path)))
-    found = compare(tensors, ModelTree(SMALL, "BertForMaskedLM"))
+    found = compare(tensors, Model(SMALL, "BertForMaskedLM"))
     counts = {group: some.tensors for group, some in found.groups.items()}
     # Five LayerNorms in the body, one in the head; a weight and a bias each; the pooler, and next sentence.
     assert counts == {"same": len(tensors) - 12 - 4 - 1, "renamed": 12, "head": 4, "buffer": 1}
@@ -97,14 +97,14 @@ def test_a_file_of_the_first_releases(tmp_path: Path) -> None:
     assert found.complete
     assert not found.agrees
     assert classes_of(found.groups["head"].first, SMALL) == ["BertForPreTraining", "BertForNextSentencePrediction"]
-    assert compare(tensors, ModelTree(SMALL, "BertForPreTraining")).agrees
+    assert compare(tensors, Model(SMALL, "BertForPreTraining")).agrees
     assert model_of_shapes(tensors)[0].architecture == "BertForPreTraining"
 
 
 def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
     """110,106,428 in F32, as the Hub says, though its config.json names BertForMaskedLM."""
     [published] = [count for count in PUBLISHED if count.architecture == "BertForPreTraining"]
-    found = compare(like(BertConfig(), "BertForPreTraining"), ModelTree(BertConfig(), "BertForMaskedLM"))
+    found = compare(like(BertConfig(), "BertForPreTraining"), Model(BertConfig(), "BertForMaskedLM"))
     assert found.dtypes == {"F32": published.parameters}
     assert found.ours + found.differences["head"] == published.parameters
 
@@ -112,12 +112,12 @@ def test_the_published_total_of_bert_base_is_that_of_its_class() -> None:
 @pytest.mark.parametrize("preset", [*FAMILIES["bert"].presets])
 def test_every_preset_is_found_by_its_shapes(preset: str) -> None:
     config = PRESETS[preset].config
-    assert model_of_shapes(like(config))[0] == ModelTree(config)
+    assert model_of_shapes(like(config))[0] == Model(config)
 
 
 @pytest.mark.parametrize("preset", ["roberta-base", "roberta-large"])
 def test_another_family_is_known_by_its_prefix_and_its_heads(preset: str) -> None:
-    model = ModelTree(PRESETS[preset].config, "RobertaForMaskedLM")
+    model = Model(PRESETS[preset].config, "RobertaForMaskedLM")
     tensors = [StoredTensor(name, "F32", shape) for name, shape in model.named_parameters()]
     found, guessed = model_of_shapes(tensors)
     assert (found.config.vocab_size, found.architecture) == (50265, "RobertaForMaskedLM")
@@ -139,9 +139,9 @@ def test_the_sizes_of_another_family_are_found_by_its_shapes(family: str) -> Non
 def test_without_a_pooler() -> None:
     tensors = [entry for entry in like(BertConfig()) if "pooler" not in entry.name]
     model = model_of_shapes(tensors)[0]
-    assert model == ModelTree(BertConfig(), "BertModel", add_pooling_layer=False)
+    assert model == Model(BertConfig(), "BertModel", add_pooling_layer=False)
     assert compare(tensors, model).agrees
-    assert [one.name for one in compare(tensors, ModelTree(BertConfig())).groups["missing"].first] == [
+    assert [one.name for one in compare(tensors, Model(BertConfig())).groups["missing"].first] == [
         "pooler.dense.weight",
         "pooler.dense.bias",
     ]
@@ -150,8 +150,8 @@ def test_without_a_pooler() -> None:
 def test_an_untied_decoder_is_told_from_a_copy(tmp_path: Path) -> None:
     untied = replace(SMALL, tie_word_embeddings=False)
     tensors = entries(save(tmp_path, "BertForMaskedLM", untied))
-    assert compare(tensors, ModelTree(untied, "BertForMaskedLM")).agrees
-    tied = compare(tensors, ModelTree(SMALL, "BertForMaskedLM"))
+    assert compare(tensors, Model(untied, "BertForMaskedLM")).agrees
+    tied = compare(tensors, Model(SMALL, "BertForMaskedLM"))
     assert {one.name for one in tied.groups["tied"].first} == {
         "cls.predictions.decoder.weight",
         "cls.predictions.decoder.bias",
@@ -234,9 +234,7 @@ def test_relative_positions_tell_the_heads_and_cross_attention_the_decoder() -> 
 
 def test_another_size_and_other_tensors() -> None:
     tensors = like(replace(SMALL, vocab_size=60, num_hidden_layers=3), "BertForTokenClassification")
-    found = compare(
-        [*tensors, StoredTensor("adapter.up", "F16", (4, 4))], ModelTree(SMALL, "BertForTokenClassification")
-    )
+    found = compare([*tensors, StoredTensor("adapter.up", "F16", (4, 4))], Model(SMALL, "BertForTokenClassification"))
     assert [one.name for one in found.groups["shape"].first] == ["embeddings.word_embeddings.weight"]
     assert found.differences["shape"] == 10 * 128
     layer = {one.name for one in found.groups["other"].first} - {"adapter.up"}
@@ -247,12 +245,12 @@ def test_another_size_and_other_tensors() -> None:
 
 def test_the_same_tensor_twice_counts_once_as_the_models() -> None:
     tensors = [*like(SMALL), StoredTensor("bert.pooler.dense.bias", "F32", (128,))]
-    found = compare(tensors, ModelTree(SMALL))
+    found = compare(tensors, Model(SMALL))
     assert found.groups["other"].tensors == 1
     assert found.differences == {"other": 128}
 
 
-NAMES = [name for architecture in ARCHITECTURES for name, _shape in ModelTree(SMALL, architecture).named_parameters()]
+NAMES = [name for architecture in ARCHITECTURES for name, _shape in Model(SMALL, architecture).named_parameters()]
 ENTRIES = st.builds(
     StoredTensor,
     st.sampled_from([*NAMES, "embeddings.position_ids", "x", "bert.embeddings.LayerNorm.gamma"]) | st.text(),
@@ -287,7 +285,7 @@ def test_every_tensor_is_in_one_group_and_the_sums_are_exact(
 
 def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
     others = [StoredTensor(f"x.{number}", "F32", (number,)) for number in range(1_000)]
-    found = compare([*like(SMALL), *others], ModelTree(SMALL))
+    found = compare([*like(SMALL), *others], Model(SMALL))
     assert found.groups["other"].tensors == 1_000
     assert found.differences == {"other": sum(range(1_000))}
     assert [one.entry for one in found.groups["other"].first] == others[:20]
@@ -295,7 +293,7 @@ def test_of_many_tensors_a_few_are_kept_and_all_are_counted() -> None:
 
 def test_no_heads_have_more_tensors_than_are_kept() -> None:
     everything = {bare(entry.name, name): entry for name in ARCHITECTURES for entry in like(SMALL, name)}
-    heads = compare(everything.values(), ModelTree(SMALL)).groups["head"]
+    heads = compare(everything.values(), Model(SMALL)).groups["head"]
     assert heads.tensors == len(heads.first)
 
 

@@ -15,7 +15,7 @@ from bertcalc.compute.flops import PYTORCH, Convention, Part, as_stated, by_name
 from bertcalc.families import class_of
 from bertcalc.forward.outputs import Call, attends, run
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.compute.test_flops import CONVENTIONS, steps_of
 from tests.examples import examples
 from tests.oracle import Case
@@ -67,7 +67,7 @@ def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
         is_decoder=False,
         add_cross_attention=False,
     )
-    steps = run(ModelTree(config, "BertForMaskedLM"), Call(batch, length))
+    steps = run(Model(config, "BertForMaskedLM"), Call(batch, length))
     transform = 3 * 2 * batch * length * config.hidden_size**2
     ours = total(steps, Convention(training="4x"), "training")
     assert RULES["Narayanan"].flops(config, batch, length, steps) == ours - transform
@@ -76,7 +76,7 @@ def test_narayanans_training_is_ours_with_recomputation_but_for_the_transform(
 @given(configs(), st.integers(1, 9), st.integers(1, 600))
 def test_kaplans_training_is_that_of_the_dense_layers(config: Config, batch: int, length: int) -> None:
     config = replace(config, max_position_embeddings=1000, is_decoder=False, add_cross_attention=False)
-    steps = run(ModelTree(config, add_pooling_layer=False), Call(batch, length))
+    steps = run(Model(config, add_pooling_layer=False), Call(batch, length))
     parts = by_part(steps)
     dense = 3 * (parts["projections"] + parts["feed-forward"])
     assert RULES["Kaplan 6ND"].flops(config, batch, length, steps) == dense
@@ -133,12 +133,12 @@ def test_scores_and_context_overtake_just_after_the_crossover(
     architecture: str, config: Config, convention: Convention, others: tuple[Part, ...]
 ) -> None:
     config = replace(config, max_position_embeddings=10**6, num_labels=2)
-    formula = crossover(letters(ModelTree(config, architecture), convention), convention, others)
+    formula = crossover(letters(Model(config, architecture), convention), convention, others)
     assert formula is not None
     length = int(value(formula, config))  # the last whole length that is not beyond it
 
     def ahead(length: int) -> Fraction:
-        parts = by_part(run(ModelTree(config, architecture), Call(1, length)), convention)
+        parts = by_part(run(Model(config, architecture), Call(1, length)), convention)
         return Fraction(parts["scores and context"] - sum(parts[other] for other in others))
 
     assert ahead(length + 1) > 0
@@ -149,7 +149,7 @@ def test_scores_and_context_overtake_just_after_the_crossover(
 @given(configs(), st.integers(1, 500))
 def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: Config, encoder: int) -> None:
     config = replace(config, max_position_embeddings=10**6, is_decoder=True, add_cross_attention=True)
-    symbolic = letters(ModelTree(config, "BertLMHeadModel"), cross=True)
+    symbolic = letters(Model(config, "BertLMHeadModel"), cross=True)
     formula = crossover(symbolic, PYTORCH, ("feed-forward",))
     assert formula is not None
     assert value(formula, config, encoder_sequence_length=encoder) == config.intermediate_size - encoder
@@ -157,7 +157,7 @@ def test_with_cross_attention_the_feed_forward_is_overtaken_earlier(config: Conf
 
 
 def test_the_crossover_of_bert_is_its_intermediate_size() -> None:
-    symbolic = letters(ModelTree(BertConfig()))
+    symbolic = letters(Model(BertConfig()))
     feed_forward, both = (
         crossover(symbolic, PYTORCH, parts) for parts in (("feed-forward",), ("feed-forward", "projections"))
     )

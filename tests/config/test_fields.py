@@ -14,7 +14,7 @@ from bertcalc.config.fields import MEANINGS
 from bertcalc.explore.field_effects import effect
 from bertcalc.families import FAMILIES
 from bertcalc.model.family import Family
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import SPLIT_IN_TWO, cases
@@ -46,11 +46,11 @@ def test_every_field_that_bert_adds_is_there() -> None:
     ],
 )
 def test_effects_on_bert_base(field: str, parameters: int) -> None:
-    assert effect(field, ModelTree(BertConfig()), 1, 128).parameters == parameters
+    assert effect(field, Model(BertConfig()), 1, 128).parameters == parameters
 
 
 def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
-    silent = {field for field in MEANINGS if not any(effect(field, ModelTree(BertConfig()), 1, 128)[2:])}
+    silent = {field for field in MEANINGS if not any(effect(field, Model(BertConfig()), 1, 128)[2:])}
     assert silent == {
         "initializer_range",
         "layer_norm_eps",
@@ -67,31 +67,31 @@ def test_what_costs_neither_parameters_nor_compute_nor_memory() -> None:
 def test_a_cross_attention_that_never_runs_computes_nothing() -> None:
     """FlopCounterMode on the real classes: sequence classification takes no encoder_hidden_states."""
     for architecture, runs in (("BertForSequenceClassification", False), ("BertLMHeadModel", True)):
-        found = effect("add_cross_attention", ModelTree(BertConfig(is_decoder=True), architecture), 1, 128)
+        found = effect("add_cross_attention", Model(BertConfig(is_decoder=True), architecture), 1, 128)
         assert found.parameters == 12 * (4 * (768 * 768 + 768) + 2 * 768)
         assert bool(found.flops) == runs
 
 
 def test_some_fields_cost_memory_alone() -> None:
     for field in ("hidden_dropout_prob", "attention_probs_dropout_prob", "num_attention_heads"):
-        found = effect(field, ModelTree(BertConfig()), 1, 128)
+        found = effect(field, Model(BertConfig()), 1, 128)
         assert (found.parameters, found.flops) == (0, 0)
         assert found.memory
     decoder = BertConfig(is_decoder=True)
     # Keys and values of 12 layers, 128 tokens, 768 numbers of 4 bytes.
-    assert effect("use_cache", ModelTree(decoder), 1, 128).memory == -2 * 12 * 128 * 768 * 4
+    assert effect("use_cache", Model(decoder), 1, 128).memory == -2 * 12 * 128 * 768 * 4
 
 
 def test_a_change_that_a_family_never_allows_is_no_change() -> None:
     """sqrtsoftplus is of transformers 5, relative positions are of 4 and of BERT."""
-    model = ModelTree(RobertaConfig(hidden_act="sqrtsoftplus"), "RobertaModel")
+    model = Model(RobertaConfig(hidden_act="sqrtsoftplus"), "RobertaModel")
     assert effect("position_embedding_type", model, 1, 4) == ("absolute", "absolute", 0, 0, 0)
 
 
 def test_with_fewer_positions_a_sequence_as_long_as_all_of_them_is_shorter() -> None:
     most = DIMENSIONS["max_position_embeddings"][1]
     config = BertConfig(max_position_embeddings=most)
-    found = effect("max_position_embeddings", ModelTree(config), 1, most)
+    found = effect("max_position_embeddings", Model(config), 1, most)
     shorter, longer = (forward_flops(build(config), 1, length) for length in (most - 1, most))
     assert (found.after, found.flops) == (most - 1, shorter - longer)
 
@@ -143,6 +143,6 @@ def test_parameters_are_the_difference_of_two_real_models(case: Case) -> None:
 def test_every_field_of_every_preset_has_an_effect_to_show(family: Family) -> None:
     """Where one field can change only with another, and that one only with a third, there was none."""
     for preset in list(family.presets.values())[:2]:
-        model = ModelTree(preset.config, family.base.name)
+        model = Model(preset.config, family.base.name)
         for field in vars(preset.config):
             effect(type(preset.config).shared_name(field), model, 1, 8)

@@ -12,7 +12,7 @@ from bertcalc.diagnosis.explain import causes
 from bertcalc.diagnosis.layer_parts import Counted, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted
 from bertcalc.model.formula import ALL_SYMBOLS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -59,7 +59,7 @@ def test_the_formula_for_a_model_with_steps_gives_the_number_of_the_real_smaller
         ("vocabulary,new_num_tokens=30100", "padded to 8", (30_104 - 30_100) * 768),
     ):
         changes: Any = read_steps(steps)
-        model = ModelTree(BertConfig(), changes=changes)
+        model = Model(BertConfig(), changes=changes)
         [formula] = cause_formulas(model, (miscount,))
         numbers = model.letter_values()
         values = {symbol: numbers[field] for field, symbol in ALL_SYMBOLS.items() if numbers.get(field) is not None}

@@ -9,7 +9,7 @@ import bertcalc
 from bertcalc import IA3, LNTuning, Lora, PrefixTuning, PromptEncoder, PromptTuning
 from bertcalc.diagnosis.changed_counts import adapter_counts, adapter_lines
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.adapters import Adapter
 from tests.oracle import Case
 
@@ -48,7 +48,7 @@ _KINDS = {Lora, IA3, LNTuning, PromptTuning, PrefixTuning, PromptEncoder}
 def test_every_usual_adapter_is_counted_as_peft_counts_it(architecture: str) -> None:
     """With a number to which the two counts that make a line are extrapolated."""
     seen = set[type]()
-    for line in adapter_lines(ModelTree(SMALL, architecture)):
+    for line in adapter_lines(Model(SMALL, architecture)):
         number = 8 if line.step else 1
         changed = line.changed(number)
         change: Any = changed.changes[0]

@@ -16,7 +16,7 @@ from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.typos import is_slip, slips_to
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.examples import sampled
 from tests.oracle import Case
@@ -25,7 +25,7 @@ CHINESE = PRESETS["bert-base-chinese"].config
 
 
 def of(text: str, config: Config = BertConfig(), architecture: str = "BertModel") -> Diagnosis:  # noqa: B008 # frozen
-    model = ModelTree(config, architecture)
+    model = Model(config, architecture)
     return diagnose(KnownCount(model, model.num_parameters()), typed(text))
 
 
@@ -126,7 +126,7 @@ def test_bytes_of_a_part() -> None:
 def test_few_random_numbers_get_a_confident_explanation(preset: str, architecture: str) -> None:
     """Of the multiples of the hidden size within 200 of them of the right count."""
     config = PRESETS[preset].config
-    right = ModelTree(config, architecture).num_parameters()
+    right = Model(config, architecture).num_parameters()
     chosen = random.Random(23).sample([step for step in range(-200, 201) if step], 100)
     confident = [step for step in chosen if of(f"{right + step * config.hidden_size}", config, architecture).confident]
     assert len(confident) <= 3
@@ -160,7 +160,7 @@ def test_a_slip_of_the_keyboard_is_recognised(text: str) -> None:
 
 
 def test_a_neighbour_comes_before_a_wrong_digit() -> None:
-    found = slips_to(KnownCount(ModelTree(BertConfig()), 109_482_240), 135_063_810)
+    found = slips_to(KnownCount(Model(BertConfig()), 109_482_240), 135_063_810)
     assert [slip.meant for slip in found] == [135_063_809, 435_063_810]
 
 
@@ -384,7 +384,7 @@ def test_a_rounded_number_by_a_usual_habit_is_a_hint() -> None:
 )
 def test_few_random_rounded_numbers_are_explained(preset: str, architecture: str, digits: int) -> None:
     config = PRESETS[preset].config
-    right = ModelTree(config, architecture).num_parameters()
+    right = Model(config, architecture).num_parameters()
     drawn = random.Random(23)
     numbers = [f"{right * drawn.uniform(0.9, 1.1) / 10**6:.{digits}f}M" for _number in range(150)]
     found = [of(number, config, architecture) for number in numbers]
@@ -455,7 +455,7 @@ def test_a_rarer_cause_in_another_class_is_no_equal() -> None:
 @pytest.mark.parametrize("preset", ["distilbert-base-uncased", "gpt2", "ModernBERT-base", "deberta-v3-base"])
 def test_no_cause_is_named_that_changes_nothing(preset: str) -> None:
     config = PRESETS[preset].config
-    model = ModelTree(config, family_of(config).base.name)
+    model = Model(config, family_of(config).base.name)
     right = model.num_parameters()
     for step in (-12, -2, 1, 2, 24, -config.vocab_size):
         found = of(f"{right + step * config.hidden_size}", config, model.architecture)
@@ -740,7 +740,7 @@ def test_what_only_tiny_sizes_explain_is_no_more_than_possible() -> None:
 
 def of_stepped(number: int, steps: str) -> Diagnosis:
     changes: Any = read_steps(steps)
-    model = ModelTree(BertConfig(), changes=changes)
+    model = Model(BertConfig(), changes=changes)
     return diagnose(KnownCount(model, model.num_parameters()), typed(f"{number}"))
 
 

@@ -15,7 +15,7 @@ from bertcalc.families import family_of
 from bertcalc.families.albert import AlbertConfig
 from bertcalc.families.gpt2 import GPT2Config
 from bertcalc.families.roberta import RobertaConfig
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.safetensors_file import safetensors_header
 from bertcalc.storage.stored_tensors import StoredTensor
 from tests.oracle import Case
@@ -58,7 +58,7 @@ _ADDED = {
 }
 
 
-def older_weights(model: ModelTree, added: str) -> dict[str, torch.Tensor]:
+def older_weights(model: Model, added: str) -> dict[str, torch.Tensor]:
     """What a real class saves, with a tensor that older releases save as well."""
     case = Case.of(model)
     weights: dict[str, torch.Tensor] = case.real("cpu").state_dict()
@@ -90,7 +90,7 @@ def older_weights(model: ModelTree, added: str) -> dict[str, torch.Tensor]:
     ],
 )
 def test_a_file_is_recognized_with_what_older_releases_save(
-    model: ModelTree, added: str, form: str, tmp_path: Path
+    model: Model, added: str, form: str, tmp_path: Path
 ) -> None:
     weights, path = older_weights(model, added), tmp_path / "pytorch_model.bin"
     if form == "safetensors":
@@ -109,7 +109,7 @@ def test_a_file_is_recognized_with_what_older_releases_save(
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("versions", [True, False])
 @pytest.mark.parametrize("zipped", [True, False])
-def test_what_a_pickle_adds_is_near(model: ModelTree, versions: bool, zipped: bool, tmp_path: Path) -> None:
+def test_what_a_pickle_adds_is_near(model: Model, versions: bool, zipped: bool, tmp_path: Path) -> None:
     weights, path = Case.of(model).real("cpu").state_dict(), tmp_path / "pytorch_model.bin"
     torch.save(weights if versions else dict(weights), path, _use_new_zipfile_serialization=zipped)
     known = KnownCount(model, model.num_parameters())

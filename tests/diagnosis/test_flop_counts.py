@@ -12,7 +12,7 @@ from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.oracle import Case
 
@@ -43,7 +43,7 @@ def test_a_measured_number_is_recognised_exactly_and_rounded(
 ) -> None:
     flops = measured(preset, batch_size, sequence_length)
     config = PRESETS[preset].config
-    model = ModelTree(config, family_of(config).base.name)
+    model = Model(config, family_of(config).base.name)
     for number, unit in ((flops, "FLOPs"), (flops // 2, "MACs")):
         for text in (f"{number}", f"{number / 10**9:.2f}G", f"{number / 10**9:.2f} G{unit}"):
             costs = {(cost.unit, cost.batch_size, cost.sequence_length) for cost in flops_of(model, typed(text))}
@@ -53,7 +53,7 @@ def test_a_measured_number_is_recognised_exactly_and_rounded(
 @pytest.mark.parametrize("text", ["22.35G", "11.2G", "22.35 GFLOPs", "11.2 GMACs", "22.363G"])
 def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
     """22.363G is what calflops prints, with what it counts for LayerNorm and softmax."""
-    model = ModelTree(PRESETS["bert-base-chinese"].config)
+    model = Model(PRESETS["bert-base-chinese"].config)
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed(text))
     assert diagnosis._replace(flops=()) == type(diagnosis)()
     assert {(cost.batch_size, cost.sequence_length) for cost in diagnosis.flops} == {(1, 128)}
@@ -62,7 +62,7 @@ def test_a_number_of_operations_has_no_other_meaning(text: str) -> None:
 
 def test_deepspeeds_number_for_a_batch_is_recognised() -> None:
     """DeepSpeed 0.17 prints 178.79 GMACs for bert-base-cased, 16 x 128 tokens."""
-    model = ModelTree(PRESETS["bert-base-cased"].config)
+    model = Model(PRESETS["bert-base-cased"].config)
     [cost] = flops_of(model, typed("178.79 GMACs"))
     assert (cost.batch_size, cost.sequence_length, cost.rule) == (16, 128, "")
 
@@ -75,7 +75,7 @@ def test_two_digits_are_recognised_for_a_usual_sequence(preset: str, sequence_le
     """67G is a training step of bert-base-uncased, three times its forward pass, 22G."""
     flops = measured(preset, 1, sequence_length)
     config = PRESETS[preset].config
-    model = ModelTree(config, family_of(config).base.name)
+    model = Model(config, family_of(config).base.name)
     for times, phase in ((1, "forward"), (3, "training")):
         for unit, operations in (("FLOPs", times * flops), ("MACs", times * flops // 2)):
             for text in (f"{operations:.1e}", f"{operations:.1e} {unit}"):
@@ -88,8 +88,8 @@ def test_two_digits_without_a_unit_are_rather_the_number_of_parameters() -> None
     """Of a model with so many words that it has as many parameters as its forward pass takes FLOPs."""
     config = PRESETS["bert_uncased_L-2_H-128_A-2"].config
     flops = measured("bert_uncased_L-2_H-128_A-2", 1, 128)
-    words = config.vocab_size + (flops - ModelTree(config).num_parameters()) // config.hidden_size
-    model = ModelTree(replace(config, vocab_size=words))
+    words = config.vocab_size + (flops - Model(config).num_parameters()) // config.hidden_size
+    model = Model(replace(config, vocab_size=words))
     number = typed(f"{model.num_parameters():.1e}")
     assert flops_of(model, number)
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), number)
@@ -99,11 +99,11 @@ def test_two_digits_without_a_unit_are_rather_the_number_of_parameters() -> None
 
 @pytest.mark.parametrize("text", ["110M", "109,482,240", "20G", "22.35 GB", "85,054,464 parameters", "0", "0 FLOPs"])
 def test_what_is_no_number_of_operations_is_none(text: str) -> None:
-    assert not flops_of(ModelTree(PRESETS["bert-base-uncased"].config), typed(text))
+    assert not flops_of(Model(PRESETS["bert-base-uncased"].config), typed(text))
 
 
 def test_every_cost_is_proportional_to_its_batch() -> None:
-    costs = flop_counts(ModelTree(PRESETS["bert-base-uncased"].config))
+    costs = flop_counts(Model(PRESETS["bert-base-uncased"].config))
     single = {cost._replace(operations=Fraction(0)): cost.operations for cost in costs if cost.batch_size == 1}
     assert single
     for cost in costs:

@@ -24,7 +24,7 @@ from bertcalc.diagnosis.known_counts import (
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.families.published import PUBLISHED, PublishedCount
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import empty_model
 from bertcalc.text.amounts import typed
 from tests.examples import examples
@@ -63,7 +63,7 @@ def test_counts_by_other_conventions_are_the_real_models(config: Config) -> None
 @pytest.mark.parametrize("preset", ["deberta-base", "deberta-v3-base", "mpnet-base", "gpt2", "ernie-3.0-base-zh"])
 def test_a_count_without_embeddings_leaves_out_every_table(preset: str) -> None:
     config = PRESETS[preset].config
-    model = ModelTree(config, family_of(config).base.name)
+    model = Model(config, family_of(config).base.name)
     real = Case.of(model).real().num_parameters(exclude_embeddings=True)
     found = [known for known in more_counts(config) if known.model == model and known.convention == "no embeddings"]
     assert [known.total for known in found] == [real]
@@ -80,7 +80,7 @@ def test_another_number_of_labels_is_known() -> None:
 @pytest.mark.parametrize("preset", ["bert-large-uncased", "albert-base-v2", "roberta-large", "EuroBERT-610m", "gpt2"])
 def test_a_model_with_some_sizes_of_another_is_the_real_one(preset: str) -> None:
     config = PRESETS[preset].config
-    model = ModelTree(config, family_of(config).base.name)
+    model = Model(config, family_of(config).base.name)
     found = mixes(model)
     assert len({known.model.config for known in found}) == len(found) > 3
     for known in found[:: len(found) // 3]:
@@ -190,7 +190,7 @@ def test_the_published_models_are_found_by_their_counts() -> None:
 
 
 def test_a_known_count_builds_its_own_model() -> None:
-    known = KnownCount(ModelTree(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
+    known = KnownCount(Model(BertConfig(), add_pooling_layer=False), 108_891_648, 512)
     assert known.model.num_parameters() == known.total - 512
 
 

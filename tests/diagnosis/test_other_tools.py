@@ -13,7 +13,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes, counted, total
 from bertcalc.diagnosis.other_tools import REASONS, TOOLS, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.families import CLASSES
 from bertcalc.model.formula import ALL_SYMBOLS, Formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases, configs
 
@@ -114,7 +114,7 @@ def test_formulas_give_the_numbers(case: Case, tool: Tool) -> None:
 
 
 def test_formulas_are_written_as_their_sources_have_them() -> None:
-    formulas = {name: tool_formulas(ModelTree(BertConfig()), name) for name in TOOLS}
+    formulas = {name: tool_formulas(Model(BertConfig()), name) for name in TOOLS}
     latex = {name: [term.latex() for term in one.terms] for name, one in formulas.items()}
     assert latex["EleutherAI"] == ["2 H V", "4 H^{2} L", "8 H^{2} L", "H P", "8 H L + 2 H"]
     assert latex["12LH2"] == ["12 H^{2} L"]

@@ -13,7 +13,7 @@ import pytest
 from bertcalc.diagnosis.diagnose import diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.diagnosis.planted import planted
 from tests.examples import sampled
@@ -26,7 +26,7 @@ with Path(__file__).with_name("planted_counts.csv").open(encoding="utf-8") as _f
 @pytest.mark.parametrize("row", sampled(COUNTS, 2), ids=lambda row: f"{row['preset']}: {row['change']}")
 def test_a_planted_mistake_is_found(row: dict[str, str]) -> None:
     number = planted(row["preset"], row["architecture"], row["change"])
-    model = ModelTree(PRESETS[row["preset"]].config, row["architecture"])
+    model = Model(PRESETS[row["preset"]].config, row["architecture"])
     diagnosis = diagnose(KnownCount(model, model.num_parameters()), typed(str(number)))
     if row["cause"] == "known: a part":
         assert {part.right for part in diagnosis.parts} == {number}

@@ -8,13 +8,13 @@ from bertcalc import BertConfig, build
 from bertcalc.diagnosis.count_lines import read
 from bertcalc.diagnosis.hand_count import LineVerdict, judge
 from bertcalc.families import CLASSES
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.examples import examples
 from tests.oracle import Case
 from tests.strategies import cases
 
 
-def verdict_on(text: str, model: ModelTree) -> LineVerdict:
+def verdict_on(text: str, model: Model) -> LineVerdict:
     return judge(read(text, model.config)[0], model, model.config)
 
 

@@ -13,7 +13,7 @@ import pytest
 from bertcalc.diagnosis.count_lines import read
 from bertcalc.diagnosis.hand_count import LineVerdict, check, judge
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.diagnosis.planted import real_tensors
 
 with Path(__file__).with_name("typed_lines.csv").open(encoding="utf-8") as _file:
@@ -23,7 +23,7 @@ with Path(__file__).with_name("typed_lines.csv").open(encoding="utf-8") as _file
 def verdict_on(preset: str, architecture: str, text: str) -> LineVerdict:
     config = PRESETS[preset].config
     [line] = read(text, config)
-    return judge(line, ModelTree(config, architecture), config)
+    return judge(line, Model(config, architecture), config)
 
 
 @pytest.mark.parametrize("row", LINES, ids=lambda row: row["line"])
@@ -71,7 +71,7 @@ def test_what_bert_does_not_have_is_not_taken_for_another_part(text: str) -> Non
 def test_a_line_that_says_what_it_counts_is_judged_the_same_beside_others(row: dict[str, str]) -> None:
     """Beside lines about one layer, and beside a right count of everything else."""
     config = PRESETS[row["preset"]].config
-    model = ModelTree(config, row["architecture"])
+    model = Model(config, row["architecture"])
     alone = verdict_on(row["preset"], row["architecture"], row["line"])
     for others in ("pooler = H*H", "word embeddings = V*H\nfinal = 3", "dropout = 37"):
         beside = check(model, config, read(f"{others}\n{row['line']}", config)).verdicts[-1]

@@ -20,7 +20,7 @@ from bertcalc.diagnosis.diagnose import Miscounted, diagnose
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.other_tools import tool_counts
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from tests.examples import sampled
 
@@ -31,7 +31,7 @@ with Path(__file__).with_name("wrong_counts.csv").open(encoding="utf-8") as _fil
 
 def outcome(row: dict[str, str]) -> Outcome:
     """How a wrong count is explained."""
-    model = ModelTree(PRESETS[row["preset"]].config, row["architecture"])
+    model = Model(PRESETS[row["preset"]].config, row["architecture"])
     found = diagnose(KnownCount(model, model.num_parameters()), typed(row["number"]))
     tool = typed(row["number"]).value in dict(tool_counts(model.config)).values()
     known = found.known or found.hand is not None or tool

@@ -15,7 +15,7 @@ from bertcalc.discover.search.config_integers import Recipe
 from bertcalc.discover.search.formula_search import find
 from bertcalc.families import CLASSES
 from bertcalc.model.formula import CALL_SYMBOLS, SYMBOLS, exact, formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.examples import sampled
 from tests.strategies import SPLIT_IN_TWO
 
@@ -28,7 +28,7 @@ def ours(architecture: str) -> Any:
     """The formula of the definition, in Hugging Face's names; its letters are symbols of the same kind."""
     default: Any = CLASSES[architecture].config.default()
     field_of = {letter: symbol(default.own_name(field)) for field, letter in SYMBOLS.items()}
-    return exact(formula(ModelTree(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
+    return exact(formula(Model(default, architecture)).expression).subs(field_of).subs(FOUR_TIMES)
 
 
 @pytest.mark.parametrize("architecture", sampled(CLASSES, 36))
@@ -69,6 +69,6 @@ def test_flops_are_the_same_expression(architecture: str) -> None:
     labels = (
         {symbol("num_labels"): 2} if architecture.endswith("ForQuestionAnswering") else {}
     )  # it runs with no others
-    here = exact(total(letters(ModelTree(default, architecture)))).subs(names).subs(FOUR_TIMES).subs(labels)
+    here = exact(total(letters(Model(default, architecture)))).subs(names).subs(FOUR_TIMES).subs(labels)
     divided = sympy.sympify(found).subs(ONES).replace(sympy.floor, lambda ratio: ratio)
     assert sympy.expand(here - divided) == 0

@@ -16,7 +16,7 @@ from bertcalc.explore.model_refs import FIELDS, model_of_preset, read, values_of
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests import oracle
 from tests.examples import examples
 from tests.explore.test_model_refs import models
@@ -25,11 +25,11 @@ PARAMETERS, WEIGHTS = QUANTITIES["parameters"], QUANTITIES["weights"]
 sizes = st.tuples(st.integers(1, 3), st.integers(1, 8))
 
 
-def real(model: ModelTree) -> int:
+def real(model: Model) -> int:
     return sum(tensor.numel() for tensor in oracle.Case.of(model).real().parameters())
 
 
-def pair(name: str) -> list[ModelTree]:
+def pair(name: str) -> list[Model]:
     items, wrong = read(PAIRS[name].models)
     assert not wrong
     return [item.model() for item in items]
@@ -42,9 +42,7 @@ def difference(name: str, quantity: str) -> int:
 
 @examples(2)
 @given(models(), models(), sizes)
-def test_the_parts_sum_to_the_difference_of_every_quantity(
-    here: ModelTree, there: ModelTree, sizes: tuple[int, int]
-) -> None:
+def test_the_parts_sum_to_the_difference_of_every_quantity(here: Model, there: Model, sizes: tuple[int, int]) -> None:
     length = min(sizes[1], here.config.max_position_embeddings, there.config.max_position_embeddings)
     one, two = (Case(model, Batch(sizes[0], length)) for model in (here, there))
     stages = [case for _changes, case in path(one, two)]
@@ -76,7 +74,7 @@ def test_what_goes_and_comes_in_one_step_is_not_nothing(measure: str, each: int)
 
 
 @given(models(), models())
-def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: ModelTree, there: ModelTree) -> None:
+def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: Model, there: Model) -> None:
     before = here
     said = []
     for changes, case in path(Case(here), Case(there)):
@@ -95,7 +93,7 @@ def test_every_model_on_the_way_can_be_built_and_differs_in_what_is_said(here: M
 
 
 @given(models(), models())
-def test_from_a_model_to_itself_there_is_nothing_to_explain(here: ModelTree, there: ModelTree) -> None:
+def test_from_a_model_to_itself_there_is_nothing_to_explain(here: Model, there: Model) -> None:
     assert not explain(Case(here), Case(here), PARAMETERS).parts
     assert bool(differing([here, there])) == (here != there)
 
@@ -109,8 +107,8 @@ def test_each_part_is_what_the_real_model_has_more() -> None:
         BertConfig(num_hidden_layers=24, num_attention_heads=16, hidden_size=1024),
         large,
     ]
-    counts = [real(ModelTree(step)) for step in steps]
-    found = explain(Case(ModelTree(base)), Case(ModelTree(large)), PARAMETERS)
+    counts = [real(Model(step)) for step in steps]
+    found = explain(Case(Model(base)), Case(Model(large)), PARAMETERS)
     assert [part.total for part in found.parts] == counts[1:]
     assert found.difference == 225_659_648
     assert [str(change) for part in found.parts for change in part.changes] == [
@@ -123,7 +121,7 @@ def test_each_part_is_what_the_real_model_has_more() -> None:
 
 def test_what_cannot_change_alone_changes_together() -> None:
     here, there = (
-        ModelTree(BertConfig(hidden_size=size, num_attention_heads=heads)) for size, heads in ((896, 14), (384, 6))
+        Model(BertConfig(hidden_size=size, num_attention_heads=heads)) for size, heads in ((896, 14), (384, 6))
     )
     [(changes, after)] = path(Case(here), Case(there))
     assert [change.field for change in changes] == ["num_attention_heads", "hidden_size"]
@@ -131,8 +129,8 @@ def test_what_cannot_change_alone_changes_together() -> None:
 
 
 def test_a_pooler_that_comes_with_the_class_is_a_part_of_its_own() -> None:
-    here = Case(ModelTree(BertConfig()))
-    there = Case(ModelTree(BertConfig(), "BertForTokenClassification"))
+    here = Case(Model(BertConfig()))
+    there = Case(Model(BertConfig(), "BertForTokenClassification"))
     parts = explain(here, there, PARAMETERS).parts
     assert [(str(part.changes[0]), part.difference) for part in parts] == [
         ("without a pooler", -(768 * 768 + 768)),
@@ -157,15 +155,15 @@ def test_a_change_is_said_in_words(change: FieldChange, phrase: str) -> None:
 
 
 def test_a_share_is_one_of_the_first() -> None:
-    base = Case(ModelTree(BertConfig(num_hidden_layers=1)))
-    none = Case(ModelTree(BertConfig(num_hidden_layers=1), "BertForMaskedLM"))
+    base = Case(Model(BertConfig(num_hidden_layers=1)))
+    none = Case(Model(BertConfig(num_hidden_layers=1), "BertForMaskedLM"))
     assert explain(base, none, QUANTITIES["head"]).share is None
     found = explain(none, base, QUANTITIES["head"])
     assert found.share == Fraction(-1)
 
 
 @given(models())
-def test_components_and_shapes_are_the_models(model: ModelTree) -> None:
+def test_components_and_shapes_are_the_models(model: Model) -> None:
     assert sum(components(model).values()) == model.num_parameters()
     config = model.config
     assert list(shapes(model).values()) == [
@@ -259,18 +257,18 @@ def test_a_well_known_model_is_as_large_as_the_real_one(name: str) -> None:
 def test_a_smaller_family_is_said_part_by_part() -> None:
     base, distil, albert = map(model_of_preset, ("bert-base-uncased", "distilbert-base-uncased", "albert-base-v2"))
     assert _parts(base, distil) == {
-        "6 fewer layers": real(ModelTree(replace(base.config, num_hidden_layers=6))) - real(base),
+        "6 fewer layers": real(Model(replace(base.config, num_hidden_layers=6))) - real(base),
         "without a pooler": -(768 * 768 + 768),
         "without segment types, DistilBertModel instead of BertModel": -2 * 768,
     }
     wide = AlbertConfig(**{**vars(albert.config), "embedding_size": 768})
     parts = _parts(base, albert)
-    assert parts["embedding_size 128 instead of 768"] == real(albert) - real(ModelTree(wide, "AlbertModel"))
+    assert parts["embedding_size 128 instead of 768"] == real(albert) - real(Model(wide, "AlbertModel"))
     assert parts["one layer, run 12 times"] == -77_376_000
     assert _parts(albert, base)["embedding_size 768 instead of 128"] > 0
 
 
-def _parts(here: ModelTree, there: ModelTree) -> dict[str, int]:
+def _parts(here: Model, there: Model) -> dict[str, int]:
     found = explain(Case(here), Case(there), PARAMETERS)
     return {", ".join(map(str, part.changes)): part.difference for part in found.parts if part.difference}
 

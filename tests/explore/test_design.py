@@ -20,7 +20,7 @@ from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.usual_formats import USUAL_FORMATS
 from bertcalc.text.problem import InputError
@@ -146,7 +146,7 @@ def test_the_search_is_brute_force(quantity: str, case: Case, allowed: Constrain
 
 
 def test_the_nearest_to_thirty_million_are_real_models() -> None:
-    found = search(Case(ModelTree(BertConfig())), Budget("parameters", 30_000_000), Constraints())
+    found = search(Case(Model(BertConfig())), Budget("parameters", 30_000_000), Constraints())
     for one in found.designs:
         real = oracle.Case(replace(BertConfig(), **one.fields)).real()
         assert real.num_parameters() == one.value
@@ -158,10 +158,7 @@ def test_the_nearest_to_thirty_million_are_real_models() -> None:
 @pytest.mark.parametrize("name", [None, "nf4", "onnx-int8", "torch-int8", "Q4_0", "Q4_K_M"])
 @pytest.mark.parametrize("config", [BertConfig(), ModernBertConfig()], ids=type)
 def test_files_are_counted_to_the_byte(config: Config, name: str | None) -> None:
-    case, allowed = (
-        Case(ModelTree(config)),
-        Constraints(layers_from=1, layers_to=12, hidden_to=512, ratios=RATIOS["8/3"]),
-    )
+    case, allowed = Case(Model(config)), Constraints(layers_from=1, layers_to=12, hidden_to=512, ratios=RATIOS["8/3"])
     form = USUAL_FORMATS[name] if name else None
     sizes = {}
     for one in candidates(config, allowed):
@@ -176,14 +173,14 @@ def test_files_are_counted_to_the_byte(config: Config, name: str | None) -> None
 
 
 def test_a_budget_of_trained_parameters_is_that_of_an_adapter() -> None:
-    case = Case(ModelTree(BertConfig()).changed(changes=(Lora(target_modules=["query", "value"]),)))
+    case = Case(Model(BertConfig()).changed(changes=(Lora(target_modules=["query", "value"]),)))
     found = search(case, Budget("trainable", 294_912), Constraints(layers_from=12, layers_to=12)).designs[0]
     assert (found.hidden_size, found.value) == (768, 294_912)  # printed by peft
 
 
 def test_published_models_are_their_own_nearest() -> None:
     for layers, hidden_size, parameters in ((12, 768, 109_482_240), (24, 1024, 335_141_888)):
-        [found] = search(Case(ModelTree(BertConfig())), Budget("parameters", parameters), Constraints(), 1).designs
+        [found] = search(Case(Model(BertConfig())), Budget("parameters", parameters), Constraints(), 1).designs
         assert (found.num_hidden_layers, found.hidden_size, found.value) == (layers, hidden_size, parameters)
 
 
@@ -191,13 +188,13 @@ def test_equally_near_are_ordered_by_their_shape() -> None:
     config = BertConfig()
     twelve = build(config).num_parameters()
     allowed = Constraints(layers_from=11, layers_to=13, hidden_to=768)
-    found = search(Case(ModelTree(config)), Budget("parameters", twelve), allowed, 3)
+    found = search(Case(Model(config)), Budget("parameters", twelve), allowed, 3)
     assert [one.num_hidden_layers for one in found.designs] == [12, 13, 11]  # 768 / 13 is nearer to 64 than 768 / 11
 
 
 def test_numbers_beyond_64_bits_are_exact() -> None:
     config = BertConfig(max_position_embeddings=10**6)
-    case = Case(ModelTree(config), Batch(10**6, 10**6))
+    case = Case(Model(config), Batch(10**6, 10**6))
     allowed = Constraints(hidden_to=128, layers_from=1, layers_to=3)
     every = values(case, "forward", allowed)
     assert min(every.values()) > 2**63
@@ -206,7 +203,7 @@ def test_numbers_beyond_64_bits_are_exact() -> None:
 
 
 def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
-    case = Case(ModelTree(BertConfig()), Batch(32, 512))
+    case = Case(Model(BertConfig()), Batch(32, 512))
     budget = Budget("training_memory", 16 * 10**9)
     assert budget.is_limit
     found = search(case, budget, Constraints())
@@ -219,7 +216,7 @@ def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
 
 def test_a_target_is_possible_between_the_smallest_and_the_largest() -> None:
     budget = Budget("parameters", 30_000_000)
-    found = search(Case(ModelTree(BertConfig())), budget, Constraints())
+    found = search(Case(Model(BertConfig())), budget, Constraints())
     assert [
         found.possible(budget._replace(amount=end + by))
         for end in (found.smallest.value, found.largest.value)
@@ -250,7 +247,7 @@ def test_impossible_limits_are_explained_and_have_a_way_out(
 @pytest.mark.parametrize("quantity", ["parameters", "activations", "training_memory"])
 def test_heads_that_share_keys_are_a_multiple_of_these(quantity: str) -> None:
     config = EuroBertConfig(num_attention_heads=12, num_key_value_heads=4, num_hidden_layers=2)
-    case = Case(ModelTree(config, "EuroBertModel"), Batch(1, 8))
+    case = Case(Model(config, "EuroBertModel"), Batch(1, 8))
     found = search(
         case, Budget(quantity, 400_000_000), Constraints(layers_from=2, layers_to=3, hidden_to=1024), count=99
     )
@@ -276,21 +273,21 @@ def real_heads_run(heads: int) -> bool:
 def test_constraints_without_a_multiple_of_the_shared_heads_are_refused() -> None:
     config = EuroBertConfig(num_attention_heads=14, hidden_size=896, num_key_value_heads=7)
     with pytest.raises(InputError, match="up to hidden_to 256 is a multiple of num_key_value_heads 7: 448"):
-        search(Case(ModelTree(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
+        search(Case(Model(config, "EuroBertModel")), Budget("parameters", 10**8), Constraints(hidden_to=256))
 
 
 @pytest.mark.parametrize("quantity", sorted(OF_CALLS))
 def test_heads_that_rotary_positions_cannot_rotate_are_refused(quantity: str) -> None:
     allowed = Constraints(head_size=33, multiple=1, hidden_to=66)
     with pytest.raises(InputError, match="a head of size 33 cannot be split into pairs"):
-        search(Case(ModelTree(ModernBertConfig())), Budget(quantity, 10**9), allowed)
+        search(Case(Model(ModernBertConfig())), Budget(quantity, 10**9), allowed)
 
 
 @pytest.mark.parametrize("quantity", ["activations", "training_memory"])
 def test_layers_that_alternate_are_counted_by_kind(quantity: str) -> None:
     """With fused attention, two of three layers of ModernBERT keep a mask."""
     config = ModernBertConfig(vocab_size=300, pad_token_id=0, local_attention=8, num_hidden_layers=2)
-    case = Case(ModelTree(config, "ModernBertModel"), Batch(2, 16), Plan(attention="fused"))
+    case = Case(Model(config, "ModernBertModel"), Batch(2, 16), Plan(attention="fused"))
     allowed = Constraints(layers_from=2, layers_to=20, hidden_to=128, ratios=RATIOS["2"])
     found = search(case, Budget(quantity, 10**7), allowed, count=99)
     assert len(found.designs) == found.candidates

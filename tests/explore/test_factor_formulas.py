@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bertcalc import BertConfig
 from bertcalc.explore.factor_formulas import Factor, piece_growths, total_growth
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from tests.examples import examples
 from tests.oracle import Case
@@ -20,7 +20,7 @@ BASE = BertConfig(vocab_size=11, hidden_size=16, num_hidden_layers=2, num_attent
 
 
 def factors(**changes: Any) -> dict[str, Factor | None]:
-    here, there = ModelTree(BASE), ModelTree(replace(BASE, **changes))
+    here, there = Model(BASE), Model(replace(BASE, **changes))
     pieces = breakdown(there)
     growths = piece_growths(here, there)
     return {piece.name: growth.factor for piece, growth in zip(pieces, growths, strict=True)}
@@ -38,9 +38,9 @@ def test_a_wider_model_grows_by_its_square_where_both_sides_follow() -> None:
 
 
 def test_a_total_that_grows_otherwise_than_its_largest_term_says_mostly() -> None:
-    base = ModelTree(BertConfig())
+    base = Model(BertConfig())
     for config, said in ((BertConfig(hidden_size=1536), "mostly H²"), (BertConfig(num_hidden_layers=18), "mostly L")):
-        assert reason(total_growth(base, ModelTree(config)).factor) == said
+        assert reason(total_growth(base, Model(config)).factor) == said
     wide = base.changed(config=replace(base.config, hidden_size=1536))
     pieces = dict(zip((piece.name for piece in breakdown(wide)), piece_growths(base, wide), strict=True))
     assert [reason(pieces[name].factor) for name in ("word", "attention", "feed-forward")] == ["H", "H²", "I stays"]
@@ -51,7 +51,7 @@ def test_what_has_not_moved_has_no_reason() -> None:
     assert reason(deeper["attention"]) == "L"
     assert deeper["attention"] == Factor(Fraction(2), {"num_hidden_layers": 1})
     assert deeper["word"] is None
-    assert total_growth(ModelTree(BASE), ModelTree(BASE)).factor is None
+    assert total_growth(Model(BASE), Model(BASE)).factor is None
 
 
 @examples(6)
@@ -59,7 +59,7 @@ def test_what_has_not_moved_has_no_reason() -> None:
     bert_cases(("absolute",)).map(lambda case: case.model),
     st.sampled_from(("hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size")),
 )
-def test_the_ratio_is_that_of_the_real_models(here: ModelTree, field: str) -> None:
+def test_the_ratio_is_that_of_the_real_models(here: Model, field: str) -> None:
     there = here.changed(config=replace(here.config, **{field: 2 * getattr(here.config, field)}))
     grown = total_growth(here, there).factor
     if grown:
@@ -69,6 +69,6 @@ def test_the_ratio_is_that_of_the_real_models(here: ModelTree, field: str) -> No
 
 
 def test_between_classes_of_different_structure_the_factor_has_no_reason() -> None:
-    here, there = ModelTree(BASE), ModelTree(BASE, "BertForMaskedLM")
+    here, there = Model(BASE), Model(BASE, "BertForMaskedLM")
     real = [sum(tensor.numel() for tensor in Case.of(model).real().parameters()) for model in (here, there)]
     assert total_growth(here, there).factor == Factor(Fraction(real[1], real[0]), {})

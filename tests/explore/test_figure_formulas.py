@@ -15,7 +15,7 @@ from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, compon
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.formula import symbolic_model
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import OutsideError, evaluated, node_of
 from bertcalc.text.problem import InputError
 from tests.examples import crossed
@@ -25,18 +25,18 @@ BASE = Case(model_of_preset("bert-base-uncased"))
 _FIRST = [next(iter(family.presets)) for family in FAMILIES.values()]
 
 
-def _moved(model: ModelTree, rng: random.Random) -> ModelTree:
+def _moved(model: Model, rng: random.Random) -> Model:
     """A model of the same structure after a move of a slider or two."""
     while True:
         config = model.config
         for field in rng.sample(list(SLIDERS), rng.randrange(1, 3)):
             config = moved(config, field, rng.choice(stops(config, field)))
-        other = ModelTree(config, model.architecture)
+        other = Model(config, model.architecture)
         if symbolic_model(other) is symbolic_model(model):
             return other
 
 
-def _sizes(model: ModelTree) -> dict[str, int]:
+def _sizes(model: Model) -> dict[str, int]:
     return {field: value for field, value in model.config.shared().items() if type(value) is int}
 
 
@@ -153,7 +153,7 @@ def test_the_parts_of_a_difference_are_the_same_fields_at_every_stop(start: str,
     config, still = PRESETS[start].config, LiveCase(Case(model_of_preset(other)))
 
     def rows(config: Config) -> list[tuple[str, ...]]:
-        sides = [still, LiveCase(Case(ModelTree(config)), ALL)][:: 1 if moves else -1]
+        sides = [still, LiveCase(Case(Model(config)), ALL)][:: 1 if moves else -1]
         return fields_of(live_explanation(sides[0], sides[1], "parameters"))
 
     before = rows(config)
@@ -166,5 +166,5 @@ def test_a_size_that_a_model_of_the_comparison_sets_does_not_follow() -> None:
     fixed = LiveCase(BASE, ALL - {"num_hidden_layers"})
     figure = live_figure("parameters", fixed)
     wide = moved(BASE.model.config, "hidden_size", 1024)
-    sizes = {**_sizes(ModelTree(wide)), "num_hidden_layers": 30}
-    assert evaluated(node_of(figure), sizes) == ModelTree(wide).num_parameters()
+    sizes = {**_sizes(Model(wide)), "num_hidden_layers": 30}
+    assert evaluated(node_of(figure), sizes) == Model(wide).num_parameters()

@@ -20,7 +20,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Attention, Plan
 from bertcalc.model.batch import Batch, rows_for
 from bertcalc.model.formula import ALL_SYMBOLS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from tests.examples import crossed, examples
 from tests.explore.test_sweep import array, countable, near, sweeps
@@ -108,7 +108,7 @@ def test_the_exponent_is_the_slope_on_logarithmic_axes(sweep: Sweep, name: str) 
 
 def test_layers_are_12_times_the_square() -> None:
     """As in Kaplan et al. 2020 (arXiv:2001.08361), where N is about 12 L d^2; the rest are biases and norms."""
-    sweep = Sweep(Case(ModelTree(BertConfig())), ("hidden_size",))
+    sweep = Sweep(Case(Model(BertConfig())), ("hidden_size",))
     assert growth("encoder", sweep).terms == ((2, "12 L H^{2}"), (1, "13 L H"))
     assert growth("encoder", sweep).numeric_terms(sweep.case) == ((2, "144 H^{2}"), (1, "156 H"))
     alone = growth("encoder", sweep._replace(ties=Ties(heads=True, intermediate=False)))
@@ -117,13 +117,13 @@ def test_layers_are_12_times_the_square() -> None:
 
 def test_more_heads_are_smaller_with_relative_positions() -> None:
     config = BertConfig(position_embedding_type="relative_key")
-    found = growth("encoder", Sweep(Case(ModelTree(config)), ("num_attention_heads",)))
+    found = growth("encoder", Sweep(Case(Model(config)), ("num_attention_heads",)))
     assert found.order == 0
     assert found.terms[-1] == (-1, r"H L \left(2 P - 1\right) A^{-1}")
 
 
 def test_what_a_model_does_not_have_is_nothing() -> None:
-    assert growth("head", Sweep(Case(ModelTree(BertConfig())), ("hidden_size",))).terms == ()
+    assert growth("head", Sweep(Case(Model(BertConfig())), ("hidden_size",))).terms == ()
 
 
 @pytest.mark.parametrize("name", PEAKS)
@@ -155,7 +155,7 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
 def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attention: Attention, name: str) -> None:
     """They have no letter in the formula of the present model."""
     config = replace(PRESETS[preset].config, num_hidden_layers=layers)
-    sweep = Sweep(Case(ModelTree(config), Batch(2, 128), Plan(attention=attention)), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(config), Batch(2, 128), Plan(attention=attention)), ("num_hidden_layers",))
     if QUANTITIES[name].known(sweep.case) is None:
         return
     trend = growth(name, sweep)
@@ -179,7 +179,7 @@ def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attentio
 def test_a_peak_grows_from_a_single_one(field: str, order: int, attention: Attention, name: str) -> None:
     """A single sequence, token, head or token type has no letter in the formula of the present model."""
     config = BertConfig(num_attention_heads=1, type_vocab_size=1, num_hidden_layers=2, hidden_size=64, vocab_size=99)
-    sweep = Sweep(Case(ModelTree(config), Batch(1, 1), Plan(attention=attention)), (field,))
+    sweep = Sweep(Case(Model(config), Batch(1, 1), Plan(attention=attention)), (field,))
     trend = growth(name, sweep)
     start = trend.start or sweep.present(field)
     assert trend.order in range(field in ("hidden_size", "type_vocab_size", "batch_size"), order + 1)
@@ -190,7 +190,7 @@ def test_a_peak_grows_from_a_single_one(field: str, order: int, attention: Atten
 
 
 def test_memory_is_linear_in_the_batch_also_for_a_single_sequence() -> None:
-    case = Case(ModelTree(BertConfig(vocab_size=99), "BertForMaskedLM"))
+    case = Case(Model(BertConfig(vocab_size=99), "BertForMaskedLM"))
     for name in PEAKS:
         trend = growth(name, Sweep(case, ("batch_size",)))
         assert (trend.order, trend.start) == (1, 0)
@@ -199,9 +199,9 @@ def test_memory_is_linear_in_the_batch_also_for_a_single_sequence() -> None:
             assert batch_size > 1 or trend.figure(case, batch_size) == figure
 
 
-@pytest.mark.parametrize("field", sweepable(ModelTree(BertConfig())))
+@pytest.mark.parametrize("field", sweepable(Model(BertConfig())))
 def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> None:
-    sweep = Sweep(Case(ModelTree(BertConfig(), "BertForMaskedLM")), (field,))
+    sweep = Sweep(Case(Model(BertConfig(), "BertForMaskedLM")), (field,))
     for name in WITH_FORMULA:
         for coefficient in growth(name, sweep).powers.values():
             assert not coefficient.expression.free_symbols & {ALL_SYMBOLS[one] for one in (field, *sweep.following)}
@@ -212,7 +212,7 @@ def test_no_coefficient_has_the_swept_letter_or_what_goes_along(field: str) -> N
 def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: int) -> None:
     """ELECTRA has a projection as soon as they are not."""
     config = PRESETS["electra-base-discriminator"].config
-    sweep = Sweep(Case(ModelTree(config, "ElectraModel")), ("embedding_size",))
+    sweep = Sweep(Case(Model(config, "ElectraModel")), ("embedding_size",))
     coefficients = growth(name, sweep).coefficients(sweep.case)
     figure = sum(one * width**power for power, one in coefficients.items())
     assert figure == QUANTITIES[name].of(sweep.at(embedding_size=width))
@@ -222,7 +222,7 @@ def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: in
 def test_the_masks_of_a_window_are_in_the_formula(field: str) -> None:
     """Of layers with a window, which are two of three: a formula for whole periods of layers."""
     config = ModernBertConfig(num_hidden_layers=7, hidden_size=64, num_attention_heads=2, pad_token_id=0, vocab_size=99)
-    case = Case(ModelTree(config, "ModernBertModel"), Batch(2, 256), Plan(attention="fused"))
+    case = Case(Model(config, "ModernBertModel"), Batch(2, 256), Plan(attention="fused"))
     sweep = Sweep(case, (field,))
     coefficients = growth("activations", sweep).coefficients(case)
     for more in (0, 3, 6):

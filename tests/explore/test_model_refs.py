@@ -26,13 +26,13 @@ from bertcalc.explore.model_refs import (
 )
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.model_file import quantized
 from tests.strategies import bert_cases
 
 
 @st.composite
-def models(draw: st.DrawFn) -> ModelTree:
+def models(draw: st.DrawFn) -> Model:
     case = draw(bert_cases(POSITION_EMBEDDING_TYPES))
     return case.model
 
@@ -51,7 +51,7 @@ def test_every_field_is_written() -> None:
 
 
 @given(st.lists(models(), max_size=5), st.sampled_from([None, *PRESETS]))
-def test_reading_is_the_inverse_of_writing(models: list[ModelTree], base: str | None) -> None:
+def test_reading_is_the_inverse_of_writing(models: list[Model], base: str | None) -> None:
     items = list(dict.fromkeys(item_of(model, base) for model in models))
     found, wrong = read(write(items))
     assert not wrong
@@ -60,12 +60,12 @@ def test_reading_is_the_inverse_of_writing(models: list[ModelTree], base: str | 
 
 
 @given(models())
-def test_the_values_of_a_model_make_the_model(model: ModelTree) -> None:
+def test_the_values_of_a_model_make_the_model(model: Model) -> None:
     assert model_of(values_of(model)) == model
 
 
 @given(models(), models())
-def test_the_present_model_is_the_one_that_is_given(present: ModelTree, other: ModelTree) -> None:
+def test_the_present_model_is_the_one_that_is_given(present: Model, other: Model) -> None:
     assert ModelRef(PRESENT).model(present) == present
     changed = ModelRef(PRESENT, (("architecture", other.architecture),)).model(present)
     assert changed.config == present.config
@@ -73,16 +73,16 @@ def test_the_present_model_is_the_one_that_is_given(present: ModelTree, other: M
 
 
 @given(st.lists(models(), min_size=1, max_size=3))
-def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[ModelTree]) -> None:
+def test_nothing_but_changed_numbers_needs_an_escape_in_an_address(models: list[Model]) -> None:
     """Python's and the browser's rule for queries: letters, digits, - _ . ~ stay, a space becomes a plus."""
     text = write([*map(item_of, models), ModelRef(PRESENT), *map(ModelRef, PRESETS)])
     assert quote_plus(text).replace("+", " ") == text
 
 
 def test_a_preset_needs_no_changes_and_the_nearest_is_found() -> None:
-    assert [str(item_of(ModelTree(preset.config))) for preset in PRESETS.values()][:3] == list(PRESETS)[:3]
+    assert [str(item_of(Model(preset.config))) for preset in PRESETS.values()][:3] == list(PRESETS)[:3]
     large = PRESETS["bert-large-uncased"].config
-    assert str(item_of(ModelTree(large, "BertForMaskedLM"))) == "bert-large-uncased~architecture-BertForMaskedLM"
+    assert str(item_of(Model(large, "BertForMaskedLM"))) == "bert-large-uncased~architecture-BertForMaskedLM"
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ from bertcalc.explore.savings import of_adding_up
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 
-SUBJECT = ModelTree(BertConfig(num_hidden_layers=2, vocab_size=99), "BertForMaskedLM")
+SUBJECT = Model(BertConfig(num_hidden_layers=2, vocab_size=99), "BertForMaskedLM")
 
 
 def test_batches_one_after_the_other_need_gradients_all_the_time_and_less_of_the_rest() -> None:

@@ -19,7 +19,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Attention, Plan, Recompute
 from bertcalc.model.batch import BATCH, Batch, batch_problems
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.strategies import cases as models
@@ -57,7 +57,7 @@ def countable(name: str, sweep: Sweep) -> bool:
 
 
 def base(*dimensions: str, **said: bool) -> Sweep:
-    return Sweep(Case(ModelTree(BertConfig())), dimensions, Ties(**said))
+    return Sweep(Case(Model(BertConfig())), dimensions, Ties(**said))
 
 
 def one(sweep: Sweep, **values: int) -> Case | None:
@@ -97,7 +97,7 @@ def test_a_row_may_have_a_model_whose_heads_share_no_keys(name: str, attention: 
     config = EuroBertConfig(vocab_size=9, hidden_size=16, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0)
     config = replace(config, num_hidden_layers=2, intermediate_size=1)
     sweep = Sweep(
-        Case(ModelTree(config), Batch(1, 16), Plan(attention=attention)), ("num_attention_heads",), Ties(heads=False)
+        Case(Model(config), Batch(1, 16), Plan(attention=attention)), ("num_attention_heads",), Ties(heads=False)
     )
     alone = [one(sweep, num_attention_heads=heads) for heads in (2, 4, 8)]
     assert sweep.row(name, [2, 4, 8], array) == [figure_of(name, case) for case in alone if case]
@@ -116,7 +116,7 @@ def test_a_row_holds_what_each_model_has_alone(name: str, sweep: Sweep) -> None:
 @pytest.mark.parametrize("name", sorted(OF_CALLS))
 @pytest.mark.parametrize("architecture", ["BertForQuestionAnswering", "AlbertForPreTraining"])
 def test_a_row_has_no_figure_where_num_labels_makes_the_class_fail(architecture: str, name: str) -> None:
-    sweep = Sweep(Case(ModelTree(CLASSES[architecture].config.default(), architecture)), ("num_labels",))
+    sweep = Sweep(Case(Model(CLASSES[architecture].config.default(), architecture)), ("num_labels",))
     row = sweep.row(name, [2, 3, 4], array)
     assert row == [figure_of(name, sweep.at(num_labels=labels)) for labels in (2, 3, 4)]
     assert (row[1] is None) == ("Answering" in architecture or name in ("training", "training_memory"))
@@ -257,7 +257,7 @@ def test_rounding_up_finds_the_nearest(number: Fraction) -> None:
 @pytest.mark.parametrize("dimensions", [("batch_size",), ("batch_size", "sequence_length"), ("hidden_size",)])
 def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[str, ...]) -> None:
     config = BertConfig(max_position_embeddings=10**6, num_hidden_layers=1000, vocab_size=10**7)
-    case = Case(ModelTree(config, "BertForMaskedLM"), Batch(10**4, 10**4))
+    case = Case(Model(config, "BertForMaskedLM"), Batch(10**4, 10**4))
     sweep = Sweep(case, dimensions)
     ranges = {field: sweep.limits(field) for field in dimensions}
     assert not sweep.fits([name], ranges)
@@ -276,12 +276,12 @@ def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[st
 
 def test_where_not_even_one_model_can_be_counted_there_is_none() -> None:
     config = BertConfig(max_position_embeddings=10**6)
-    sweep = Sweep(Case(ModelTree(config), Batch(10**6, 10**6)), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(config), Batch(10**6, 10**6)), ("num_hidden_layers",))
     assert sweep.fitting(["forward"], {"num_hidden_layers": (1, 48)}) is None
 
 
 def test_no_quantity_of_a_model_that_fits_wraps_around() -> None:
-    sweep = Sweep(Case(ModelTree(BertConfig(max_position_embeddings=10**6)), Batch(1, 10**6)), ("batch_size",))
+    sweep = Sweep(Case(Model(BertConfig(max_position_embeddings=10**6)), Batch(1, 10**6)), ("batch_size",))
     found = sweep.fitting(["forward"], {"batch_size": (1, 10**6)})
     assert found is not None
     values = sweep.values("batch_size", *found["batch_size"])
@@ -312,12 +312,12 @@ def test_the_neighbours_of_a_value_need_not_include_it() -> None:
 def test_heads_that_share_keys_and_values_are_swept_in_multiples() -> None:
     """EuroBERT-610m has 18 heads with 6 keys and values: the real class refuses 4 heads, or 9 in a width of 576."""
     config = PRESETS["EuroBERT-610m"].config
-    heads = Sweep(Case(ModelTree(config, "EuroBertModel")), ("num_attention_heads",))
+    heads = Sweep(Case(Model(config, "EuroBertModel")), ("num_attention_heads",))
     assert heads.values("num_attention_heads", 1, 36) == [6, 12, 18, 24, 36]
     assert not heads.has("num_attention_heads", 4)
-    hidden = Sweep(Case(ModelTree(config, "EuroBertModel")), ("hidden_size",))
+    hidden = Sweep(Case(Model(config, "EuroBertModel")), ("hidden_size",))
     assert hidden.values("hidden_size", 64, 2048) == [1152]
-    assert not Sweep(Case(ModelTree(config, "EuroBertModel")), ("hidden_size", "num_attention_heads")).exists(
+    assert not Sweep(Case(Model(config, "EuroBertModel")), ("hidden_size", "num_attention_heads")).exists(
         hidden_size=576, num_attention_heads=9
     )
 
@@ -328,7 +328,7 @@ def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
         hidden_size=66, num_attention_heads=11, num_hidden_layers=2, vocab_size=300, pad_token_id=0
     )
     for measure in ("training_memory", "inference_memory"):
-        sweep = Sweep(Case(ModelTree(config, "ModernBertModel")), ("num_attention_heads",))
+        sweep = Sweep(Case(Model(config, "ModernBertModel")), ("num_attention_heads",))
         values = sweep.values("num_attention_heads", *sweep.limits("num_attention_heads"))
         assert values == [1, 2, 3, 6, 11, 22, 33, 66]
         figures = sweep.row(measure, values, array)
@@ -343,9 +343,7 @@ def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
 @pytest.mark.parametrize("frozen", [0, 2])
 def test_layers_that_run_again_are_swept_as_each_is_alone(recompute: Recompute, frozen: int) -> None:
     plan = Plan(recompute=recompute, freezing=Freezing(layers=frozen))
-    sweep = Sweep(
-        Case(ModelTree(BertConfig(vocab_size=300), "BertForMaskedLM"), Batch(2, 8), plan), ("num_hidden_layers",)
-    )
+    sweep = Sweep(Case(Model(BertConfig(vocab_size=300), "BertForMaskedLM"), Batch(2, 8), plan), ("num_hidden_layers",))
     for measure in ("training", "activations", "training_memory"):
         values = list(range(frozen + 1, 12))
         alone = [QUANTITIES[measure].of(sweep.at(num_hidden_layers=layers)) for layers in values]

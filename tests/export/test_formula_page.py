@@ -30,7 +30,7 @@ from bertcalc.export.formula_page import _formula, interactive_page, view_conten
 from bertcalc.families import CLASSES
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import breakdown
 from bertcalc.text.live_numbers import evaluated, node_of
 from bertcalc.text.problem import InputError
@@ -98,11 +98,11 @@ CHANGES: list[Any] = [
 @pytest.mark.parametrize("change", CHANGES, ids=str)
 def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change) -> None:
     """The total of the page, and the sum of its bars, are those of the model whose configuration has these sizes."""
-    model = ModelTree(BertConfig(), "BertForSequenceClassification", changes=(change,))
+    model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
     content = view_content(model, COLORS["light"])
     fields = {operation[1] for operation in content["operations"] if operation[0] == "field"}
     assert fields <= set(content["sizes"])
-    total, *bars = [live_reading(ModelTree.num_parameters, model), *live_reading(breakdown, model)]
+    total, *bars = [live_reading(Model.num_parameters, model), *live_reading(breakdown, model)]
     figures = [total, *(bar.parameters for bar in bars)]
     widget = FormulaWidget(model)
     for slider in content["sliders"]:
@@ -116,7 +116,7 @@ def test_the_page_of_a_changed_model_has_its_number_at_every_stop(change: Change
 
 
 def test_the_title_of_a_page_names_the_changes() -> None:
-    page = interactive_page(ModelTree(BertConfig(), changes=(DropLayers([1]), Lora(r=4))), COLORS["light"])
+    page = interactive_page(Model(BertConfig(), changes=(DropLayers([1]), Lora(r=4))), COLORS["light"])
     assert "<title>Parameters in BertModel, DropLayers(layers=[1]), Lora(r=4)</title>" in page
 
 
@@ -140,6 +140,6 @@ def test_every_changed_model_has_a_page_with_its_parts(data: st.DataObject) -> N
 
 
 def test_the_numbers_of_a_formula_are_those_of_the_change() -> None:
-    model = ModelTree(BertConfig(), changes=(Lora(r=4),))
-    numbers = _formula(model, live_reading(ModelTree.num_parameters, model))[1]
+    model = Model(BertConfig(), changes=(Lora(r=4),))
+    numbers = _formula(model, live_reading(Model.num_parameters, model))[1]
     assert "12 · (4 · 768² + 4 · 768 · 4 + 2 · 768 · 3,072 + " in numbers

@@ -14,7 +14,7 @@ from bertcalc.config import letters as letters_of
 from bertcalc.export.formula_tables import component_table, flops_formula, tensor_table
 from bertcalc.export.table import Math
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -60,7 +60,7 @@ def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
 @pytest.mark.parametrize(("architecture", "cross"), [*product(ARCHITECTURES, (False, True))])
 def test_the_formula_of_flops_gives_the_flops(architecture: str, cross: bool) -> None:
     config = BertConfig(num_hidden_layers=3, is_decoder=cross, add_cross_attention=cross, num_labels=2)
-    model = ModelTree(config, architecture)
+    model = Model(config, architecture)
     flops = forward_flops(model, 4, 32, encoder_sequence_length=model.encoder_length(32))
     _letters, numbers = flops_formula(model, 4, 32)
     assert worth(numbers, {}) == flops
@@ -83,7 +83,7 @@ def test_the_tensors_sum_to_the_model(case: Case) -> None:
     [Lora(r=3, target_modules=["query"]), PromptTuning(5, "SEQ_CLS"), ResizeVocabulary(9_000), NarrowFeedForward(100)],
 )
 def test_the_numbers_of_a_changed_model_have_no_letter_left(change: Change) -> None:
-    model = ModelTree(BertConfig(), "BertForSequenceClassification", changes=(change,))
+    model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
     for _component, _letters, numbers, count, _share in component_table(model, str).rows:
         assert isinstance(numbers, Math)
         assert worth(numbers, {}) == count

@@ -13,7 +13,7 @@ from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
 from bertcalc.export.table import Table
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.examples import sampled
 
 LINK = "http://somewhere.test/?number=<script>&lang=en"
@@ -22,7 +22,7 @@ CONFIGS = [BertConfig(), CROSS, replace(CROSS, position_embedding_type="relative
 
 
 def report_of(config: Config, architecture: str) -> Report:
-    model = ModelTree(config, architecture)
+    model = Model(config, architecture)
     checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
         Case(model, Batch(2, 64)),
@@ -64,7 +64,7 @@ class Page(HTMLParser):
 def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: Config) -> None:
     told = report_of(config, architecture)
     page = Page(html(told))
-    case = Case(ModelTree(config, architecture), Batch(2, 64))
+    case = Case(Model(config, architecture), Batch(2, 64))
     quantities = [quantity for name, quantity in QUANTITIES.items() if name not in ("embeddings", "pooler", "head")]
     figures = [figure for quantity in quantities if (figure := quantity.known(case)) is not None]
     assert len(figures) == len(quantities)

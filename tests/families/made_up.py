@@ -76,7 +76,7 @@ def main() -> None:
 
     from bertcalc import build, forward_flops
     from bertcalc.families.hf_json import write
-    from bertcalc.model.model import ModelTree
+    from bertcalc.model.model import Model
     from bertcalc.processes.worker import WORKER
     from pages.ui.shell.navigation import PAGES
     from tests.pages.apptest import open_app, texts, without_marks
@@ -94,7 +94,7 @@ def main() -> None:
         wanted, view = only[page]
         app = open_app(page and f"{page}.py", preset="made-up-base", architecture=MADE_UP, **view)
         for area in app.text_area if page == "bring" else ():
-            area.set_value(write(ModelTree(config, MADE_UP))).run()
+            area.set_value(write(Model(config, MADE_UP))).run()
         words = (without_marks(text).replace("\N{NO-BREAK SPACE}", " ") for _place, text in said(app))
         return any(wanted in text for text in words) and not texts(app)
 

@@ -16,7 +16,7 @@ from bertcalc.families.config_files.keys_of_families import LIKE_BERT, OLD_VOCAB
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
 from bertcalc.families.hf_json import read
 from bertcalc.families.uncounted_keys import NEUTRAL
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.oracle import Case, real_config
@@ -64,14 +64,14 @@ def test_a_changed_file_is_counted_as_transformers_does_or_refused(changed: tupl
         reading = read(json.dumps(content))
     except InputError:
         return
-    model = ModelTree(reading.config, reading.architecture)
+    model = Model(reading.config, reading.architecture)
     if model.family.name == original:
         assert model.num_parameters() == real_count(original, model.architecture, content)
     elif not reading.guesses:  # without a type, another with the same keys
         assert "model_type" not in content
         assert {original, model.family.name} <= {*LIKE_BERTS}
         base = FAMILIES[original].base.name
-        assert ModelTree(reading.config).num_parameters() == real_count(original, base, content)
+        assert Model(reading.config).num_parameters() == real_count(original, base, content)
 
 
 def test_of_each_type_of_transformers_the_default_without_its_type_is_not_taken_for_another() -> None:

@@ -30,7 +30,7 @@ from bertcalc.controls.chosen_model import ChosenModel, read
 from bertcalc.families import CLASSES, FAMILIES, family_of, hf_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.family import Family
-from bertcalc.model.model import ModelTree, config_of_class
+from bertcalc.model.model import Model, config_of_class
 from tests.examples import examples
 from tests.memory.live import on_cpu
 from tests.oracle import Case, real_config
@@ -144,7 +144,7 @@ def test_links_and_files_have_the_familys_names() -> None:
     assert model.link() == {"preset": "distilbert-base-uncased", "n_layers": "3"}
     for name in ("n_layers", "num_hidden_layers"):
         assert read({"preset": "distilbert-base-uncased", name: "3"}) == (model, [])
-    written = hf_json.write(ModelTree(model.config, "DistilBertForMaskedLM"))
+    written = hf_json.write(Model(model.config, "DistilBertForMaskedLM"))
     assert '"n_layers": 3' in written
     assert "num_hidden_layers" not in written
     assert hf_json.read(written)[:2] == (model.config, "DistilBertForMaskedLM")
@@ -211,6 +211,6 @@ def test_the_table_of_families_has_the_exact_totals() -> None:
         assert f"{model.num_parameters():,}" == total
 
 
-def said(row: tuple[str, str]) -> tuple[ModelTree, str]:
+def said(row: tuple[str, str]) -> tuple[Model, str]:
     config = PRESETS[row[0]].config
-    return ModelTree(config, family_of(config).base.name), row[1]
+    return Model(config, family_of(config).base.name), row[1]

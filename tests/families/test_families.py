@@ -28,7 +28,7 @@ from bertcalc.model import registry
 from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.formula import component_formulas, symbolic_steps
-from bertcalc.model.model import ModelTree, config_of_class
+from bertcalc.model.model import Model, config_of_class
 from bertcalc.model.totals import totals_by_part
 from bertcalc.model.trace import Trace
 from bertcalc.proof.tensor_proof import prove
@@ -179,7 +179,7 @@ def test_a_name_of_a_family_is_seen_wherever_it_is_in_a_text(source: str, tmp_pa
 def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str) -> None:
     family, cls = CLASSES[architecture], class_of(architecture)
     config = replace(family.fullest(), num_hidden_layers=2, num_labels=2)
-    model, call = ModelTree(config, architecture), Call(2, 3, encoder_sequence_length=3)
+    model, call = Model(config, architecture), Call(2, 3, encoder_sequence_length=3)
     model, steps = model, run(model, call)
     assert [entry.name for entry in inputs(model, call, run(taking_all(model), call))] == [*cls.inputs]
     names = output_names(architecture)
@@ -248,7 +248,7 @@ def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
 
 def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Family) -> None:
     with pytest.raises(NotImplementedError, match=MADE_UP):
-        prove(ModelTree(known.config.default(), MADE_UP))
+        prove(Model(known.config.default(), MADE_UP))
 
 
 def test_a_made_up_family_is_on_every_page() -> None:
@@ -275,7 +275,7 @@ def test_what_the_module_of_the_embeddings_holds_does_not_depend_on_its_name(kno
         return Hidden(bert.encoder(t, c, x, "Bert"), None)
 
     def held(family: Family) -> list[tuple[int, str]]:
-        model = ModelTree.of_family(family, family.base, BertConfig(), add_pooling_layer=False)
+        model = Model.of_family(family, family.base, BertConfig(), add_pooling_layer=False)
         changes = changes_in(model, Inference(), Batch(2, 9))
         return [(change.num_bytes, change.where.replace("table.", "embeddings.")) for change in changes]
 
@@ -289,7 +289,7 @@ def test_a_question_about_beta_is_asked_where_there_is_one(known: Family, kind: 
         t.output("logits", t.linear("decoder", x, c.vocab_size, role="decoder", bias=bias))
 
     config = known.config.default()
-    model = ModelTree.of_family(known, known.classes[1]._replace(head=head), config)
+    model = Model.of_family(known, known.classes[1]._replace(head=head), config)
     norm, decoder = walk(model.steps(Batch(1, 4)))[-2:]
     assert ("beta" in "".join(asked.question for asked in questions(norm, config))) == bias
     assert ("no beta" in lesson(norm).text) == (not bias)

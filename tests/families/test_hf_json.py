@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bertcalc import ARCHITECTURES, BertConfig, Config, DebertaConfig, DebertaV2Config, build
 from bertcalc.families import FAMILIES
 from bertcalc.families.hf_json import LARGEST, read, text_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.oracle import Case, ask_transformers4, real_config
 from tests.strategies import cases
@@ -232,7 +232,7 @@ def test_what_transformers_builds_is_not_refused_for_what_nothing_is_counted_by(
     with torch.device("meta"):
         count = sum(tensor.numel() for tensor in transformers.BertModel(real).parameters())
     reading = read(json.dumps({**SMALL, **given_fields}))
-    assert ModelTree(reading.config).num_parameters() == count
+    assert Model(reading.config).num_parameters() == count
     said = " ".join(map(str, reading.remarks))
     assert all(field in said for field in given_fields)
     assert "Ignored" not in said

@@ -12,7 +12,7 @@ from hypothesis import given
 from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.families.hf_json import read, write
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case
 from tests.strategies import cases
 
@@ -35,7 +35,7 @@ def test_what_is_written_is_read_as_the_same(case: Case) -> None:
 @pytest.mark.parametrize(("architecture", "config"), [*product(ARCHITECTURES, CONFIGS)])
 def test_transformers_loads_the_same_model(architecture: str, config: Config, tmp_path: Path) -> None:
     path = tmp_path / "config.json"
-    path.write_text(write(ModelTree(config, architecture)), encoding="utf-8")
+    path.write_text(write(Model(config, architecture)), encoding="utf-8")
     from_file = transformers.BertConfig.from_json_file(path)
     from_folder = transformers.BertConfig.from_pretrained(tmp_path)
     assert transformers.AutoConfig.from_pretrained(tmp_path).architectures == [architecture]
@@ -49,6 +49,6 @@ def test_transformers_loads_the_same_model(architecture: str, config: Config, tm
 
 
 def test_a_field_that_transformers_5_does_not_know_is_there_only_where_it_matters() -> None:
-    assert "position_embedding_type" not in json.loads(write(ModelTree(BertConfig())))
-    relative = json.loads(write(ModelTree(BertConfig(position_embedding_type="relative_key"))))
+    assert "position_embedding_type" not in json.loads(write(Model(BertConfig())))
+    relative = json.loads(write(Model(BertConfig(position_embedding_type="relative_key"))))
     assert relative["position_embedding_type"] == "relative_key"

@@ -19,7 +19,7 @@ from bertcalc.families.uncounted_keys import EMPTY, NEUTRAL, OF_MEMORY, is_neutr
 from bertcalc.forward.call import Call
 from bertcalc.memory.plan import Plan
 from bertcalc.model.family import Family
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.memory.live import inference_moments, on_cpu, peak, training_moments
 from tests.oracle import Case, unmasked
@@ -212,10 +212,10 @@ def test_the_layer_types_of_a_file_are_read(layers: int, interval: int) -> None:
     described = read(json.dumps({**written, "layer_types": kinds}))
     assert not [remark for remark in described.remarks if "layer_types" in str(remark)]
     with torch.device("meta"):
-        again = transformers.ModernBertConfig(**json.loads(write(ModelTree(described.config))))
+        again = transformers.ModernBertConfig(**json.loads(write(Model(described.config))))
         real = transformers.ModernBertModel(again)
     assert again.layer_types == kinds
-    assert ModelTree(described.config).num_parameters() == sum(tensor.numel() for tensor in real.parameters())
+    assert Model(described.config).num_parameters() == sum(tensor.numel() for tensor in real.parameters())
 
 
 def test_layer_types_take_precedence_as_in_transformers() -> None:

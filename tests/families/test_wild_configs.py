@@ -15,7 +15,7 @@ from bertcalc.families import FAMILIES
 from bertcalc.families.config_files.keys_of_families import OLD_VOCABULARY
 from bertcalc.families.hf_json import read
 from bertcalc.families.hf_json import read_object as object_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.oracle import ask_transformers4
 
@@ -49,7 +49,7 @@ def real_count(entry: dict[str, str], keys: dict[str, Any]) -> int:
 def test_a_file_that_can_be_counted_is_counted_as_the_real_class(entry: dict[str, str]) -> None:
     reading = read(entry["text"])
     assert reading.architecture == entry.get("cls")
-    model = ModelTree(reading.config, reading.architecture)
+    model = Model(reading.config, reading.architecture)
     assert model.num_parameters() == real_count(entry, described(entry))
 
 
@@ -66,7 +66,7 @@ def test_the_count_is_that_of_transformers_4_as_well() -> None:
         for entry, reading in models
     ]
     for (entry, reading), real in zip(models, ask_transformers4(questions), strict=True):
-        ours = ModelTree(reading.config, reading.architecture).num_parameters()
+        ours = Model(reading.config, reading.architecture).num_parameters()
         assert ours == sum(prod(shape) for _name, shape in real["tensors"]), entry["name"]
 
 

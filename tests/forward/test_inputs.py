@@ -13,7 +13,7 @@ from bertcalc import BertConfig, Config
 from bertcalc.families import CLASSES, class_of
 from bertcalc.forward.meanings import MEANINGS, UNUSED
 from bertcalc.forward.outputs import Call, inputs, problems, run, taking_all
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.forward.test_outputs import small
 from tests.oracle import real_config
 
@@ -90,7 +90,7 @@ def tokens(architecture: str) -> torch.Tensor:
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(architecture: str) -> None:
     for config in ways(architecture):
-        model, real = ModelTree(config, architecture), built(config, architecture)
+        model, real = Model(config, architecture), built(config, architecture)
         before: dict[str, Any] = {"input_ids": tokens(architecture)}
         plain = returned(real, **before)
         refused = any(problem.field == "encoder_sequence_length" for problem in problems(model, CALL))
@@ -108,7 +108,7 @@ def test_inputs_that_are_said_to_have_no_effect_are_those_that_change_nothing(ar
 @pytest.mark.parametrize("architecture", [name for name in CLASSES if class_of(name).caches])
 def test_a_cache_is_returned_unless_it_is_said_that_use_cache_has_no_effect(architecture: str) -> None:
     for config in ways(architecture):
-        model, real = ModelTree(config, architecture), built(config, architecture)
+        model, real = Model(config, architecture), built(config, architecture)
         entry = next(one for one in inputs(model, CALL, run(taking_all(model), CALL)) if one.name == "use_cache")
         with torch.no_grad():
             found = [real(tokens(architecture), use_cache=used).get("past_key_values") for used in (True, False)]
@@ -118,7 +118,7 @@ def test_a_cache_is_returned_unless_it_is_said_that_use_cache_has_no_effect(arch
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_an_input_that_is_not_given_is_as_is_said(architecture: str) -> None:
     config = next(ways(architecture))
-    model, real, ids = ModelTree(config, architecture), built(config, architecture), tokens(architecture)
+    model, real, ids = Model(config, architecture), built(config, architecture), tokens(architecture)
     first = {"input_ids": ids}
     entries = {entry.name: entry for entry in inputs(model, CALL, run(taking_all(model), CALL))}
     begin = 0 if entries["position_ids"].meaning == MEANINGS["position_ids"] else 2

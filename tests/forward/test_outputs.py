@@ -33,7 +33,7 @@ from bertcalc.forward.outputs import (
 )
 from bertcalc.model.formula import shape_letters, symbolic_steps
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.examples import examples, sampled
 from tests.oracle import Case, arguments, flat, real_config, real_outputs
 from tests.strategies import cases, of_pairs
@@ -147,7 +147,7 @@ def test_the_scores_of_choices_have_the_real_shape(chosen_by: str, projects: boo
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str) -> None:
     parameters = inspect.signature(getattr(transformers, architecture).forward).parameters
-    model = ModelTree(small(architecture), architecture)
+    model = Model(small(architecture), architecture)
     entries = inputs(model, ALL, run(taking_all(model), ALL))
     assert [entry.name for entry in entries] == [name for name in parameters if name not in ("self", "kwargs")]
 
@@ -175,7 +175,7 @@ OPTIONAL = ("attention_mask", "token_type_ids", "position_ids", "encoder_attenti
 def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(architecture: str) -> None:
     config = small(architecture, CROSS)
     real = getattr(transformers, architecture)(real_config(config))  # with numbers: it looks into the masks
-    model = ModelTree(config, architecture)
+    model = Model(config, architecture)
     entries = inputs(model, ALL, run(taking_all(model), ALL))
     given = {
         entry.name: torch.ones(shape, dtype=getattr(torch, entry.dtype))
@@ -193,7 +193,7 @@ def test_the_real_method_takes_every_optional_input_in_the_shape_that_is_shown(a
 
 def test_past_key_values_go_in_as_they_came_out() -> None:
     for config in (DECODER, CROSS):
-        model = ModelTree(config)
+        model = Model(config)
         call = possible(model, ALL)
         [came] = [entry for entry in ours(Case(config), call) if entry.name == "past_key_values"]
         steps = run(taking_all(model), call)
@@ -229,14 +229,14 @@ def test_the_letters_stand_for_the_numbers(drawn: tuple[Case, Call]) -> None:
                 assert [int(eval(side, {}, sizes)) for side in written.split(" × ")] == [mine.copies, *mine.shape]
 
 
-def letters(model: ModelTree, cross: bool) -> list[Any]:
+def letters(model: Model, cross: bool) -> list[Any]:
     return [found.step for found in symbolic_steps(model, cross=cross)]
 
 
 @pytest.mark.parametrize("config", [SMALL, CROSS], ids=["encoder", "cross attention"])
 def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> None:
     """last_hidden_state and the last of hidden_states are one tensor: it is in memory once."""
-    call = possible(ModelTree(config), ALL)
+    call = possible(Model(config), ALL)
     real = Case(config).real()
     real.set_attn_implementation("eager")
     found: dict[int, torch.Tensor] = {}
@@ -262,7 +262,7 @@ def test_the_bytes_are_those_of_the_tensors_that_there_are(config: Config) -> No
 @pytest.mark.parametrize("label", [-101, IGNORED, -1, 0, 1, 2, 3, 6, 7, 10, 11, 16])
 def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, label: int) -> None:
     config = replace(SMALL, num_labels=2 if architecture == "BertForQuestionAnswering" else 3)
-    model, call = ModelTree(config, architecture), Call(3, 4, None, 7, labels=True, label=label)
+    model, call = Model(config, architecture), Call(3, 4, None, 7, labels=True, label=label)
     given = arguments(Case(config, architecture), call)
     real = getattr(transformers, architecture)(real_config(config))
     targets = ("labels", "start_positions", "end_positions")
@@ -296,12 +296,12 @@ def test_a_label_is_possible_where_the_real_loss_takes_it(architecture: str, lab
 def test_what_the_real_method_refuses_is_a_problem(config: Config, architecture: str, call: Call) -> None:
     with pytest.raises(ValueError, match=r"cross-attention|unpack"):
         real_outputs(Case(config, architecture), call)
-    [problem] = problems(ModelTree(config, architecture), call)
+    [problem] = problems(Model(config, architecture), call)
     for remedy in problem.remedies:
         changed = {name: value for name, value in remedy.items() if name in Call._fields}
         fixed = replace(config, **{name: value for name, value in remedy.items() if name not in changed})
         assert real_outputs(Case(fixed, architecture), call._replace(**changed))
-        assert not list(problems(ModelTree(fixed, architecture), call._replace(**changed)))
+        assert not list(problems(Model(fixed, architecture), call._replace(**changed)))
 
 
 @pytest.mark.parametrize(("hidden_size", "heads"), [(3, 3), (6, 2), (1, 1)])
@@ -312,7 +312,7 @@ def test_heads_of_an_odd_size_cannot_be_turned_and_the_remedy_can(hidden_size: i
     if hidden_size > heads:  # a head of one number is multiplied by two angles, which broadcasts
         with pytest.raises(RuntimeError):
             real_outputs(Case(config, "ModernBertModel"), Call(1, 4))
-    [problem] = problems(ModelTree(config, "ModernBertModel"), Call(1, 4))
+    [problem] = problems(Model(config, "ModernBertModel"), Call(1, 4))
     assert real_outputs(Case(replace(config, **problem.remedies[0]), "ModernBertModel"), Call(1, 4))
 
 
@@ -336,12 +336,12 @@ def test_what_has_no_effect_is_said(config: Config, architecture: str, without: 
 
 def test_attentions_need_eager_attention() -> None:
     call = Call(1, 4, output_attentions=True)
-    [remark] = remarks(ModelTree(SMALL), call)
+    [remark] = remarks(Model(SMALL), call)
     assert 'attn_implementation="eager"' in str(remark)
     assert len(real_outputs(Case(SMALL), call)[-2].tensors) == 2
     assert Case(SMALL).real()(**arguments(Case(SMALL), call)).attentions == ()
     # transformers 4 returns them with its default, too (test_outputs4.py).
-    assert not list(remarks(ModelTree(replace(SMALL, position_embedding_type="relative_key")), call))
+    assert not list(remarks(Model(replace(SMALL, position_embedding_type="relative_key")), call))
 
 
 @pytest.mark.parametrize(
@@ -355,13 +355,13 @@ def test_attentions_need_eager_attention() -> None:
     ],
 )
 def test_the_nearest_call_is_taken(architecture: str, wrong: dict[str, Any], nearest: dict[str, Any]) -> None:
-    model, call = ModelTree(SMALL, architecture), Call(2, 4)._replace(**wrong)
+    model, call = Model(SMALL, architecture), Call(2, 4)._replace(**wrong)
     assert possible(model, call) == call._replace(**nearest)
     assert possible(model, Call(2, 4)) == Call(2, 4)
 
 
 def test_a_size_that_the_class_does_not_take_is_no_problem() -> None:
-    assert not list(problems(ModelTree(SMALL, "BertForTokenClassification"), Call(1, 4, 0, 0)))
+    assert not list(problems(Model(SMALL, "BertForTokenClassification"), Call(1, 4, 0, 0)))
 
 
 def test_everything_has_a_meaning_and_nothing_else_has() -> None:
@@ -369,7 +369,7 @@ def test_everything_has_a_meaning_and_nothing_else_has() -> None:
     for config in (CROSS, replace(CROSS, position_embedding_type="relative_key")):
         for architecture in CLASSES if config is CROSS else ARCHITECTURES:
             like = small(architecture, config) if config is CROSS else config
-            model, call = ModelTree(like, architecture), ALL._replace(labels=True)
+            model, call = Model(like, architecture), ALL._replace(labels=True)
             entries = [
                 *inputs(model, call, run(taking_all(model), call)),
                 *outputs(model, call, run(model, call)),

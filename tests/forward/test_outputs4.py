@@ -9,7 +9,7 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.between_versions import differences
 from bertcalc.forward.outputs import Call, inputs, outputs, possible, problems, run, taking_all
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.examples import sampled
 from tests.oracle import Case, Output, arguments, ask_transformers4, flat
 
@@ -50,7 +50,7 @@ EVERY = [
     (Case(config, architecture, pooler), call)
     for (architecture, pooler), config, call in sampled(product(MODELS, CONFIGS, CALLS), 5)
     # What a decoder without cross attention refuses in both versions is tested with version 5.
-    if "encoder_sequence_length" not in [problem.field for problem in problems(ModelTree(config, architecture), call)]
+    if "encoder_sequence_length" not in [problem.field for problem in problems(Model(config, architecture), call)]
 ]
 
 
@@ -133,13 +133,13 @@ def test_where_the_versions_differ_it_is_said_and_nowhere_else(answers: list[Ans
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_inputs_are_the_parameters_of_the_real_method(architecture: str, signatures: dict[str, list[str]]) -> None:
     call = Call(3, 4, 5)
-    entries = inputs(ModelTree(SMALL, architecture), call, run(taking_all(ModelTree(SMALL, architecture)), call))
+    entries = inputs(Model(SMALL, architecture), call, run(taking_all(Model(SMALL, architecture)), call))
     others = ("self", "kwargs", "loss_kwargs")
     assert [entry.name for entry in entries] == [name for name in signatures[architecture] if name not in others]
 
 
 def test_what_stops_transformers_4_has_a_way_out() -> None:
     call = Call(3, 4, output_attentions=True)
-    [problem] = problems(ModelTree(CROSS), call)
+    [problem] = problems(Model(CROSS), call)
     assert problem.field == "output_attentions"
-    assert possible(ModelTree(CROSS), call) == call._replace(output_attentions=False)
+    assert possible(Model(CROSS), call) == call._replace(output_attentions=False)

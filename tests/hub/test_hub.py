@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from bertcalc.checkpoints.checkpoint import compare
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.hub import reader as client
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.checkpoints.checkpoints import entries
 from tests.hub.hub_server import Answer, Server, endless_body
@@ -48,7 +48,7 @@ def test_the_headers_of_all_shards(hub: Server, models: Path) -> None:
     assert len(files) > 1
     found = client.find("some/sharded")
     assert sorted(found.tensors) == sorted(entries(folder))
-    assert compare(found.tensors, ModelTree(found.reading.config, "BertForSequenceClassification")).agrees
+    assert compare(found.tensors, Model(found.reading.config, "BertForSequenceClassification")).agrees
 
 
 def test_a_long_header_takes_a_second_request(hub: Server, monkeypatch: pytest.MonkeyPatch, models: Path) -> None:

@@ -8,12 +8,12 @@ from bertcalc.config import Config
 from bertcalc.live.live_formulas import live_tree
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.inventory import inventory
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import evaluated, node_of
 from tests.alike import alike_models, sizes_of
 
 
-def readings(tree: ModelTree) -> Iterator[Any]:
+def readings(tree: Model) -> Iterator[Any]:
     yield tree.num_parameters()
     for line in tree.printed_lines():
         yield line.text

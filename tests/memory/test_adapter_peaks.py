@@ -19,7 +19,7 @@ from bertcalc.memory.peak import NotSimulatedError, changes_of, curve, peak
 from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters, running_prompts
 from tests.compute.test_adapter_flops import check as check_flops
@@ -148,7 +148,7 @@ CHANGES = [
 def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Plan) -> None:
     """The simulation is judged by peft above."""
     config = BertConfig(hidden_size=96, num_attention_heads=3, num_hidden_layers=9, intermediate_size=70)
-    model = ModelTree(config, "BertForSequenceClassification", changes=(change,))
+    model = Model(config, "BertForSequenceClassification", changes=(change,))
     if not change.recomputes:
         plan = plan._replace(recompute="none")
     simulated_bytes = peak(changes_of(model, plan, 4, 16)).live
@@ -182,7 +182,7 @@ def test_formulas_and_live_numbers_give_the_simulated_peak(change: Any, plan: Pl
 )
 def test_virtual_tokens_reach_a_window_earlier(config: Config, architecture: str, length: int) -> None:
     """Six virtual tokens: at a length of 4, the sequences are as long as the window, or as the table of distances."""
-    model = ModelTree(config, architecture, changes=(PromptTuning(6, "FEATURE_EXTRACTION"),))
+    model = Model(config, architecture, changes=(PromptTuning(6, "FEATURE_EXTRACTION"),))
     for plan in (Plan(), Plan(attention="fused")):
         if length + 6 <= config.longest:
             assert peak_bytes(model, plan, 2, length) == peak(changes_of(model, plan, 2, length)).live
@@ -216,7 +216,7 @@ def test_a_forward_pass_with_virtual_tokens(run: tuple[Case, Call], data: st.Dat
     ],
 )
 def test_why_virtual_tokens_cannot_run(change: Any, architecture: str, length: int, message: str) -> None:
-    model = ModelTree(BertConfig(), architecture, changes=(change,))
+    model = Model(BertConfig(), architecture, changes=(change,))
     with pytest.raises(InputError, match=message):
         training_peak_bytes(model, 1, length)
 
@@ -233,7 +233,7 @@ def test_why_virtual_tokens_cannot_run(change: Any, architecture: str, length: i
 def test_a_formula_refuses_the_virtual_tokens_that_the_simulation_refuses(
     change: Any, length: int, message: str
 ) -> None:
-    model = ModelTree(BertConfig(), "BertForSequenceClassification", changes=(change,))
+    model = Model(BertConfig(), "BertForSequenceClassification", changes=(change,))
     for count in (peak_bytes, live_peak):
         with pytest.raises(InputError, match=message):
             count(model, Plan(), 1, length)

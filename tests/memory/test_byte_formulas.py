@@ -12,7 +12,7 @@ from bertcalc.memory.plan import Plan
 from bertcalc.memory.saved import SavedActivation, total_bytes
 from bertcalc.model.formula import ALL_SYMBOLS, Formula
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from tests.examples import examples
 from tests.memory.test_footprint import models, plans, possible
@@ -20,7 +20,7 @@ from tests.oracle import Case, component_of
 from tests.strategies import cases
 
 
-def substituted(formula: Formula, model: ModelTree, batch: int, length: int) -> Any:
+def substituted(formula: Formula, model: Model, batch: int, length: int) -> Any:
     numbers = {**model.config.shared(), "batch_size": batch, "sequence_length": length}
     return formula.expression.subs(
         {ALL_SYMBOLS[field]: numbers[field] for field in numbers if numbers[field] and field in ALL_SYMBOLS}
@@ -29,7 +29,7 @@ def substituted(formula: Formula, model: ModelTree, batch: int, length: int) -> 
 
 @examples(150)
 @given(models, plans, st.integers(1, 9), st.integers(1, 99))
-def test_the_formulas_of_what_is_kept_are_the_counts(model: ModelTree, plan: Plan, batch: int, length: int) -> None:
+def test_the_formulas_of_what_is_kept_are_the_counts(model: Model, plan: Plan, batch: int, length: int) -> None:
     assume(not cannot_run(model))
     plan, length = possible(plan, model), min(length, model.config.longest)
     saved, found = kept(model, plan, batch, length), kept_formulas(model, plan, batch, length)
@@ -58,7 +58,7 @@ def test_letters_of_layers_with_a_window(case: Case, plan: Plan, batch: int, len
 
 @examples(30)
 @given(models, plans, st.integers(1, 9), st.integers(1, 99))
-def test_the_formulas_of_the_reasons_are_the_counts(model: ModelTree, plan: Plan, batch: int, length: int) -> None:
+def test_the_formulas_of_the_reasons_are_the_counts(model: Model, plan: Plan, batch: int, length: int) -> None:
     assume(not cannot_run(model))
     length = min(length, model.config.longest)
     found = korthikanti_formulas(model, plan, batch, length)

@@ -22,7 +22,7 @@ from bertcalc.memory.optimizers import OPTIMIZERS
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Plan
 from bertcalc.memory.saved import total_bytes
 from bertcalc.model.freezing import TRAIN, Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from tests.examples import examples
 from tests.oracle import Case, real_outputs
@@ -40,7 +40,7 @@ plans = st.builds(
 models = bert_cases(POSITION_EMBEDDING_TYPES).map(lambda case: case.model)
 
 
-def possible(plan: Plan, model: ModelTree) -> Plan:
+def possible(plan: Plan, model: Model) -> Plan:
     layers = min(plan.freezing.layers, model.config.num_hidden_layers)
     return plan._replace(freezing=replace(plan.freezing, layers=layers))
 
@@ -57,7 +57,7 @@ def test_the_seed_figures() -> None:
 def test_korthikanti_et_al(recompute: Any, batch: int, length: int) -> None:
     """Their formulas plus 16 bytes a token: mean and deviation of two LayerNorms; with nothing kept, not even these."""
     plan = Plan("mixed-18", fused_dropout=True, recompute=recompute)
-    model = ModelTree(BertConfig())
+    model = Model(BertConfig())
     tokens = batch * length * 768
     theirs = {"none": 34 * tokens + 5 * 12 * batch * length**2, "selective": 34 * tokens, "full": 2 * tokens}
     norms = 0 if recompute == "full" else 16 * batch * length
@@ -72,7 +72,7 @@ def test_korthikanti_et_al(recompute: Any, batch: int, length: int) -> None:
 
 
 @given(models, plans, st.integers(1, 4), st.integers(1, 99))
-def test_the_reasons_add_up_to_one_trained_layer(model: ModelTree, plan: Plan, batch: int, length: int) -> None:
+def test_the_reasons_add_up_to_one_trained_layer(model: Model, plan: Plan, batch: int, length: int) -> None:
     assume(not cannot_run(model))
     plan, length = plan._replace(freezing=Freezing()), min(length, model.config.longest)
     config = model.config

@@ -26,7 +26,7 @@ from bertcalc.memory.simulator.simulated_tensor import Memory, Node, ReleasedErr
 from bertcalc.memory.simulator.tape import Tape
 from bertcalc.memory.simulator.timeline import MemoryChange, alive
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.quantized_model import PackWeights
 
@@ -41,7 +41,7 @@ RELATIVE = BertConfig(**SMALL, num_hidden_layers=2, position_embedding_type="rel
 NF4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_use_double_quant=True)
 INT8 = BitsAndBytesConfig(load_in_8bit=True)
 LORA, DORA = Lora(target_modules=["query"]), Lora(target_modules=["query", "word_embeddings"], use_dora=True)
-RUNS: dict[str, tuple[ModelTree, Plan | Inference]] = {
+RUNS: dict[str, tuple[Model, Plan | Inference]] = {
     "bert": (build(BERT, "BertForMaskedLM"), Plan()),
     "outputs": (build(BERT, "BertForPreTraining"), Plan(keep_outputs=True, optimizer="adafactor")),
     "inference": (build(BERT, "BertForQuestionAnswering"), Inference(attention="fused")),
@@ -55,11 +55,11 @@ RUNS: dict[str, tuple[ModelTree, Plan | Inference]] = {
     "deberta-v2": (build(DebertaV2Config(**SMALL, **DISTANCES, conv_kernel_size=3), "DebertaV2Model"), Plan()),
     "gpt2": (build(GPT2, "GPT2DoubleHeadsModel"), Plan("amp-bf16")),
     "modernbert": (build(MODERNBERT, "ModernBertForMaskedLM"), Plan("bf16", attention="fused")),
-    "lora": (ModelTree(BERT, changes=(LORA,)), Plan(input_require_grads=True, recompute="full")),
-    "dora": (ModelTree(BERT, changes=(DORA,)), Plan("bf16")),
-    "4 bits": (ModelTree(BERT, changes=(PackWeights(NF4), LORA)), Plan()),
-    "8 bits": (ModelTree(BERT, changes=(PackWeights(INT8), DORA)), Plan()),
-    "prefix": (ModelTree(BERT, changes=(PrefixTuning(num_virtual_tokens=2, task_type="FEATURE_EXTRACTION"),)), Plan()),
+    "lora": (Model(BERT, changes=(LORA,)), Plan(input_require_grads=True, recompute="full")),
+    "dora": (Model(BERT, changes=(DORA,)), Plan("bf16")),
+    "4 bits": (Model(BERT, changes=(PackWeights(NF4), LORA)), Plan()),
+    "8 bits": (Model(BERT, changes=(PackWeights(INT8), DORA)), Plan()),
+    "prefix": (Model(BERT, changes=(PrefixTuning(num_virtual_tokens=2, task_type="FEATURE_EXTRACTION"),)), Plan()),
 }
 SIZES = Batch(2, 6)
 runs = pytest.mark.parametrize("run", RUNS)

@@ -45,7 +45,7 @@ from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Pl
 from bertcalc.memory.simulator.timeline import AREAS, MemoryChange, alive
 from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import TRAIN, Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.adapters import Adapter
 from tests.examples import crossed, examples
 from tests.memory.allocator import inference_allocated, training_allocated
@@ -498,7 +498,7 @@ def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
 def test_a_family_that_is_not_simulated_is_refused() -> None:
     for cls in FAMILIES["albert"].classes:
         family = replace(FAMILIES["albert"], peaks=False)
-        model = ModelTree.of_family(family, cls, AlbertConfig(num_hidden_layers=1))
+        model = Model.of_family(family, cls, AlbertConfig(num_hidden_layers=1))
         for count in (training_peak_bytes, inference_peak_bytes):
             with pytest.raises(NotSimulatedError, match=f"^The memory of {cls.name} is not simulated yet.$"):
                 count(model, 1, 8)

@@ -24,7 +24,7 @@ from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak, pe
 from bertcalc.memory.plan import RECOMPUTE, Inference, Plan
 from bertcalc.model.formula import ALL_SYMBOLS, COUNT_SYMBOLS
 from bertcalc.model.freezing import TRAIN, Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.memory.live import inference_moments, training_moments
@@ -55,7 +55,7 @@ def simulated_plan(plan: Plan, config: Config) -> Plan:
 
 
 @st.composite
-def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[ModelTree, Plan | Inference, int, int]:
+def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Model, Plan | Inference, int, int]:
     """A model with so many layers that the formulas leave some out, how it is run, and a batch."""
     case, call = draw(passes(classes))
     most = 16 if case.config.layer_period > 1 else 9  # enough for layers to be left out
@@ -70,7 +70,7 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[ModelTree
     return case.model.changed(config=config), how, *call.batch.shape
 
 
-def in_numbers(model: ModelTree, how: Plan | Inference, batch: int, length: int) -> int | None:
+def in_numbers(model: Model, how: Plan | Inference, batch: int, length: int) -> int | None:
     """The peak of a run with numbers; None if there is nothing to train."""
     try:
         return simulated(changes_of(model, how, batch, length)).live
@@ -81,7 +81,7 @@ def in_numbers(model: ModelTree, how: Plan | Inference, batch: int, length: int)
 
 
 @given(runs())
-def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[ModelTree, Any, int, int]) -> None:
+def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Model, Any, int, int]) -> None:
     expected = in_numbers(*run)
     if expected is not None:
         assert peak_bytes(*run) == peak(*run).num_bytes == expected
@@ -90,7 +90,7 @@ def test_a_run_with_letters_gives_the_peak_of_the_run_with_numbers(run: tuple[Mo
 @examples(8)
 @given(runs(), st.sampled_from(list(PRECISIONS)))
 def test_8_bit_states_are_those_of_tensors_with_a_gradient(
-    run: tuple[ModelTree, Any, int, int], precision: Precision
+    run: tuple[Model, Any, int, int], precision: Precision
 ) -> None:
     """Master weights stand for each trained tensor, also for one that no gradient reaches."""
     model, how, batch, length = run
@@ -106,13 +106,13 @@ def test_a_tensor_without_a_gradient_has_no_8_bit_states() -> None:
     """Untied, the masked-LM head has a bias that its decoder does not use."""
     config = XLMRobertaConfig(**TINY, max_position_embeddings=3, pad_token_id=0, tie_word_embeddings=False)
     for precision in PRECISIONS:
-        run = ModelTree(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
+        run = Model(config, "XLMRobertaForMaskedLM"), Plan(precision, "adamw-8bit"), 1, 1
         assert peak_bytes(*run) == in_numbers(*run)
 
 
 def test_8_bit_states_and_master_weights_have_one_letter_for_the_trained_parameters() -> None:
     how = Plan("mixed-16", "adamw-8bit", freezing=Freezing(layers=1))
-    formulas = peak(ModelTree(BertConfig(num_hidden_layers=2), "BertForMaskedLM"), how, 1, 8).formulas
+    formulas = peak(Model(BertConfig(num_hidden_layers=2), "BertForMaskedLM"), how, 1, 8).formulas
     assert formulas["optimizer states"].latex() == "8 K + 6 N_{s} + 6 N_{t}"
 
 
@@ -125,7 +125,7 @@ TINY: dict[str, Any] = {
 
 @examples(8)
 @given(runs(WITH_WINDOWS), st.booleans())
-def test_letters_of_layers_that_alternate(run: tuple[ModelTree, Any, int, int], fused: bool) -> None:
+def test_letters_of_layers_that_alternate(run: tuple[Model, Any, int, int], fused: bool) -> None:
     """With fused attention, two of three layers of ModernBERT have a mask of their own."""
     model, how, batch, length = run
     run = model, how._replace(attention="fused") if fused else how, batch, length
@@ -136,7 +136,7 @@ def test_letters_of_layers_that_alternate(run: tuple[ModelTree, Any, int, int], 
 
 @examples(12)
 @given(runs() | runs(WITH_WINDOWS))
-def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[ModelTree, Any, int, int]) -> None:
+def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[Model, Any, int, int]) -> None:
     model, how, batch, length = run
     if in_numbers(*run) is None or (isinstance(how, Plan) and how.optimizer == "adamw-8bit"):
         return
@@ -159,7 +159,7 @@ def test_the_formulas_are_those_of_the_areas_and_of_the_pieces(run: tuple[ModelT
     st.lists(st.tuples(st.integers(1, 9), st.integers(1, 16), st.integers(1, 9), st.integers(1, 4)), min_size=1),
 )
 def test_a_column_has_what_each_row_has_alone(
-    run: tuple[ModelTree, Any, int, int], rows: list[tuple[int, int, int, int]]
+    run: tuple[Model, Any, int, int], rows: list[tuple[int, int, int, int]]
 ) -> None:
     model, how, _batch, length = run
     if isinstance(how, Plan):
@@ -185,7 +185,7 @@ def test_a_column_has_what_each_row_has_alone(
 @examples(20)
 @given(runs() | runs(WITH_WINDOWS), st.integers(1, 5), st.integers(1, 30), st.integers(1, 16))
 def test_designs_have_what_each_has_alone(
-    run: tuple[ModelTree, Any, int, int], heads: int, intermediate: int, layers: int
+    run: tuple[Model, Any, int, int], heads: int, intermediate: int, layers: int
 ) -> None:
     model, how, batch, length = run
     if isinstance(how, Plan):
@@ -205,7 +205,7 @@ def test_designs_have_what_each_has_alone(
 @examples(12)
 @given(runs(), st.sampled_from(("batch_size", "sequence_length")))
 def test_the_live_polynomials_of_what_fits_are_now_those_of_the_model(
-    run: tuple[ModelTree, Plan | Inference, int, int], field: str
+    run: tuple[Model, Plan | Inference, int, int], field: str
 ) -> None:
     model, how, *batch = run
     try:
@@ -249,7 +249,7 @@ def test_the_longest_sequence_needs_no_part_of_a_table(longest: int, batch: int,
     config = replace(WITH_DISTANCES, max_position_embeddings=longest)
     if isinstance(how, Plan):
         how = simulated_plan(how._replace(freezing=Freezing(), recompute="none"), config)
-    model = ModelTree(config, "DebertaModel")
+    model = Model(config, "DebertaModel")
     peaks = [in_numbers(model, how, batch, length) or 0 for length in range(1, longest + 1)]
     assert [peak_bytes(model, how, batch, length) for length in range(1, longest + 1)] == peaks
     for usable in {*peaks, *(one - 1 for one in peaks)}:
@@ -269,7 +269,7 @@ def test_what_fits_into_a_model_with_fewer_positions_than_its_window() -> None:
         local_attention=32,
         pad_token_id=0,
     )
-    model, plan = ModelTree(config, "ModernBertModel"), Plan("bf16", attention="fused")
+    model, plan = Model(config, "ModernBertModel"), Plan("bf16", attention="fused")
     peaks = [in_numbers(model, plan, 2, length) or 0 for length in range(1, 10)]
     for usable in peaks:
         found = most(growths(model, plan, "sequence_length", 2, 1), usable, 9)
@@ -305,7 +305,7 @@ def test_training_never_needs_less_than_inference(
 
 @pytest.mark.parametrize("how", [Plan(), Inference()])
 def test_where_a_batch_has_to_be_one_sequence_no_larger_one_fits(how: Plan | Inference) -> None:
-    model = ModelTree(GPT2Config(n_layer=2), "GPT2ForSequenceClassification")
+    model = Model(GPT2Config(n_layer=2), "GPT2ForSequenceClassification")
     one = peak_bytes(model, how, 1, 128)
     assert one == simulated(changes_of(model, how, 1, 128)).live
     for usable, number in ((one - 1, 0), (one, 1), (1000 * one, 1)):
@@ -318,24 +318,24 @@ def test_where_a_batch_has_to_be_one_sequence_no_larger_one_fits(how: Plan | Inf
 
 def test_the_figures_of_the_issue() -> None:
     for vocab_size, largest in ((30522, 90), (119547, 46)):
-        model = ModelTree(BertConfig(vocab_size=vocab_size), "BertForMaskedLM")
+        model = Model(BertConfig(vocab_size=vocab_size), "BertForMaskedLM")
         assert most(growths(model, Plan(), "batch_size", 1, 128), 16 * 10**9).number == largest
 
 
 def test_layers_that_are_frozen_and_run_again_keep_nothing() -> None:
-    model = ModelTree(BertConfig(num_hidden_layers=9, vocab_size=300), "BertForTokenClassification")
+    model = Model(BertConfig(num_hidden_layers=9, vocab_size=300), "BertForTokenClassification")
     plan = Plan(recompute="full", freezing=Freezing(train="head"))
     assert peak(model, plan, 2, 64).num_bytes == simulated(changes_of(model, plan, 2, 64)).live
 
 
 def test_the_layer_of_the_peak_has_its_own_number() -> None:
-    classes = ModelTree(BertConfig(), "BertForSequenceClassification")
+    classes = Model(BertConfig(), "BertForSequenceClassification")
     assert peak(classes, Plan(), 32, 128).where == "encoder.layer.11.output.dense"
 
 
 @pytest.mark.parametrize("preset", ["bert-base-uncased", "roberta-base", "deberta-v3-base", "gte-multilingual-base"])
 def test_weights_are_four_bytes_a_parameter_also_where_a_size_is_1(preset: str) -> None:
-    model = ModelTree(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name)
+    model = Model(PRESETS[preset].config, family_of(PRESETS[preset].config).base.name)
     assert peak(model, Plan(), 8, 128).formulas["weights"].latex() == "4 N"
 
 
@@ -343,7 +343,7 @@ def test_weights_are_four_bytes_a_parameter_also_where_a_size_is_1(preset: str) 
 def test_what_all_layers_share_is_released_once(layers: int, frozen: int) -> None:
     """The angles of one kind of layer, in the backward pass of the last layer that needs them."""
     sizes: dict[str, Any] = {"vocab_size": 50, "hidden_size": 64, "num_attention_heads": 2, "intermediate_size": 32}
-    model = ModelTree(ModernBertConfig(**sizes, num_hidden_layers=layers, pad_token_id=0), "ModernBertModel")
+    model = Model(ModernBertConfig(**sizes, num_hidden_layers=layers, pad_token_id=0), "ModernBertModel")
     plan = Plan(freezing=Freezing(embeddings=True, layers=frozen))
     for batch, length in ((1, 1), (2, 8)):
         assert peak_bytes(model, plan, batch, length) == simulated(changes_of(model, plan, batch, length)).live
@@ -358,4 +358,4 @@ def test_designs_whose_heads_share_no_keys_do_not_repeat_them(heads: int, shared
     base = replace(base, vocab_size=9, num_hidden_layers=2, intermediate_size=4, pad_token_id=0)
     design = replace(base, hidden_size=4 * heads, num_attention_heads=heads)
     how = Inference("float32", "eager")
-    assert peak_of_designs(ModelTree(base), how, 1, 8)(heads, 4)(2) == peak_bytes(ModelTree(design), how, 1, 8)
+    assert peak_of_designs(Model(base), how, 1, 8)(heads, 4)(2) == peak_bytes(Model(design), how, 1, 8)

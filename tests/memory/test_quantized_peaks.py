@@ -25,7 +25,7 @@ from bertcalc.memory.peak import changes_in, changes_of, curve, peak
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import PackWeights, QuantizedModel
@@ -246,7 +246,7 @@ def test_peft_fails_to_train_what_is_quantized() -> None:
 def test_formulas_of_the_batch_give_the_simulated_peak(form: QuantizationFormat) -> None:
     """The simulation is judged above; bytes of weights are numbers, because blocks are rounded up."""
     config = replace(SMALL, num_hidden_layers=9, hidden_size=34)
-    model = ModelTree(config, changes=(PackWeights(form), Lora(target_modules=["query"])))
+    model = Model(config, changes=(PackWeights(form), Lora(target_modules=["query"])))
     for plan in (Plan(), Plan(optimizer="adamw-8bit", recompute="full", input_require_grads=True)):
         simulated_bytes = peak(changes_of(model, plan, 4, 16)).live
         assert peak_bytes(model, plan, 4, 16) == simulated_bytes
@@ -268,4 +268,4 @@ def test_formulas_of_the_batch_give_the_simulated_peak(form: QuantizationFormat)
 )
 def test_what_is_not_simulated_says_so(form: QuantizationFormat, plan: Plan, adapter: Lora, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        peak_bytes(ModelTree(SMALL, changes=(PackWeights(form), adapter)), plan, 1, 8)
+        peak_bytes(Model(SMALL, changes=(PackWeights(form), adapter)), plan, 1, 8)

@@ -10,7 +10,7 @@ from bertcalc import ARCHITECTURES, BertConfig, Config, ModernBertConfig, NomicB
 from bertcalc.config import POSITION_EMBEDDING_TYPES, sizes_of
 from bertcalc.config import letters as letters_of
 from bertcalc.model.formula import SYMBOLS, component_formulas, formula, tensor_formulas
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import openable, submodule, totals_by_component
 from bertcalc.text.digits import latex_number
 from tests.oracle import Case
@@ -81,39 +81,39 @@ def test_each_tensor_has_a_formula_that_is_its_count(case: Case) -> None:
 
 
 def test_one_layer_in_letters() -> None:
-    assert formula(ModelTree(BertConfig()), path="encoder.layer.*").latex() == "4 H^{2} + 2 H I + 9 H + I"
+    assert formula(Model(BertConfig()), path="encoder.layer.*").latex() == "4 H^{2} + 2 H I + 9 H + I"
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_one_layer_is_the_same_in_every_architecture(architecture: str) -> None:
-    assert formula(ModelTree(BertConfig(), architecture), path="encoder.layer.*") == formula(
-        ModelTree(BertConfig()), path="encoder.layer.*"
+    assert formula(Model(BertConfig(), architecture), path="encoder.layer.*") == formula(
+        Model(BertConfig()), path="encoder.layer.*"
     )
 
 
 def test_the_embeddings_in_letters_and_in_numbers() -> None:
-    embeddings = formula(ModelTree(BertConfig()), path="embeddings")
+    embeddings = formula(Model(BertConfig()), path="embeddings")
     assert embeddings.latex() == r"H \left(P + T + V + 2\right)"
     assert embeddings.latex(BertConfig()) == r"768 \cdot \left(512 + 2 + 30{,}522 + 2\right)"
 
 
 def test_relative_positions_divide_by_the_heads_without_a_floor() -> None:
     config = BertConfig(position_embedding_type="relative_key")
-    assert r"\frac{H \left(2 P - 1\right)}{A}" in formula(ModelTree(config)).latex()
-    assert "L · (2P - 1) · H/A" in tensor_formulas(ModelTree(config))
+    assert r"\frac{H \left(2 P - 1\right)}{A}" in formula(Model(config)).latex()
+    assert "L · (2P - 1) · H/A" in tensor_formulas(Model(config))
 
 
 def test_tensors_are_written_with_the_layers_in_front_or_without() -> None:
     embeddings = "V · H", "P · H", "T · H", "H", "H"
-    assert tensor_formulas(ModelTree(BertConfig()))[:7] == (*embeddings, "L · H · H", "L · H")
-    assert tensor_formulas(ModelTree(BertConfig()), copies=False)[:7] == (*embeddings, "H · H", "H")
+    assert tensor_formulas(Model(BertConfig()))[:7] == (*embeddings, "L · H · H", "L · H")
+    assert tensor_formulas(Model(BertConfig()), copies=False)[:7] == (*embeddings, "H · H", "H")
 
 
 def test_a_formula_depends_on_structure_alone() -> None:
     other = replace(BertConfig(), vocab_size=7, hidden_dropout_prob=0.5, num_attention_heads=3, num_hidden_layers=1)
     untied = replace(other, tie_word_embeddings=False)
     of_bert, of_other, of_untied = (
-        formula(ModelTree(config, "BertForMaskedLM")) for config in (BertConfig(), other, untied)
+        formula(Model(config, "BertForMaskedLM")) for config in (BertConfig(), other, untied)
     )
     assert of_other is of_bert
     assert of_untied != of_other
@@ -122,7 +122,7 @@ def test_a_formula_depends_on_structure_alone() -> None:
 @pytest.mark.parametrize("path", ["nothing", "encoder.layer.*.nothing", "cls", "bert.encoder"])
 def test_there_is_no_formula_for_what_is_not_there(path: str) -> None:
     with pytest.raises(KeyError):
-        formula(ModelTree(BertConfig()), path=path)
+        formula(Model(BertConfig()), path=path)
 
 
 def test_a_number_is_written_in_groups_of_three() -> None:

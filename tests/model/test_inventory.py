@@ -11,7 +11,7 @@ from bertcalc import BertConfig, ElectraConfig, build
 from bertcalc.config import POSITION_EMBEDDING_TYPES
 from bertcalc.model.formula import SYMBOLS, count_formulas
 from bertcalc.model.inventory import ModuleGroup, inventory, named
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from tests.oracle import Case, layers_of
 from tests.oracle import owned as parameters_of
 from tests.strategies import cases
@@ -87,7 +87,7 @@ def test_the_parts_learn_all_that_the_model_learns(case: Case) -> None:
     ],
 )
 def test_published_figures_of_bert_base(name: str, formula: sympy.Expr, count: int) -> None:
-    assert count_formulas(ModelTree(BertConfig()))[name].expression == formula
+    assert count_formulas(Model(BertConfig()))[name].expression == formula
     [part] = [part for part in parts(Case(BertConfig())) if part.name == name]
     assert part.modules == count
 

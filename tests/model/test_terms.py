@@ -13,7 +13,7 @@ from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.formula import SYMBOLS, component_formulas, symbolic_model
 from bertcalc.model.letters import filled
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.terms import Term, component_terms
 from bertcalc.model.totals import over_layers
 from tests.model.test_formula import value
@@ -23,7 +23,7 @@ from tests.strategies import cases
 
 def test_keys_and_values_that_heads_share_have_a_letter() -> None:
     config = PRESETS["EuroBERT-610m"].config
-    model = ModelTree(config, "EuroBertModel")
+    model = Model(config, "EuroBertModel")
     (layers, _norm) = dict(component_terms(model))["encoder"]
     assert layers.text == "L (2H² + 2GH²/A + 3HI + 2H)"
     shown = filled(layers.text, config.shared())
@@ -32,7 +32,7 @@ def test_keys_and_values_that_heads_share_have_a_letter() -> None:
     assert letters_of(config)["G"] == 6
     for heads in (None, 18, 1):  # as many as heads, and a single one, which is a number
         changed: dict[str, Any] = {"num_key_value_heads": heads}
-        other = ModelTree(replace(config, **changed), "EuroBertModel")
+        other = Model(replace(config, **changed), "EuroBertModel")
         assert "G" not in letters_of(other.config)
         assert not any(
             SYMBOLS["num_key_value_heads"] in each.expression.free_symbols for _, each in component_formulas(other)
@@ -58,7 +58,7 @@ _STRUCTURES = [
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_the_terms_add_up_to_the_formula_and_each_tensor_is_in_one_of_them(architecture: str) -> None:
     for config in _STRUCTURES:
-        model = ModelTree(config, architecture)
+        model = Model(config, architecture)
         formulas = dict(component_formulas(model))
         found = component_terms(model)
         assert [component for component, _brackets in found] == list(formulas)
@@ -107,7 +107,7 @@ def test_where_layers_differ_the_formula_of_terms_is_the_real_models_count_too(p
 
 
 def test_what_the_first_layer_lacks_is_a_term_of_its_own() -> None:
-    found = dict(component_terms(ModelTree(PRESETS["ModernBERT-base"].config, "ModernBertModel")))
+    found = dict(component_terms(Model(PRESETS["ModernBERT-base"].config, "ModernBertModel")))
     assert " + ".join(bracket.text for bracket in found["encoder"]) == "L (4H² + 3HI + H) + (L − 1) H + H"
 
 
@@ -124,7 +124,7 @@ def test_what_the_first_layer_lacks_is_a_term_of_its_own() -> None:
 def test_every_family_reads_as_bert_does(preset: str, wanted: str) -> None:
     """Like letters together, layers first, attention before feed-forward."""
     config = PRESETS[preset].config
-    terms = component_terms(ModelTree(config, family_of(config).base.name))
+    terms = component_terms(Model(config, family_of(config).base.name))
     assert " + ".join(bracket.text for _component, brackets in terms for bracket in brackets) == wanted
 
 
@@ -134,7 +134,7 @@ def spoken(text: str) -> Fraction:
 
 
 def by_text(config: Config, architecture: str) -> dict[str, Term]:
-    found = component_terms(ModelTree(config, architecture))
+    found = component_terms(Model(config, architecture))
     return {f"{name} {term.text}": term for name, brackets in found for each in brackets for term in each.terms}
 
 

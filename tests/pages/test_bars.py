@@ -18,7 +18,7 @@ from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES
 from bertcalc.model.batch import Batch
 from bertcalc.model.formula import bar_formulas
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES
 from bertcalc.model.totals import breakdown, openable, place_of
 from pages.ui.widgets.bars import Bars, bars_frame, proportions_frame
@@ -73,10 +73,10 @@ def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> Non
 
 
 def test_every_part_of_a_model_has_a_name_of_its_own() -> None:
-    models: list[ModelTree] = [build(family.fullest(), name) for name, family in CLASSES.items()]
+    models: list[Model] = [build(family.fullest(), name) for name, family in CLASSES.items()]
     names = ["word_embeddings", "query", "pooler.dense", "classifier"]
-    models.append(ModelTree(BertConfig(), "BertForSequenceClassification", changes=(Lora(target_modules=names),)))
-    models.append(ModelTree(BertConfig(), "BertForMaskedLM", changes=(FactorizeEmbeddings(64),)))
+    models.append(Model(BertConfig(), "BertForSequenceClassification", changes=(Lora(target_modules=names),)))
+    models.append(Model(BertConfig(), "BertForMaskedLM", changes=(FactorizeEmbeddings(64),)))
     assert set(PART_NAMES) == {place_of(tensor) for model in models for tensor in model.tensors()}
     assert len(set(PART_NAMES.values())) == len(PART_NAMES)
 

@@ -12,14 +12,14 @@ from bertcalc.memory.devices import DEVICES, KEPT_FREE, Device
 from bertcalc.memory.optimizers import Precision
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from tests.adapters import Adapter
 from tests.examples import crossed, sampled
 from tests.oracle import Case
 from tests.pages.apptest import open_app, showing, slide, tables
 
-CLASSIFIER = ModelTree(BertConfig(), "BertForSequenceClassification")
+CLASSIFIER = Model(BertConfig(), "BertForSequenceClassification")
 QLORA = "bitsandbytes,load_in_4bit=true,llm_int8_skip_modules=classifier+;lora,task_type=SEQ_CLS"
 INT8 = QLORA.replace("load_in_4bit", "load_in_8bit")
 LORA = "lora,target_modules=query+value,task_type=SEQ_CLS"

@@ -8,7 +8,7 @@ import pytest
 
 from bertcalc.compute.flops import Convention, as_stated, by_name, by_part, tokens, total
 from bertcalc.forward.outputs import Call, run
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
 from bertcalc.text.live_numbers import evaluated, node_of
 from pages.ui.compute.count import Count
@@ -25,7 +25,7 @@ def counts(rng: random.Random) -> tuple[Count, Count]:
     convention = Convention(**{name: rng.choice(values) for name, values in options.items()})
     call = Call(2, min(24, first.config.longest, second.config.longest), first.encoder_length(5))
 
-    def count(model: ModelTree) -> Count:
+    def count(model: Model) -> Count:
         steps = as_stated(run(model, call), convention, call.sequence_length)
         return Count(Choice(model, ""), call, convention, steps)
 

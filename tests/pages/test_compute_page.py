@@ -10,7 +10,7 @@ from bertcalc import ARCHITECTURES, BertConfig, ModernBertConfig
 from bertcalc.compute.conventions import RULES
 from bertcalc.families import PRESETS
 from bertcalc.forward.outputs import Call
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof.flop_proof import compare, prove
 from bertcalc.text.digits import duration, scaled
 from pages.ui.compute.count import VIEW
@@ -96,7 +96,7 @@ def test_a_difference_is_shown() -> None:
 
 def test_a_proof_of_cross_attention_covers_it() -> None:
     config = BertConfig(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
-    proof = prove(ModelTree(config, "BertLMHeadModel"), Call(2, 8, 5), recompute=True)
+    proof = prove(Model(config, "BertLMHeadModel"), Call(2, 8, 5), recompute=True)
     assert not proof.differences
     assert "encoder.layer.*.crossattention.self" in [count.name for count in proof.modules]
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from bertcalc import BertConfig, Config, Gguf, forward_flops
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.model_file import file_bytes, quantized
 from pages.ui.design.nearest import KINDS
 from tests.examples import sampled
@@ -70,7 +70,7 @@ def test_a_memory_is_a_limit() -> None:
     assert "Within 16,000,000,000 bytes, which is 16.0 GB (14.9 GiB)" in app.markdown[1].value
     found = rows(app)
     for row in found:
-        needed = peak_bytes(ModelTree(config(row)), Plan("mixed-16"), 32, 512)
+        needed = peak_bytes(Model(config(row)), Plan("mixed-16"), 32, 512)
         assert number(row["Training memory"]) == needed <= 16 * 10**9
     assert found == sorted(found, key=lambda row: -number(row["Training memory"]))
 
@@ -79,10 +79,10 @@ def test_a_file_is_a_limit_in_its_format() -> None:
     app = open_app("design.py", budget_of="file", target_file="100 MB", file_format="Q4_0")
     assert "Within 100,000,000 bytes, which is 100.0 MB (95.4 MiB)" in app.markdown[1].value
     for row in rows(app):
-        assert number(row["File"]) == quantized(ModelTree(config(row)), Gguf("Q4_0")).file_bytes <= 10**8
+        assert number(row["File"]) == quantized(Model(config(row)), Gguf("Q4_0")).file_bytes <= 10**8
     app.selectbox(key="file_format").select("float32").run()
     for row in rows(app):
-        assert number(row["File"]) == file_bytes(ModelTree(config(row))) <= 10**8
+        assert number(row["File"]) == file_bytes(Model(config(row))) <= 10**8
 
 
 def test_the_other_two_quantities_stand_beside_it() -> None:
@@ -90,7 +90,7 @@ def test_the_other_two_quantities_stand_beside_it() -> None:
     first = rows(app)[0]
     assert (first["Difference"], first["%"]) == ("±0", "±0 %")
     assert first["Forward"] == "22.35 GFLOPs"  # PyTorch's count for 128 tokens: 22,348,431,360
-    memory = peak_bytes(ModelTree(BertConfig()), Plan(), 1, 128)
+    memory = peak_bytes(Model(BertConfig()), Plan(), 1, 128)
     assert first["Training memory"] == f"{memory / 10**9:.4g} GB"
     assert first[""] == "1 ✓"  # this is what the sidebar has
 

@@ -18,7 +18,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.families.published import PUBLISHED
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import typed
 from pages.ui.change.step_words import brief
 from pages.ui.diagnosis.terms_view import EXAMPLES, TERMS
@@ -250,7 +250,7 @@ def test_a_habit_is_said_as_one() -> None:
 
 
 def test_a_weak_explanation_is_said_to_be_a_hint_and_several_mistakes_are_folded() -> None:
-    known = KnownCount(ModelTree(BertConfig()), 109_482_240)
+    known = KnownCount(Model(BertConfig()), 109_482_240)
     numbers = [109_482_240 + 768 * step for step in range(17, 75)]  # fewer may be added tokens
     found = {number: diagnose(known, typed(f"{number}")) for number in numbers}
     weak = next(number for number, one in found.items() if one.miscounted and not (one.confident or one.slips))
@@ -367,7 +367,7 @@ def test_an_example_is_of_bert_model_whatever_class_was_there() -> None:
 
 
 def test_bytes_can_be_a_peak_of_memory() -> None:
-    model = ModelTree(BertConfig(), "BertForMaskedLM")
+    model = Model(BertConfig(), "BertForMaskedLM")
     count = peak_bytes(model, Plan(), 32, 128)
     app = open_app("explain.py", number=f"{count} bytes", architecture="BertForMaskedLM", batch_size="32")
     assert "**peak memory of a training step with AdamW**" in str(app.info[0].value)
@@ -380,7 +380,7 @@ def test_bytes_can_be_a_peak_of_memory() -> None:
 def test_the_examples_are_of_the_present_model(preset: str) -> None:
     app = open_app("explain.py", preset=preset)
     config = PRESETS[preset].config
-    rounded, power, size, wrong = numbers_to_try(ModelTree(config, family_of(config).base.name))
+    rounded, power, size, wrong = numbers_to_try(Model(config, family_of(config).base.name))
     right = Case(config, family_of(config).base.name).real().num_parameters()
     assert size == f"{4 * right / 10**6:,.1f} MB"  # in float32
     for text in (rounded, power, size):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.shell.headings import state_of
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.navigation import PAGES
@@ -17,7 +17,7 @@ from tests.pages.apptest import ROOT, open_app
 
 def choice(architecture: str = "BertModel", preset: str = "bert-base-uncased", **fields: Any) -> Choice:
     config = type(PRESETS[preset].config)(**{**vars(PRESETS[preset].config), **fields})
-    return Choice(ModelTree(config, architecture), preset)
+    return Choice(Model(config, architecture), preset)
 
 
 def test_every_page_is_listed() -> None:

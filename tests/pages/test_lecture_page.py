@@ -14,7 +14,7 @@ from bertcalc.diagnosis.hand_count import check
 from bertcalc.explore.compare import WELL_KNOWN
 from bertcalc.explore.model_refs import model_of_preset
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof.real_model import empty_model
 from bertcalc.teach.lecture_screens import Lecture
 from bertcalc.teach.lecture_screens import read as read_lecture
@@ -67,7 +67,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="module")
 def real() -> Any:
-    return empty_model(ModelTree(SMALL))
+    return empty_model(Model(SMALL))
 
 
 @pytest.mark.parametrize("lecture", LECTURES.values(), ids=LECTURES)

@@ -20,7 +20,7 @@ from bertcalc.memory.peak import UNKNOWN
 from bertcalc.memory.peak.peak_formulas import peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.digits import scaled, size
 from bertcalc.text.problem import Problem
 from pages.ui.memory.stack_bar import AREA_WORDS
@@ -117,7 +117,7 @@ def test_what_freezing_and_adding_up_save_is_said() -> None:
     assert any(f"saves {size(thawed - frozen)} of {size(thawed)}" in str(one.value) for one in app.markdown)
     app = memory("training", accumulate="4", batch_size="8", architecture="BertForMaskedLM")
     [said] = [str(one.value) for one in app.markdown if "Accumulating the gradients" in str(one.value)]
-    model = ModelTree(BertConfig(), "BertForMaskedLM")
+    model = Model(BertConfig(), "BertForMaskedLM")
     assert size(peak_bytes(model, Plan(accumulate=True), 8, 128)) in said
     assert size(peak_bytes(model, Plan(), 32, 128)) in said
 
@@ -189,11 +189,11 @@ def test_the_published_formula_and_the_reasons() -> None:
 def test_inference_counts_a_decoders_cache() -> None:
     """Keys and values of 12 layers: 2 · 512 · 768 numbers each, of 2 bytes."""
     decoder = memory("inference", is_decoder="true", dtype="bfloat16", sequence_length="512", temporaries="true")
-    found = peak_bytes(ModelTree(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
+    found = peak_bytes(Model(BertConfig(is_decoder=True)), Inference("bfloat16"), 1, 512)
     assert decoder.metric[0].value == size(found)
     [chart] = [one for one in decoder.session_state["shown"] if one.spec]
     assert max(filter(None, chart.data["peak"])) == found
-    assert found > peak_bytes(ModelTree(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
+    assert found > peak_bytes(Model(BertConfig()), Inference("bfloat16"), 1, 512) + 11 * 2 * 512 * 768 * 2
 
 
 def test_a_step_of_another_batch_has_an_axis_of_its_own() -> None:
@@ -221,7 +221,7 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
     assert app.metric[0].delta == "limited by memory"
     assert str(app.success[0].value).startswith("**Fits:** 32 × 128 tokens need ")
     assert f"or **{longest}** tokens per sequence in batches of 32." in str(app.success[0].value)
-    plan, model = Plan("mixed-16"), ModelTree(PRESETS["bert-large-uncased"].config)
+    plan, model = Plan("mixed-16"), Model(PRESETS["bert-large-uncased"].config)
     needed = [1.06 * peak_bytes(model, plan, 32, length) for length in (longest, longest + 1)]
     assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
 
@@ -253,7 +253,7 @@ def test_a_link_with_both_precisions_keeps_both() -> None:
 
 def test_autocast_is_counted_and_its_activations_are_not_listed() -> None:
     app = memory("training", training_dtype="amp-bf16", batch_size="8")
-    model = ModelTree(BertConfig())
+    model = Model(BertConfig())
     assert app.metric[0].value == size(peak_bytes(model, Plan("amp-bf16"), 8, 128))
     app.segmented_control(key="memory").set_value("activations").run()
     assert str(app.info[0].value).startswith("Under AMP, activations are not listed")
@@ -311,7 +311,7 @@ def test_every_part_of_the_bar_is_named_under_it() -> None:
     [bar] = [one for one in app.session_state["shown"] if one.spec]
     names = re.findall(r'"domain": (\[.*?\])', json.dumps(dict(bar.spec), default=repr))
     plan = Plan("mixed-18", recompute="full")
-    parts = [*(AREA_WORDS[area] for area in peak(ModelTree(BertConfig()), plan, 8, 128).areas), "not for tensors"]
+    parts = [*(AREA_WORDS[area] for area in peak(Model(BertConfig()), plan, 8, 128).areas), "not for tensors"]
     assert names
     assert all(json.loads(found) == parts for found in names)
     drawn = dict.fromkeys(zip(bar.data["name"], bar.data["start"], strict=True))

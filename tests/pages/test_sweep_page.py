@@ -10,7 +10,7 @@ from bertcalc import BertConfig
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import QUANTITIES
 from bertcalc.explore.sweep import SWEPT, sweepable
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.sweep.map_view import _name
 from pages.ui.sweep.sweep_view import RANGES, VIEW
 from pages.ui.widgets.numbers import short
@@ -91,7 +91,7 @@ def test_every_quantity_of_the_unit_has_its_formula_and_order() -> None:
 )
 def test_every_dimension_comes_up(link: dict[str, str]) -> None:
     app = open_app("sweep.py", architecture="BertForPreTraining", **link)
-    for x in sweepable(ModelTree(BertConfig())):
+    for x in sweepable(Model(BertConfig())):
         app.selectbox(key="x").set_value(x).run()
         assert not app.exception
         assert not app.error
@@ -102,7 +102,7 @@ def test_every_dimension_comes_up(link: dict[str, str]) -> None:
 def test_any_two_dimensions_make_a_map(link: dict[str, str]) -> None:
     decoder = {"is_decoder": "true", "add_cross_attention": "true", "architecture": "BertLMHeadModel"}
     app = open_app("sweep.py", sweep="map", measure="activations", **decoder, **link)
-    for x, y in list(permutations(sweepable(ModelTree(BertConfig())), 2))[::17]:
+    for x, y in list(permutations(sweepable(Model(BertConfig())), 2))[::17]:
         app.selectbox(key="x").set_value(x)
         app.selectbox(key="y").set_value(y).run()
         assert not app.exception

@@ -26,7 +26,7 @@ from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof import real_model
 from pages.ui.change.step_words import TITLES
 from pages.ui.shell.sidebar import Choice
@@ -59,7 +59,7 @@ PAGES = [
     ("lecture.py", {}),
 ]
 PLACE = Origin("http://somewhere.test/?preset=bert-base-uncased", "en")
-DEFAULT = Choice(ModelTree(BertConfig()), "bert-base-uncased")
+DEFAULT = Choice(Model(BertConfig()), "bert-base-uncased")
 
 
 def noted(app: AppTest) -> list[TableOrChart]:
@@ -157,7 +157,7 @@ def test_files_say_what_they_are_and_nothing_is_made_before_it_is_asked_for() ->
     names = [file.name for file in model_files(DEFAULT, Batch(1, 128), PLACE, str)]
     assert names[:4] == ["config.json", *(f"bert-base-uncased.{ending}" for ending in ("py", "md", "html"))]
     assert names[4:] == ["bert-base-uncased-interactive.html"]
-    changed = DEFAULT._replace(model=ModelTree(BertConfig(vocab_size=21128), "BertForMaskedLM"))
+    changed = DEFAULT._replace(model=Model(BertConfig(vocab_size=21128), "BertForMaskedLM"))
     files = table_files(stem_of(changed), "Model: a/b <c>", never)  # type: ignore[arg-type]
     assert files[0].name == "bert-base-uncased-changed-a-b-c.csv"
     for title in ("Chart: Parameters of each part of the model", "图：模型各部分的参数量", "Table: " + 80 * "x"):
@@ -220,7 +220,7 @@ def test_the_report_counts_as_the_page_does_and_says_how(
     architecture = "BertForSequenceClassification"
     told = reported(monkeypatch, page, num_hidden_layers="4", architecture=architecture, **link)
     assert said in told
-    model = ModelTree(BertConfig(num_hidden_layers=4), architecture)
+    model = Model(BertConfig(num_hidden_layers=4), architecture)
     figures = {
         "FLOPs of a training step": training_flops(model, 1, 128, freezing=plan.freezing, recompute=plan.recompute),
         "memory of the weights": ITEM_BYTES[dtype] * model.num_parameters(),
@@ -282,7 +282,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
     architecture = "BertForSequenceClassification"
     app = opened(open_app("change.py", architecture=architecture, changes=changes, training_dtype="bf16"))
     told = read(made[-1], "Report, Markdown")
-    models, _problem = changed_models(ModelTree(BertConfig(), architecture), steps := read_steps(changes))
+    models, _problem = changed_models(Model(BertConfig(), architecture), steps := read_steps(changes))
     model = models[-1].model
     assert told.startswith(f"# {architecture}: {model.num_parameters():,}\n")
     assert f"Changed step by step: {words}" in told.replace("\\", "")
@@ -293,7 +293,7 @@ def test_the_files_of_a_changed_model_have_its_steps_or_the_dialog_says_which_do
         assert walked.strip().rsplit("| ", 1)[1] == f"{model.num_parameters():,} |"
     head = told.partition("## The model before the first step")[2].split("\n\n")[1].splitlines()[0]
     assert all(TITLES[kind_of(step)] in head for step in steps)
-    program = code(ModelTree(BertConfig(), architecture), steps)
+    program = code(Model(BertConfig(), architecture), steps)
     assert read(made[-1], "Python program") == program
     assert f"```python\n{program}```" in told
     page = read(made[-1], "Interactive page, HTML")
@@ -337,7 +337,7 @@ def test_the_caption_of_a_comparison_names_the_current_model(monkeypatch: pytest
 
 def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     config = BertConfig(position_embedding_type="relative_key", num_hidden_layers=2)
-    relative = DEFAULT._replace(model=ModelTree(config))
+    relative = DEFAULT._replace(model=Model(config))
     told = read(model_files(relative, Batch(1, 8), PLACE, str), "Report, Markdown")
     added = build(config).num_parameters() - build(BertConfig(num_hidden_layers=2)).num_parameters()
     assert f"the {added:,} parameters of relative_key were not compared." in told
@@ -355,7 +355,7 @@ def test_the_report_says_what_was_not_compared(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_the_report_says_what_else_it_takes(config: Config, architecture: str, said: str) -> None:
-    choice = Choice(ModelTree(config, architecture), "bert-base-uncased")
+    choice = Choice(Model(config, architecture), "bert-base-uncased")
     files = model_files(choice, Batch(1, 128), Origin("http://localhost/", "en"), str)
     [told] = [file.make().decode() for file in files if file.name.endswith(".md")]
     assert said in told
@@ -399,7 +399,7 @@ def test_the_charts_of_a_comparison_have_the_totals_and_the_difference() -> None
 def test_figures_beyond_what_a_float_holds_are_exact() -> None:
     link = {"batch_size": "40963", "sequence_length": "511"}
     found = chart_of("compare.py", compare="bars", compare_by="training", **link).iloc[:, -1]
-    model = ModelTree(BertConfig(), "BertModel")
+    model = Model(BertConfig(), "BertModel")
     assert found[0] == QUANTITIES["training"].of(Case(model, Batch(40_963, 511))) > 2**53
     assert chart_of("compute.py", **link)["FLOPs"].sum() * 3 == found[0]
 

@@ -10,14 +10,14 @@ from hypothesis import given
 from bertcalc import ARCHITECTURES, AlbertConfig, BertConfig, Config
 from bertcalc.charts.colors import COLORS
 from bertcalc.config import POSITION_EMBEDDING_TYPES
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.widgets.total_formula.formula_parts import leaves, total_formula
 from tests.oracle import Case
 from tests.strategies import cases
 
 
 def drawn(config: Config, architecture: str = "BertModel", *, add_pooling_layer: bool = True) -> dict[str, Any]:
-    return total_formula(ModelTree(config, architecture, add_pooling_layer), COLORS["light"])
+    return total_formula(Model(config, architecture, add_pooling_layer), COLORS["light"])
 
 
 def parts(of: Any) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ import pytest
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.families.published import PUBLISHED
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text.digits import signed_count
 from pages.ui.widgets import real_answers, verdict
@@ -42,7 +42,7 @@ def test_relative_positions_say_what_was_checked_instead() -> None:
 def test_what_was_not_checked_is_the_relative_positions_alone() -> None:
     """An untied head differs between transformers 4 and 5 by a bias: that is no part of it."""
     config = BertConfig(position_embedding_type="relative_key", tie_word_embeddings=False, num_attention_heads=64)
-    assert real_model.not_checked(ModelTree(config, "BertForMaskedLM")) == 12 * (2 * 512 - 1) * (768 // 64)
+    assert real_model.not_checked(Model(config, "BertForMaskedLM")) == 12 * (2 * 512 - 1) * (768 // 64)
 
 
 def test_a_difference_is_shown_tensor_by_tensor(monkeypatch: pytest.MonkeyPatch) -> None:

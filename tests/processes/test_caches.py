@@ -7,7 +7,7 @@ import sys
 from bertcalc import BertConfig
 from bertcalc.diagnosis import explain
 from bertcalc.diagnosis.miscounts import MiscountSizes, counted
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.processes.weighted_cache import WeightedCache
 from tests.processes import weigh_caches
 from tests.processes.weigh_caches import caches, look, size
@@ -36,7 +36,7 @@ def test_searches_are_kept_by_their_number_of_combinations() -> None:
     """250,000 combinations took 330 MB."""
     for vocab_size in range(20_000, 20_014):
         config = BertConfig(vocab_size=vocab_size)
-        explain.search(tuple(counted(ModelTree(config))), MiscountSizes.of(config), explain.MOST_BITS)
+        explain.search(tuple(counted(Model(config))), MiscountSizes.of(config), explain.MOST_BITS)
     kept = explain.search._kept
     total = sum(search.size for search, _weight in kept.values())
     assert 0.8 * explain.MOST_COMBINATIONS < total <= explain.MOST_COMBINATIONS

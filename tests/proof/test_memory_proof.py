@@ -11,7 +11,7 @@ from bertcalc import ARCHITECTURES, BertConfig, Config
 from bertcalc.memory.footprint import kept
 from bertcalc.memory.plan import RECOMPUTE, Plan
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof import memory_proof
 from bertcalc.proof.memory_proof import prove
 from tests.examples import sampled
@@ -26,16 +26,16 @@ DECODER = replace(SMALL, is_decoder=True, add_cross_attention=True)
 def test_pytorch_counts_the_same(architecture: str, config: Config, recompute: Any) -> None:
     for precision, freezing in (("fp32", Freezing()), ("mixed-16", Freezing(embeddings=True, layers=2))):
         plan = Plan(precision, recompute=recompute, freezing=freezing)  # type: ignore[arg-type]  # a plain str here
-        found = prove(ModelTree(config, architecture), plan, 2, 7)
+        found = prove(Model(config, architecture), plan, 2, 7)
         assert found.ours == found.theirs > 0
 
 
 def test_a_wrong_count_is_seen() -> None:
     with patch.object(memory_proof, "kept", lambda *args: kept(*args)[1:]):
-        found = prove(ModelTree(SMALL), Plan(), 2, 7)
+        found = prove(Model(SMALL), Plan(), 2, 7)
     assert found.ours < found.theirs
 
 
 def test_what_the_device_does_not_know_is_left_out_of_our_count_too() -> None:
-    with_masks = prove(ModelTree(SMALL), Plan(fused_dropout=True), 2, 7)
-    assert with_masks == prove(ModelTree(SMALL), Plan(), 2, 7)
+    with_masks = prove(Model(SMALL), Plan(fused_dropout=True), 2, 7)
+    assert with_masks == prove(Model(SMALL), Plan(), 2, 7)

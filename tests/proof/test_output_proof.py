@@ -8,7 +8,7 @@ import torch
 
 from bertcalc import ARCHITECTURES, BertConfig
 from bertcalc.forward.outputs import Call, Entry, TensorCopies, possible
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof import output_proof
 from pages.ui.widgets import verdict
 from tests.pages.apptest import open_app, tables
@@ -33,7 +33,7 @@ ENTRIES = [
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_class_agrees(architecture: str) -> None:
     for call in (ALL, ALL._replace(labels=True, return_dict=False, use_cache=False)):
-        compared = output_proof.prove(ModelTree(CROSS, architecture), possible(ModelTree(CROSS, architecture), call))
+        compared = output_proof.prove(Model(CROSS, architecture), possible(Model(CROSS, architecture), call))
         assert compared
         assert all(comparison.agrees for comparison in compared)
 
@@ -67,8 +67,8 @@ def test_in_a_tuple_the_places_are_compared() -> None:
 
 def test_what_pytorch_cannot_count_is_not_run() -> None:
     config = BertConfig(hidden_size=65_536, num_attention_heads=65_536, max_position_embeddings=1_000_000)
-    assert output_proof.countable(ModelTree(config), Call(1_000_000, 512))
-    assert not output_proof.countable(ModelTree(config), Call(1_000_000, 1_000_000))
+    assert output_proof.countable(Model(config), Call(1_000_000, 512))
+    assert not output_proof.countable(Model(config), Call(1_000_000, 1_000_000))
     app = open_app(
         "outputs.py",
         hidden_size="65536",

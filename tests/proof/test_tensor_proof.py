@@ -8,7 +8,7 @@ import torch
 import transformers
 
 from bertcalc import ARCHITECTURES, BertConfig, Module, build
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proof import real_model, tensor_proof
 from tests.oracle import Case
 
@@ -16,7 +16,7 @@ SMALL = BertConfig(vocab_size=100, hidden_size=24, num_hidden_layers=2, num_atte
 
 
 def test_equal_models_agree_in_every_check() -> None:
-    result = tensor_proof.prove(ModelTree(SMALL, "BertForPreTraining"))
+    result = tensor_proof.prove(Model(SMALL, "BertForPreTraining"))
     assert result.agrees
     assert not result.differences
     assert set(result.versions) == {"transformers", "torch"}
@@ -27,7 +27,7 @@ def test_equal_models_agree_in_every_check() -> None:
 def test_the_empty_model_is_the_real_one(architecture: str, tied: bool) -> None:
     """Weights that are not initialised are tied all the same."""
     case = Case(replace(SMALL, tie_word_embeddings=tied), architecture)
-    empty, real = real_model.empty_model(ModelTree(case.config, architecture)), case.real()
+    empty, real = real_model.empty_model(Model(case.config, architecture)), case.real()
     assert {tensor.device.type for tensor in empty.parameters()} == {"meta"}
     assert str(empty) == str(real)
     for duplicates in (True, False):
@@ -69,7 +69,7 @@ def test_a_missing_tensor_is_found() -> None:
 
 @pytest.mark.parametrize("architecture", ["BertModel", "BertForMaskedLM", "BertForMultipleChoice"])
 def test_a_forward_pass_has_the_weights_that_were_counted(architecture: str) -> None:
-    run = real_model.run_forward(ModelTree(SMALL, architecture))
+    run = real_model.run_forward(Model(SMALL, architecture))
     assert run.parameters == build(SMALL, architecture).num_parameters()
     assert run.weight_bytes == 4 * run.parameters
     assert run.outputs
@@ -79,7 +79,7 @@ def test_a_forward_pass_that_does_not_fit_is_refused_before_it_begins(monkeypatc
     monkeypatch.setattr(real_model, "available_bytes", lambda: 1000)
     monkeypatch.setattr(real_model, "real_model", lambda *_: pytest.fail("it was built all the same"))
     with pytest.raises(MemoryError):
-        real_model.run_forward(ModelTree(SMALL))
+        real_model.run_forward(Model(SMALL))
 
 
 def test_the_model_of_the_proof_has_no_weights(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,4 +90,4 @@ def test_the_model_of_the_proof_has_no_weights(monkeypatch: pytest.MonkeyPatch) 
         return compare(model, real)
 
     monkeypatch.setattr(tensor_proof, "compare", spy)
-    assert tensor_proof.prove(ModelTree(SMALL)).agrees
+    assert tensor_proof.prove(Model(SMALL)).agrees

@@ -17,7 +17,7 @@ from bertcalc.diagnosis.layer_parts import Counted, parts_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proofreading import named_parts
 from bertcalc.proofreading.proofread import LONGEST, proofread
 from tests.oracle import Case
@@ -223,7 +223,7 @@ _NAMES = ("word embeddings", "position embeddings", "attention", "feed-forward",
 _FAMILIES = {family_of(preset.config).name: name for name, preset in reversed(PRESETS.items())}
 
 
-def article(model: ModelTree) -> list[tuple[str, Counted]]:
+def article(model: Model) -> list[tuple[str, Counted]]:
     """A line for each part of a model, and the part."""
     lines = []
     layers = model.config.num_hidden_layers

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bertcalc
 from bertcalc.families import FAMILIES
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.reading.listing import listed, read_listing
 from bertcalc.storage.tensorflow_names import pytorch_tensor
@@ -73,7 +73,7 @@ def test_every_class_of_every_family_is_recognized_by_its_tensors(name: str) -> 
     """In `make test` every third class, of the next family the next."""
     family: Any = FAMILIES[name]
     for cls in sampled(family.classes, 3, begin=[*FAMILIES].index(name)):
-        model = ModelTree(
+        model = Model(
             family.config.default() if not cls.builds_with else family.config(**dict(cls.builds_with)), cls.name
         )
         text = "\n".join(f"{name} {torch.Size(shape)}" for name, shape in model.named_parameters())
@@ -110,7 +110,7 @@ def test_a_state_dict_has_tied_matrices_twice_and_buffers() -> None:
 
 def test_a_second_matrix_without_a_sign_of_a_state_dict_is_left_open() -> None:
     tied, untied = (
-        ModelTree(bertcalc.DistilBertConfig(vocab_size=100, tie_word_embeddings=tie), "DistilBertForMaskedLM")
+        Model(bertcalc.DistilBertConfig(vocab_size=100, tie_word_embeddings=tie), "DistilBertForMaskedLM")
         for tie in (True, False)
     )
     text = "\n".join(f"{name} {list(shape)}" for name, shape in untied.named_parameters())

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import bertcalc
 from bertcalc.families import FAMILIES
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
 from bertcalc.text.problem import InputError
@@ -226,10 +226,10 @@ def test_a_print_that_is_cut_off_says_so_and_is_completed_from_a_preset() -> Non
 
 
 def test_layers_that_a_person_left_out_are_read_by_their_numbers() -> None:
-    lines = one_by_one(str(ModelTree(TINY))).split("\n")
+    lines = one_by_one(str(Model(TINY))).split("\n")
     start, end = lines.index("      (1): BertLayer("), lines.index("      (2): BertLayer(")
     text = "\n".join([*lines[:start], "      ...", *lines[end:]])
-    assert read_printed(text).num_parameters == ModelTree(TINY).num_parameters()
+    assert read_printed(text).num_parameters == Model(TINY).num_parameters()
 
 
 def test_a_person_who_prints_one_layer_means_all_of_them() -> None:
@@ -252,9 +252,9 @@ def test_a_wrapped_model_is_the_same_model(wrapper: Any) -> None:
 
 
 def test_of_several_models_the_complete_one_is_read() -> None:
-    whole, part = str(ModelTree(TINY)), "\n".join(str(bertcalc.build("bert-base-uncased")).split("\n")[:12])
+    whole, part = str(Model(TINY)), "\n".join(str(bertcalc.build("bert-base-uncased")).split("\n")[:12])
     reading = bertcalc.read(f"{part}\n\n{whole}")
-    assert reading.num_parameters == ModelTree(TINY).num_parameters()
+    assert reading.num_parameters == Model(TINY).num_parameters()
     assert "2 printed models" in str(reading)
 
 
@@ -265,9 +265,9 @@ def test_a_copy_count_of_nine_digits_is_refused_in_time() -> None:
 
 
 def test_the_sizes_of_a_printed_tensor_multiply_to_its_count() -> None:
-    reading = read_printed(str(ModelTree(TINY, "BertForMaskedLM")))
+    reading = read_printed(str(Model(TINY, "BertForMaskedLM")))
     assert all(tensor.num_parameters() == tensor.copies * prod(tensor.shape) for tensor in reading.tensors)
     other = replace(TINY, tie_word_embeddings=False)
-    assert ModelTree(other, "BertForMaskedLM").num_parameters() in {
+    assert Model(other, "BertForMaskedLM").num_parameters() in {
         possible.parameters for possible in reading.possible_counts
     }

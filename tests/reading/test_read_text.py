@@ -19,7 +19,7 @@ import bertcalc
 from bertcalc.__main__ import main
 from bertcalc.families import hf_json
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.explained import is_hand_count
 from bertcalc.reading.read_text import kind_of
@@ -183,7 +183,7 @@ def test_the_index_of_real_shards_says_how_many_numbers_they_have(dtype: str, co
 @pytest.mark.parametrize(("lines", "is_hand"), [("layers", True), ("layers\nheads of it", False)])
 def test_a_hand_count_has_values_in_most_of_its_lines(lines: str, is_hand: bool) -> None:
     text = f"embeddings = 23,837,184\npooler = 590,592\n{lines}"
-    assert is_hand_count(text, ModelTree(bertcalc.BertConfig())) is is_hand
+    assert is_hand_count(text, Model(bertcalc.BertConfig())) is is_hand
 
 
 def test_two_sizes_without_braces_are_no_configuration() -> None:

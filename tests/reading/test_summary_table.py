@@ -14,7 +14,7 @@ from torchinfo import summary
 
 import bertcalc
 from bertcalc.families import CLASSES
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.reading.summary_table import table_kind, table_of
 from bertcalc.text.problem import InputError
 from tests.examples import sampled
@@ -23,20 +23,18 @@ from tests.reading.noise import coloured, in_markdown, quoted, with_windows_line
 from tests.reading.real_summaries import PLACE
 
 
-def torchinfo(
-    model: ModelTree, depth: int = 3, columns: Sequence[str] = ("num_params",), *, named: bool = False
-) -> str:
+def torchinfo(model: Model, depth: int = 3, columns: Sequence[str] = ("num_params",), *, named: bool = False) -> str:
     """What ``torchinfo.summary`` prints of the real model, which is on the meta device."""
     rows = ("depth", "var_names") if named else ("depth",)
     real = Case.of(model).real()
     return str(summary(real, depth=depth, col_names=columns, row_settings=rows, device="meta", verbose=0))
 
 
-def tensors_of(model: ModelTree | None) -> dict[str, tuple[int, ...]] | None:
+def tensors_of(model: Model | None) -> dict[str, tuple[int, ...]] | None:
     return None if model is None else dict(model.named_parameters())
 
 
-def same_shape(model: ModelTree) -> ModelTree:
+def same_shape(model: Model) -> Model:
     """The model with sizes that occur: the heads of a table without shapes are a guess, and so are rare sizes."""
     config = model.config
     sizes = {"hidden_size": 128, "intermediate_size": 200, "num_attention_heads": 2, "vocab_size": 3000}
@@ -44,12 +42,12 @@ def same_shape(model: ModelTree) -> ModelTree:
     fields: dict[str, Any] = {
         type(config).own_name(name): value for name, value in sizes.items() if type(config).has(name)
     }
-    return ModelTree(replace(type(config).default(), pad_token_id=0, **fields), model.architecture)
+    return Model(replace(type(config).default(), pad_token_id=0, **fields), model.architecture)
 
 
 @pytest.mark.parametrize("name", sampled(sorted(CLASSES), 30))
 def test_the_sizes_of_any_model_are_read_off_a_torchinfo_table(name: str) -> None:
-    model = same_shape(ModelTree(CLASSES[name].config.default(), name))
+    model = same_shape(Model(CLASSES[name].config.default(), name))
     for named in (False, True):
         reading = bertcalc.read(torchinfo(model, depth=9, columns=("num_params", "params_percent"), named=named))
         assert (reading.kind, reading.num_parameters) == ("torchinfo", model.num_parameters())

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import BertConfig
 from bertcalc.hub import hub_workers
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.processes.worker import WORKER
 from bertcalc.proof import tensor_proof
 from pages.server import run_queue
@@ -312,7 +312,7 @@ def test_readers_that_request_the_same_model_let_others_pass(monkeypatch: pytest
         return tensor_proof.Proof(checks, [], 1.0, 1.0, {"torch": "2"})
 
     monkeypatch.setattr(WORKER, "run", prove)
-    model = ModelTree(BertConfig(vocab_size=12_345))
+    model = Model(BertConfig(vocab_size=12_345))
 
     def read() -> None:
         with line.enter({}):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import bertcalc
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.gguf_format import Gguf, block_type_of
 
 LINES = Path(__file__).with_name("published_gguf.csv").read_text(encoding="utf-8").splitlines()
@@ -21,11 +21,11 @@ REPOSITORIES = {name: list(rows) for name, rows in groupby(PUBLISHED, lambda row
 SMALL: dict[str, Any] = {"hidden_size": 384, "intermediate_size": 1536}
 
 
-def bert(architecture: str = "BertModel", **sizes: Any) -> ModelTree:
+def bert(architecture: str = "BertModel", **sizes: Any) -> Model:
     return bertcalc.build(bertcalc.BertConfig(**sizes), architecture)
 
 
-MODELS: dict[str, ModelTree] = {
+MODELS: dict[str, Model] = {
     "second-state/All-MiniLM-L6-v2-Embedding-GGUF": bert(**SMALL, num_hidden_layers=6),
     "CompendiumLabs/bge-small-en-v1.5-gguf": bert(**SMALL),
     "CompendiumLabs/bge-base-en-v1.5-gguf": bert(),

@@ -18,7 +18,7 @@ from bertcalc.diagnosis.explain import is_chance
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.forward.outputs import Call
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.teach.answers import Verdict, check
 from bertcalc.teach.exercise_models import LEVELS, Level
 from bertcalc.teach.exercises import KINDS, LARGEST_SEED, exercise, sheet
@@ -325,7 +325,7 @@ def test_what_is_rounded_too_much_is_not_accepted() -> None:
 
 def test_zeros_at_the_end_of_a_rounded_answer_are_not_known() -> None:
     """110M counts as 1.1e8 does; a number that is written out means itself."""
-    model = ModelTree(BertConfig())
+    model = Model(BertConfig())
     tensors = tuple(model.tensors())
     exercise = Exercise("model", model, Sentence(""), 109_482_240, "parameters", tensors=tensors)
     assert check(exercise, "110M") == check(exercise, "1.1e8")
@@ -368,9 +368,7 @@ def answered(path: str, intermediate_size: int, answer: str) -> set[frozenset[st
     )
     tensors = tuple(tensor for tensor in counted(build(config)) if tensor.name.startswith(path))
     tensors = tuple(tensor._replace(copies=1) for tensor in tensors)
-    exercise = Exercise(
-        "tensor", ModelTree(config), Sentence(""), total(tensors), "parameters", path=path, tensors=tensors
-    )
+    exercise = Exercise("tensor", Model(config), Sentence(""), total(tensors), "parameters", path=path, tensors=tensors)
     return {frozenset(way) for way in sentences(check(exercise, answer))}
 
 

@@ -48,7 +48,7 @@ from bertcalc.memory.saved import saved_activation_bytes, saved_activations
 from bertcalc.model.batch import Batch
 from bertcalc.model.formula import formula
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.amounts import typed
 from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError, check_of
@@ -60,7 +60,7 @@ SMALL = bertcalc.BertConfig(
     vocab_size=50, hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=12
 )
 MODEL = build(SMALL, "BertForMaskedLM")
-SUBJECT = ModelTree(SMALL, "BertForMaskedLM")
+SUBJECT = Model(SMALL, "BertForMaskedLM")
 STEPS = MODEL.steps(Batch(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
 
@@ -175,7 +175,7 @@ SEQUENCES: dict[str, Any] = {
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
     "SavedActivation": saved_activations(MODEL, Batch(2, 3), Plan()),
-    "ModelTree": [SUBJECT],
+    "Model": [SUBJECT],
 }
 WRONG: tuple[Any, ...] = (
     *(None, -1, 0, True, 1.5, float("nan"), 10**30, "", "nope", b"", [], [None], {}, {"a": None}, (), object()),
@@ -405,7 +405,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: MODEL.get_submodule(3), "path must be a text"),
     (lambda: formula(SUBJECT, path="encoder.layer.2"), "There is no module '2' in encoder.layer"),
     (lambda: formula(SMALL), 'model must be a model, such as load("bert-base-uncased")'),
-    (lambda: formula(ModelTree(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
+    (lambda: formula(Model(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
     (lambda: formula(SUBJECT).latex(MODEL), "config must be a configuration"),
     (lambda: explain(MODEL, bertcalc.GPT2Config(), 5), "config must be the configuration of the model"),
     (lambda: explain(MODEL, bertcalc.BertConfig(), 5), "config must be the configuration of the model"),
@@ -433,7 +433,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: total(STEPS, "macs"), "convention must be Convention"),
     (lambda: total(STEPS, PYTORCH._replace(unit="mults")), "must be FLOPs or MACs"),
     (lambda: walk(STEPS, 2), "layer 2 is not one of 0 to 1"),
-    (lambda: ModelTree(SMALL, "bertmodel").cls, "did you mean BertModel?"),
+    (lambda: Model(SMALL, "bertmodel").cls, "did you mean BertModel?"),
     (lambda: BLOOM.count(n_layers=3), "n_layers is not one of the sizes"),
     (lambda: BLOOM.count(n_layer=-1), "n_layer must be a whole number"),
     (lambda: BLOOM.count(n_layer="3"), "n_layer must be a whole number"),
@@ -562,7 +562,7 @@ def test_a_preset_is_built_by_its_name() -> None:
 
 def test_a_layer_has_the_formula_of_all() -> None:
     assert formula(SUBJECT, path="encoder.layer.1") == formula(SUBJECT, path="encoder.layer.*")
-    modern = ModelTree(bertcalc.ModernBertConfig(), "ModernBertModel")
+    modern = Model(bertcalc.ModernBertConfig(), "ModernBertModel")
     first, other = (formula(modern, path=f"layers.{number}").latex() for number in (0, 21))
     assert first == formula(modern, path="layers.0").latex() != other == formula(modern, path="layers.*").latex()
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bertcalc import BertConfig, build
 from bertcalc.config import LETTERS
 from bertcalc.model.formula import formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.arithmetic import LONGEST, evaluate
 from bertcalc.text.problem import InputError
 
@@ -77,7 +77,7 @@ def test_any_text_has_a_value_or_one_sentence(text: str) -> None:
 @pytest.mark.parametrize("path", ["", "embeddings", "encoder", "encoder.layer.*", "pooler"])
 def test_a_formula_of_the_page_can_be_typed_as_it_stands(path: str) -> None:
     model = build(BertConfig())
-    text = formula(ModelTree(BertConfig()), path=path).latex()
+    text = formula(Model(BertConfig()), path=path).latex()
     for latex, typed in ((r"\left", ""), (r"\right", ""), ("{", ""), ("}", "")):
         text = text.replace(latex, typed)
     assert evaluate(text, NAMES) == model.get_submodule(path).num_parameters()

@@ -16,7 +16,7 @@ from bertcalc.memory.family_steps import (
     roberta_step,
 )
 from bertcalc.memory.simulator.forward_pass import Overrides
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import version_of
 
@@ -33,7 +33,7 @@ OVERRIDES: dict[str, Overrides] = {
 
 
 @checked
-def overrides_of(model: ModelTree) -> Overrides:
+def overrides_of(model: Model) -> Overrides:
     """The overrides for a model's forward methods."""
     overrides = OVERRIDES[version_of(model.config).simulation or model.family.simulation]
     if model.changes:

@@ -18,7 +18,7 @@ from bertcalc.memory.plan import Attention, Inference, Plan, Recompute, checkpoi
 from bertcalc.memory.saved import UNDER_AUTOCAST, by_labels, check_recompute
 from bertcalc.memory.simulator.timeline import AREAS, Area, MemoryChange, Phase
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree, not_taken
+from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, in_pairs, unpadded
 from bertcalc.text import N_
@@ -58,7 +58,7 @@ class Moment(NamedTuple):
 
 @checked
 def training_peak_bytes(
-    model: ModelTree,
+    model: Model,
     batch_size: Single,
     sequence_length: Single,
     *,
@@ -98,7 +98,7 @@ def training_peak_bytes(
     return _peak_bytes(model, plan, batch)
 
 
-def _peak_bytes(model: ModelTree, how: Plan | Inference, batch: Batch) -> int:
+def _peak_bytes(model: Model, how: Plan | Inference, batch: Batch) -> int:
     if problem := not_taken(model, batch):
         raise InputError(problem)
     return peak(changes_in(model, how, batch)).live
@@ -106,7 +106,7 @@ def _peak_bytes(model: ModelTree, how: Plan | Inference, batch: Batch) -> int:
 
 @checked
 def inference_peak_bytes(
-    model: ModelTree,
+    model: Model,
     batch_size: Single,
     sequence_length: Single,
     *,
@@ -152,14 +152,14 @@ def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
 
 
 @checked
-def changes_of(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
+def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
     batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
     return changes_in(model, how, batch)
 
 
 @checked
-def moments_of_step(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
+def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
     """The curve of a whole step, downsampled to at most 300 moments: the largest one of each interval is kept."""
     moments = curve(changes_of(model, how, batch_size, sequence_length))
     step = -(-len(moments) // 300)
@@ -169,7 +169,7 @@ def moments_of_step(model: ModelTree, how: Plan | Inference, batch_size: int, se
 
 
 @checked
-def run_of(model: ModelTree, where: str) -> tuple[str, int | None]:
+def run_of(model: Model, where: str) -> tuple[str, int | None]:
     """The name of a moment's step in the model, and the run, from 1, if it is in a layer that runs several times."""
     name = model.without_prefix(where)
     layers = split_layer(name)[0].rpartition(".")[0]
@@ -186,7 +186,7 @@ def run_of(model: ModelTree, where: str) -> tuple[str, int | None]:
 
 
 @checked
-def changes_in(model: ModelTree, how: Plan | Inference, batch: Batch) -> list[MemoryChange]:
+def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[MemoryChange]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
     With a plan, those of one step of the usual training loop in steady state:
@@ -246,7 +246,7 @@ def changes_in(model: ModelTree, how: Plan | Inference, batch: Batch) -> list[Me
     return simulate(model, how, batch, overrides_of(model))
 
 
-def _check(model: ModelTree, batch: Batch, *, training: bool) -> None:
+def _check(model: Model, batch: Batch, *, training: bool) -> None:
     config: Any = model.config
     cls = model.cls
     values = {"architecture": cls.name}
@@ -268,7 +268,7 @@ def _check(model: ModelTree, batch: Batch, *, training: bool) -> None:
 
 
 @checked
-def unknown_peaks(model: ModelTree) -> Problem | None:
+def unknown_peaks(model: Model) -> Problem | None:
     """The problem if a model's memory is not simulated or the model cannot run; otherwise None."""
     name = model.cls.name
     if model.family.peaks:
@@ -276,7 +276,7 @@ def unknown_peaks(model: ModelTree) -> Problem | None:
     return Problem("architecture", name, UNKNOWN, {"architecture": name})
 
 
-def _unknown_under_autocast(model: ModelTree, plan: Plan) -> Problem | None:
+def _unknown_under_autocast(model: Model, plan: Plan) -> Problem | None:
     """The problem if the plan uses AMP and the model's memory is not simulated under AMP; otherwise None."""
     if not PRECISIONS[plan.precision].autocast:
         return None
@@ -286,7 +286,7 @@ def _unknown_under_autocast(model: ModelTree, plan: Plan) -> Problem | None:
     return Problem.of(DISTANCES, "precision", plan.precision, architecture=model.cls.name)
 
 
-def _unknown_with_changes(model: ModelTree, precision: Precision | Dtype) -> Problem | None:
+def _unknown_with_changes(model: Model, precision: Precision | Dtype) -> Problem | None:
     """The problem if the memory of a changed model is not simulated in a precision; otherwise None."""
     values: dict[str, Any] = {"architecture": model.cls.name}
     packs = next((change.packs for change in model.changes if change.packs), "")
@@ -306,7 +306,7 @@ def _unknown_with_changes(model: ModelTree, precision: Precision | Dtype) -> Pro
 
 
 @checked
-def unlisted(model: ModelTree, plan: Plan) -> Problem | None:
+def unlisted(model: Model, plan: Plan) -> Problem | None:
     """The problem if saved activations are not listed tensor by tensor, as under AMP; otherwise None."""
     if (problem := by_labels(model)) or not PRECISIONS[plan.precision].autocast:
         return problem

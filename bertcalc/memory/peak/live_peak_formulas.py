@@ -5,7 +5,7 @@ is the same. At other sizes a live number has no value.
 
 >>> from bertcalc import BertConfig
 >>> from bertcalc.text.live_numbers import evaluated
->>> now = live_peak(ModelTree(BertConfig(), "BertForMaskedLM"), Plan(), 8, 128).num_bytes
+>>> now = live_peak(Model(BertConfig(), "BertForMaskedLM"), Plan(), 8, 128).num_bytes
 >>> now, evaluated(now.node, {**BertConfig().shared(), "num_hidden_layers": 24})
 (2614309352, 4541129960)
 """
@@ -39,7 +39,7 @@ from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Area
 from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import symbolic_model
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_choices import largest, place_of_largest
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, plain_value, staying, within
 
@@ -57,7 +57,7 @@ class LivePeak(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def live_peak(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
+def live_peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> LivePeak:
     """The peak of a step as live numbers; the batch and the plan are fixed."""
     present = peak(model, how, batch_size, sequence_length)
     bounds = regime(model, how, sequence_length)
@@ -84,7 +84,7 @@ def live_peak(model: ModelTree, how: Plan | Inference, batch_size: int, sequence
 
 
 def live_growths(
-    model: ModelTree, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
+    model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
 ) -> list[Polynomial]:
     """The polynomials of ``peak_formulas.growths`` with live coefficients.
 
@@ -113,7 +113,7 @@ def present_growths(live_polynomials: Sequence[Polynomial]) -> list[Polynomial]:
     )
 
 
-def _states_in_8_bits(model: ModelTree, how: Plan | Inference) -> int:
+def _states_in_8_bits(model: Model, how: Plan | Inference) -> int:
     """The bytes of an 8-bit optimizer's states, which are not a polynomial of the sizes."""
     states = bytes_in_8_bits(model, how)
     if not states:
@@ -124,7 +124,7 @@ def _states_in_8_bits(model: ModelTree, how: Plan | Inference) -> int:
     return cast(int, with_formula(states, formula, model.config.shared()))
 
 
-def live_steady_bytes(model: ModelTree, plan: Plan) -> int:
+def live_steady_bytes(model: Model, plan: Plan) -> int:
     """The bytes that training always needs: see ``footprint.steady_bytes``."""
     if plan.freezing.layers:
         return held(steady_bytes(model, plan), model)
@@ -134,7 +134,7 @@ def live_steady_bytes(model: ModelTree, plan: Plan) -> int:
 class _FreeSizes:
     """The sizes in which the bytes are polynomials: as numbers and as nodes."""
 
-    def __init__(self, model: ModelTree) -> None:
+    def __init__(self, model: Model) -> None:
         config, values = model.config, model.letter_values()
         self.period = config.layer_period
         numbers = {
@@ -199,7 +199,7 @@ def _head_size() -> LiveNode:
     return LiveNode("/", tuple(LiveNode("field", (field,)) for field in ("hidden_size", "num_attention_heads")))
 
 
-def regime(model: ModelTree, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
+def regime(model: Model, how: Plan | Inference, sequence_length: int) -> tuple[FigureBound, ...]:
     """The figures that must stay within their bounds for the peak to have the same formulas as now."""
     config = model.config
     ones = ("vocab_size", "num_attention_heads", "intermediate_size")
@@ -214,7 +214,7 @@ def regime(model: ModelTree, how: Plan | Inference, sequence_length: int) -> tup
     )
 
 
-def _layers(model: ModelTree, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
+def _layers(model: Model, how: Plan | Inference, sequence_length: int) -> Iterator[FigureBound]:
     """The bounds of the number of layers: few are simulated one by one; for more, formulas have a letter."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     least = frozen_layers(how) + kept_apart(period)

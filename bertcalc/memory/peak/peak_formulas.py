@@ -5,7 +5,7 @@ the bytes at every moment as a formula for all sizes, integers and columns alike
 largest for some sizes are kept: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
->>> peak_bytes(ModelTree(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
+>>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
 21303645672
 """
 
@@ -42,7 +42,7 @@ from bertcalc.model.formula import (
     write,
 )
 from bertcalc.model.freezing import Freezing
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, two_labels, unpadded
 from bertcalc.text import N_
@@ -91,7 +91,7 @@ class _LeftOut(NamedTuple):
 
 
 # A symbolic model with few layers, how it is run, symbolic batch_size and sequence_length, and the layers left out.
-_Symbolic = tuple[ModelTree, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
+_Symbolic = tuple[Model, Plan | Inference, Any, Any, tuple[_LeftOut, ...]]
 
 
 class Products(dict[Monomial, Any]):
@@ -165,7 +165,7 @@ class Peak(NamedTuple):
 
 
 @checked
-def peak_bytes(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
+def peak_bytes(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> int:
     """The peak bytes of a training step or a forward pass: an integer, or a column."""
     check_runs(model, how, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
@@ -196,7 +196,7 @@ def peak_bytes(model: ModelTree, how: Plan | Inference, batch_size: int, sequenc
     return cast(int, peaks)
 
 
-def _peak_bytes(model: ModelTree, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
+def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes: Sequence[Any]) -> int:
     """``peak_bytes`` for sizes that all have the structure of ``like``."""
     fields: dict[str, Any] = dict(zip(_NAMES, like, strict=True))
     batch_size, sequence_length, *_rest = (fields.pop(name) for name in _DERIVED)
@@ -209,7 +209,7 @@ def _peak_bytes(model: ModelTree, how: Plan | Inference, like: Sequence[int], si
 
 
 @checked
-def peak(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
+def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
     """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
     check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
@@ -232,7 +232,7 @@ def peak(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_leng
 
 
 def peak_expression(
-    model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[ModelTree, int, int]
+    model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
 ) -> Any:
     """The bytes of the moment with the most live memory, as an expression that holds for the structure of ``like``.
 
@@ -246,7 +246,7 @@ def peak_expression(
     return _written(symbolic, most.position)[2]
 
 
-def layers_with_a_letter(model: ModelTree, how: Plan | Inference, sequence_length: int) -> range:
+def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: int) -> range:
     """The numbers of layers, by whole periods, from the model's to the first for which formulas have a letter."""
     layers, period = model.config.num_hidden_layers, period_of(model, how, sequence_length)
     missing = max(0, frozen_layers(how) + kept_apart(period) + period - layers)
@@ -254,9 +254,7 @@ def layers_with_a_letter(model: ModelTree, how: Plan | Inference, sequence_lengt
 
 
 @checked
-def growths(
-    model: ModelTree, how: Plan | Inference, field: str, batch_size: int, sequence_length: int
-) -> list[Polynomial]:
+def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
     """The bytes of each moment that can be the peak, as polynomials of batch_size or sequence_length (``field``).
 
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
@@ -272,7 +270,7 @@ def growths(
     ]
 
 
-def growth_ranges(model: ModelTree, field: str) -> list[tuple[int, int | None]]:
+def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
     """Where polynomials of batch_size or sequence_length (``field``) start and end, from 2 on."""
     window, whole = (
         ((size or 0) - model.virtual_tokens) * (field == "sequence_length")
@@ -283,12 +281,12 @@ def growth_ranges(model: ModelTree, field: str) -> list[tuple[int, int | None]]:
 
 
 @checked
-def most_sequences(model: ModelTree) -> int | None:
+def most_sequences(model: Model) -> int | None:
     """The largest batch that a class accepts, whatever the memory: 1, or None for no limit, as for most classes."""
     return 1 if unpadded(model.cls, model.config, 2) else None
 
 
-def peak_of_designs(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
+def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Designs:
     """The peak bytes of models that differ only in heads, intermediate_size and layers, with heads of the same size.
 
     Raises InputError if these models cannot run.
@@ -335,7 +333,7 @@ def peak_of_designs(model: ModelTree, how: Plan | Inference, batch_size: int, se
 
 
 def _along(
-    model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
+    model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
     """The bytes of each moment as polynomials of only the ``free`` sizes."""
     candidates = moments(model, how, batch_size, sequence_length)
@@ -358,7 +356,7 @@ def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> 
 
 
 def top_moments(
-    model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
+    model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
 ) -> TopMoments:
     """The moments that can be the peak while only the ``free`` sizes change, in the order of the step."""
     check_runs(model, how, sequence_length)
@@ -401,7 +399,7 @@ def is_in_8_bits(how: Plan | Inference) -> TypeGuard[Plan]:
     return isinstance(how, Plan) and how.optimizer == "adamw-8bit"
 
 
-def bytes_in_8_bits(model: ModelTree, how: Plan | Inference, like: ModelTree | None = None) -> int:
+def bytes_in_8_bits(model: Model, how: Plan | Inference, like: Model | None = None) -> int:
     """The bytes of the states of an 8-bit optimizer; 0 with any other.
 
     ``model`` can be in letters if no layer is frozen; ``like`` is then the model with its sizes.
@@ -425,7 +423,7 @@ def bytes_in_8_bits(model: ModelTree, how: Plan | Inference, like: ModelTree | N
     return OPTIMIZERS[how.optimizer](trained, PRECISIONS[how.precision].state)
 
 
-def _sizes(model: ModelTree, batch_size: Any, sequence_length: Any) -> list[Any]:
+def _sizes(model: Model, batch_size: Any, sequence_length: Any) -> list[Any]:
     # A size that the family does not have is in no formula: its value does not matter.
     config = model.config
     numbers = {"batch_size": batch_size, "sequence_length": sequence_length}
@@ -440,12 +438,12 @@ def frozen_layers(how: Plan | Inference) -> int:
     return how.freezing.layers if isinstance(how, Plan) else 0
 
 
-def _by_layer(model: ModelTree) -> bool:
+def _by_layer(model: Model) -> bool:
     """Whether a change names layers by number, which a model with fewer layers may lack."""
     return any(change.by_layer or change.dropped for change in model.changes)
 
 
-def _all_layers(model: ModelTree) -> bool:
+def _all_layers(model: Model) -> bool:
     """Whether the simulation leaves out no layers, so that its formulas hold for this number of layers alone."""
     return _by_layer(model) or any(change.in_front_of_layers for change in model.changes)
 
@@ -459,7 +457,7 @@ def _fewest(layers: Any, period: int) -> Any:
     return layers - surplus // period * period * (surplus > 0)
 
 
-def period_of(model: ModelTree, how: Plan | Inference, sequence_length: int) -> int:
+def period_of(model: Model, how: Plan | Inference, sequence_length: int) -> int:
     """The number of layers after which the memory of a layer repeats; all of them if a change names some of them."""
     config = model.config
     if _all_layers(model):
@@ -490,9 +488,7 @@ def _in_layers(expression: Any, config: Config) -> Any:
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
-def moments(
-    model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int
-) -> tuple[SymbolicMoment, ...]:
+def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
     """The moments that can be the peak of a model of this structure, in the order of the step.
 
     Not ``checked``, because ``growths`` derives polynomials from longer sequences than the model takes. Raises
@@ -501,7 +497,7 @@ def moments(
     return _moments(*_symbolic(model, how, batch_size, sequence_length))
 
 
-def check_runs(model: ModelTree, how: Plan | Inference, sequence_length: int) -> None:
+def check_runs(model: Model, how: Plan | Inference, sequence_length: int) -> None:
     """Raise InputError for sizes with which the model cannot run: a symbolic run does not detect all of them."""
     if problem := cannot_run(model, training=isinstance(how, Plan)):
         raise InputError(problem)
@@ -510,7 +506,7 @@ def check_runs(model: ModelTree, how: Plan | Inference, sequence_length: int) ->
 
 
 @lru_cache(maxsize=32)
-def _symbolic(model: ModelTree, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
+def _symbolic(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> _Symbolic:
     """The symbolic model with few layers, its symbolic batch, and the layers left out; sizes of 1 stay numeric."""
     config = model.config
     fields = set(SIZES) - {"hidden_size", "num_hidden_layers"}
@@ -556,7 +552,7 @@ _changes = lru_cache(maxsize=32)(changes_of)  # a quarter of a MB each
 
 @lru_cache(maxsize=64)  # a fifth of a MB each
 def _moments(
-    model: ModelTree, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
+    model: Model, how: Plan | Inference, batch: Any, length: Any, folds: tuple[_LeftOut, ...]
 ) -> tuple[SymbolicMoment, ...]:
     tops = _tops(_changes(model, how, batch, length), folds)
     before: Terms = {}
@@ -712,7 +708,7 @@ def _numbered(where: str, number: int | str = "*") -> str:
     return ".".join(f"{number}" if part.isdecimal() else part for part in where.split("."))
 
 
-def _unfolded(where: str, symbolic: _Symbolic, model: ModelTree) -> str:
+def _unfolded(where: str, symbolic: _Symbolic, model: Model) -> str:
     """Replace the layer number in a name by the number of that layer in the whole model."""
     layer, _inside = split_layer(where)
     if not layer or layer.endswith("*"):
@@ -734,7 +730,7 @@ def _counts(symbolic: _Symbolic) -> dict[Any, Any]:
     )
     all_layers = trained_layers + frozen + sum(fold.layers for fold in folds if fold.layer < frozen)
 
-    def with_layers(layers: Any) -> ModelTree:
+    def with_layers(layers: Any) -> Model:
         config = model.config
         no_sizes = {field: getattr(config, field) for field in config.letters_of_sizes() if field not in SIZES}
         return model.changed(config=unchecked(in_letters(config), num_hidden_layers=layers, **no_sizes))

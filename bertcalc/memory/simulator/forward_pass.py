@@ -16,7 +16,7 @@ from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast,
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import (
     Activation,
     Conv1D,
@@ -63,7 +63,7 @@ class Overrides(NamedTuple):
 class Pass:
     """A model, its batch, and the variables of its forward methods."""
 
-    def __init__(self, model: ModelTree, how: Plan | Inference, batch: Batch, overrides: Overrides) -> None:
+    def __init__(self, model: Model, how: Plan | Inference, batch: Batch, overrides: Overrides) -> None:
         self.model = model
         self.training = training = isinstance(how, Plan)
         self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)

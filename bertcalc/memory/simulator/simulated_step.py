@@ -15,7 +15,7 @@ from bertcalc.memory.simulator.tape import FLOAT32, Tape
 from bertcalc.memory.simulator.timeline import MemoryChange, alive
 from bertcalc.model import modules
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
@@ -23,7 +23,7 @@ from bertcalc.text.problem import wrong
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 
 
-def simulate(model: ModelTree, how: Plan | Inference, batch: Batch, overrides: Overrides) -> list[MemoryChange]:
+def simulate(model: Model, how: Plan | Inference, batch: Batch, overrides: Overrides) -> list[MemoryChange]:
     """Simulate a training step with a plan, or a forward pass, and return its timeline.
 
     ``overrides`` are the steps in which the model's forward methods differ from the defaults. Raises InputError if

@@ -10,7 +10,7 @@ from bertcalc.discover.other_config import read_any
 from bertcalc.discover.results.from_config import CountedConfig
 from bertcalc.explore.model_refs import item_of
 from bertcalc.families.hf_json import is_of_another_type, text_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.examples import EXAMPLES
 from bertcalc.reading.plain_lines import LARGEST
@@ -43,12 +43,12 @@ _MOST_PARTS = 200  # rows of a table of differences
 class _Read(NamedTuple):
     """The reading of a text, and its source: reading it again in every run would take too long."""
 
-    asked: tuple[str, str, ModelTree]
+    asked: tuple[str, str, Model]
     reading: TextReading | None
     problems: tuple[Problem, ...] = ()
 
 
-def show(model: ModelTree) -> None:
+def show(model: Model) -> None:
     """Draw the box and the result of reading its text; numbers are explained against ``model``."""
     text, kind = _show_box()
     if not text.strip():
@@ -57,7 +57,7 @@ def show(model: ModelTree) -> None:
         _show_answer(text, kind, model)
 
 
-def _show_answer(text: str, kind: str, model: ModelTree) -> None:
+def _show_answer(text: str, kind: str, model: Model) -> None:
     answer = _read(text, kind, model)
     if not (is_of_another_type(answer.problems) and show_config_link(config_in(text))):
         for problem in answer.problems:
@@ -131,7 +131,7 @@ def _take_file() -> None:
         st.session_state["problems of pasted file"] = error.problems
 
 
-def _read(text: str, kind: str, model: ModelTree) -> _Read:
+def _read(text: str, kind: str, model: Model) -> _Read:
     asked = (text, kind, model)
     answer: _Read | None = st.session_state.get("text read")
     if answer is None or answer.asked != asked:
@@ -143,7 +143,7 @@ def _read(text: str, kind: str, model: ModelTree) -> _Read:
     return answer
 
 
-def _show_reading(reading: TextReading, model: ModelTree, text: str) -> None:
+def _show_reading(reading: TextReading, model: Model, text: str) -> None:
     kind: Kind = reading.kind
     if kind in ("number", "calculation"):
         show_number(model, text, is_named=True)
@@ -158,7 +158,7 @@ def _show_reading(reading: TextReading, model: ModelTree, text: str) -> None:
         _show_model(reading)
 
 
-def _show_hand_count(model: ModelTree, text: str) -> None:
+def _show_hand_count(model: Model, text: str) -> None:
     report = terms_view.report_on(model, text)
     terms_view.show_verdicts(model, report)
     terms_view.show_corrections(model, report)

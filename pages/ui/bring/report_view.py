@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from bertcalc.explore.model_refs import item_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import MARKS, WORDS, CheckedClaim, Proofread, in_words
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.text import N_, code, shorten
@@ -21,7 +21,7 @@ _MOST_CLAIMS = 200  # rows of the table; the marked text has all
 AGAINST = Switch("against_sidebar", N_("Check it against the model in the sidebar"))
 
 
-def show(report: Proofread, present: ModelTree, text: str) -> None:
+def show(report: Proofread, present: Model, text: str) -> None:
     """Show a report: its summary, then each claim, then the text with its claims marked.
 
     The reader can choose to check the text against the ``present`` model instead of the one that it names.
@@ -61,7 +61,7 @@ def show(report: Proofread, present: ModelTree, text: str) -> None:
             st.download_button(label, file, name, mime, f"take {name}", on_click="ignore")
 
 
-def _checked_against(model: ModelTree, text: str) -> Proofread:
+def _checked_against(model: Model, text: str) -> Proofread:
     """The report on a text about this model, kept in the session: making it takes up to seconds."""
     asked, report = st.session_state.get("text checked", (None, None))
     if asked == (text, model) and isinstance(report, Proofread):

@@ -15,7 +15,7 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.export.step_code import code
 from bertcalc.model.change import CHANGE_SIZES
 from bertcalc.model.formula import Formula, formula, trained_formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, signed
 from bertcalc.text.live_choices import if_negative, quotient
@@ -177,7 +177,7 @@ def show_table(names: Sequence[str], figures: Sequence[StepEffect]) -> None:
         st.caption(loop)
 
 
-def show_details(model: ModelTree, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
+def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[StepEffect]) -> None:
     """Show peft's line with its explanation, the formulas, why a quantized model is not smaller, and the code."""
     after = figures[-1].changed
     if words := in_words_of_peft(figures[-1]):
@@ -218,7 +218,7 @@ def _explain_all(figures: Sequence[StepEffect]) -> None:
         st.markdown(fill(message, **values))
 
 
-def _legend(model: ModelTree, formulas: Iterable[Formula]) -> str:
+def _legend(model: Model, formulas: Iterable[Formula]) -> str:
     """The letters in formulas that have no slider, with their values and meanings."""
     values = model.letter_values()
     letters = {

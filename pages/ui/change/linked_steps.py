@@ -8,7 +8,7 @@ from bertcalc.change_steps.effects import ChangedModel, changed_models
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.export.report import Settings
 from bertcalc.memory.plan import Plan
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.change.step_controls import show_impossible, show_wrong, steps_of_link
 from pages.ui.change.step_words import brief, summary
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
@@ -32,7 +32,7 @@ def note_changes(steps: Sequence[ChangeStep], changed: ChangedModel, plan: Plan)
     note_made(steps, changed)
 
 
-def after_steps(model: ModelTree) -> ChangedModel:
+def after_steps(model: Model) -> ChangedModel:
     """The model after the steps of the link; draws a line that names them, or says why one is not possible."""
     steps, wrong = steps_of_link()
     models, impossible = changed_models(model, steps)

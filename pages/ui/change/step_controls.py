@@ -21,7 +21,7 @@ from bertcalc.change_steps.step_texts import (
 )
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.config import Problem
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, literal
 from bertcalc.text.problem import InputError
 from pages.ui.change import live_steps
@@ -72,7 +72,7 @@ def menu_key(name: str, steps: Sequence[ChangeStep]) -> str:
     return f"{name} {len(steps)}"
 
 
-def offer_steps(steps: Sequence[ChangeStep], model: ModelTree) -> None:
+def offer_steps(steps: Sequence[ChangeStep], model: Model) -> None:
     """Draw menus of the steps that can be added at the end, and a button that removes all steps."""
     for group, kinds in GROUPS.items():
         with st.popover(_(group), icon=":material/add:", key=menu_key(group, steps)):

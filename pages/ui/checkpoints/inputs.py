@@ -20,7 +20,7 @@ from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.config_files.key_remarks import MISSPELLED
 from bertcalc.families.hf_json import LARGEST, ConfigReading, is_of_another_type, read, read_object, text_of
 from bertcalc.hub import hub_workers, reader
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.problem import InputError, Problem
 from pages.server.run_queue import RUN_QUEUE
@@ -134,12 +134,12 @@ def show_problems(view: str, config: str = "") -> None:
         st.caption(_("The model below is the last one that could be read."))
 
 
-def like_sidebar(config: Config) -> ModelTree:
+def like_sidebar(config: Config) -> Model:
     """A configuration with the class of the sidebar's model, or with its own family's class for the same task."""
     present, family = choice().model, family_of(config)
     if CLASSES[present.architecture] is family:
         return present.changed(config=config)
-    return ModelTree(config, counterpart(present.architecture, family))
+    return Model(config, counterpart(present.architecture, family))
 
 
 def _offer_remedies(text: str, problem: Problem) -> None:

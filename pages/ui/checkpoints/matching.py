@@ -12,7 +12,7 @@ from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.controls.chosen_model import DECIMALS, FIELDS
 from bertcalc.explore.model_refs import ModelRef, model_of_preset, values_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten, written
 from bertcalc.text.digits import signed_count
 from bertcalc.text.problem import InputError, Problem
@@ -108,7 +108,7 @@ def show_verdict(brought: CheckpointReading) -> None:
         st.warning(message.format(missing=missing, other=other, **names), icon=":material/warning:")
 
 
-def _described(model: ModelTree) -> str:
+def _described(model: Model) -> str:
     name = model.architecture
     return name if model.add_pooling_layer else _("{architecture} without pooler").format(architecture=name)
 
@@ -156,7 +156,7 @@ def show_figure(label: str, count: int) -> None:
     st.metric(label, value, width=metric_width(130, value, label))
 
 
-def offer(model: ModelTree, item: ModelRef) -> None:
+def offer(model: Model, item: ModelRef) -> None:
     """Draw the button that copies the model to the sidebar."""
     kind = type(model.config)
     changed = [field for field, value in model.config.shared().items() if value != getattr(kind, field)]
@@ -172,7 +172,7 @@ def offer(model: ModelTree, item: ModelRef) -> None:
             st.caption(message.format(fields=listed(f"`{field}`" for field in left)))
 
 
-def _changes_count(model: ModelTree, name: str) -> bool:
+def _changes_count(model: Model, name: str) -> bool:
     """Whether the default of a field gives the model a different count; True if the default is not possible."""
     try:
         other = model.changed(config=replace(model.config, **{name: getattr(type(model.config), name)}))
@@ -181,7 +181,7 @@ def _changes_count(model: ModelTree, name: str) -> bool:
     return other.num_parameters() != model.num_parameters()
 
 
-def _take(model: ModelTree, item: ModelRef) -> None:
+def _take(model: Model, item: ModelRef) -> None:
     """Copy a model to the sidebar; in a callback."""
     changes = {field: value for field, value in item.changes if field in (*FIELDS, "add_pooling_layer", "architecture")}
     # Number fields with decimals accept 0.0, but not 0.

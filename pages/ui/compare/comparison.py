@@ -32,7 +32,7 @@ from bertcalc.families.hf_json import PASTED, is_of_another_type
 from bertcalc.families.hf_json import read as read_json
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import LARGEST, Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
@@ -98,21 +98,21 @@ class ComparedModel(NamedTuple):
 
     item: ModelRef | DiscoveredRef
     name: str
-    model: ModelTree | DiscoveredModel
+    model: Model | DiscoveredModel
     follows: frozenset[str] = frozenset()  # the sizes in which it follows the sliders
     shown: int = 1  # 0 for a model that is shown once a slider moves
     base: QuantizedModel | None = None  # the part that a step quantizes
 
     @property
     def steps(self) -> tuple[ChangeStep, ...]:
-        return ChangedModel(self.model, self.base).steps if isinstance(self.model, ModelTree) else ()
+        return ChangedModel(self.model, self.base).steps if isinstance(self.model, Model) else ()
 
 
 @dataclass(frozen=True)
 class PresentModel:
     """The present model with its steps from the Change page, and the problem with their text, if any."""
 
-    model: ModelTree
+    model: Model
     steps: Sequence[ChangeStep]
     problem: Problem | None
 
@@ -189,7 +189,7 @@ class Comparison(NamedTuple):
         covered = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()
         reasons: dict[str, list[str]] = {}
         for compared in self.models:
-            if isinstance(compared.model, ModelTree) and compared not in covered:
+            if isinstance(compared.model, Model) and compared not in covered:
                 for why in dict.fromkeys(reason(measure, self.case(compared)) for measure in measures):
                     reasons.setdefault(why, []).append(compared.name)
         reasons.pop("", None)
@@ -257,9 +257,9 @@ def choose_measure(view: str) -> str:
     return COMPARE_BY.show(offered, help=words, **glance)
 
 
-def choose_common_batch(models: Sequence[ComparedModel], present: ModelTree, view: str) -> Batch:
+def choose_common_batch(models: Sequence[ComparedModel], present: Model, view: str) -> Batch:
     """Draw the batch controls, limited to batches that all models with known limits accept."""
-    configs = [compared.model.config for compared in models if isinstance(compared.model, ModelTree)]
+    configs = [compared.model.config for compared in models if isinstance(compared.model, Model)]
     if models and not configs and view != "scatter":
         return Batch(BATCH_SIZE.show_within(1, LARGEST), SEQUENCE_LENGTH.show_within(1, LARGEST))
     configs = configs or [present.config]
@@ -357,7 +357,7 @@ def paste(items: Sequence[ModelRef | DiscoveredRef]) -> None:
             _quote(error.problems)
         return
     _quote(remarks)
-    model = ModelTree(config, architecture or family_of(config).base.name)
+    model = Model(config, architecture or family_of(config).base.name)
     count = model.num_parameters()
     st.text(_("{architecture}: {count:,} parameters").format(architecture=model.architecture, count=count))
     _add_button(_("Add to the comparison"), items, item_of(model))

@@ -13,7 +13,7 @@ from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
 from bertcalc.model.batch import Batch
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.digits import fixed, size
 from bertcalc.text.live_choices import quotient
 from bertcalc.text.live_numbers import fill, grouped
@@ -121,7 +121,7 @@ def _link(compared: ComparedModel, choice: Choice) -> str:
     item, model = compared.item, compared.model
     if isinstance(item, DiscoveredRef):
         return f"./{PAGE}?{urlencode({**link_of(item), **kept})}"
-    assert isinstance(model, ModelTree)
+    assert isinstance(model, Model)
     preset = choice.preset if item.base == PRESENT else item.base
     steps = written_steps(compared.steps)
     chosen = ChosenModel(preset, model.config, model.architecture, model.add_pooling_layer, changes=steps)

@@ -18,7 +18,7 @@ from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_size
 from bertcalc.model.batch import Batch
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.digits import figure, multiple, scaled
@@ -60,7 +60,7 @@ def show_side_by_side(comparison: Comparison) -> None:
 
 def _field_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]]:
     models = [shown.model for shown in compared]
-    ours = [model for model in models if isinstance(model, ModelTree)]
+    ours = [model for model in models if isinstance(model, Model)]
     values = [model.values() if isinstance(model, DiscoveredModel) else values_of(model) for model in models]
     sizes = [model.values() for model in models if isinstance(model, DiscoveredModel)]
     varying = {field for row in sizes for field in row if any(row[field] != other.get(field) for other in values)}
@@ -90,7 +90,7 @@ def _names_class(compared: ComparedModel) -> bool:
 def _shape_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]]:
     """The shapes of a few matrices, if they differ."""
     columns = [
-        live_shapes(LiveCase(Case(shown.model), shown.follows)) if isinstance(shown.model, ModelTree) else {}
+        live_shapes(LiveCase(Case(shown.model), shown.follows)) if isinstance(shown.model, Model) else {}
         for shown in compared
     ]
     return [

@@ -27,7 +27,7 @@ from bertcalc.live.live_formulas import live_sizes, with_formula, with_formulas
 from bertcalc.model.batch import batch_problems
 from bertcalc.model.formula import Formula, in_numbers
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from pages.ui.shell import live
@@ -145,7 +145,7 @@ class Count(NamedTuple):
         return f"{formula}", in_numbers(formula.expression, {**live_sizes(self.choice.config), **self.sizes})
 
 
-def part_costs(model: ModelTree, call: Call, convention: Convention) -> dict[Part, int]:
+def part_costs(model: Model, call: Call, convention: Convention) -> dict[Part, int]:
     """The forward cost of each part of a model."""
     return by_part(as_stated(run(model, call), convention, call.sequence_length), convention)
 
@@ -170,7 +170,7 @@ def choose_count(choice: Choice, *, trained: bool = False, pytorch: bool = False
     return count
 
 
-def _choose_call(model: ModelTree, *, trained: bool) -> Call:
+def _choose_call(model: Model, *, trained: bool) -> Call:
     call = Call(*(choose_training_batch if trained else choose_batch)(model.config).shape)
     if model.reads_encoder:
         call = call._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())

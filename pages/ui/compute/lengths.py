@@ -10,7 +10,7 @@ from bertcalc.compute.flops import PARTS, Part
 from bertcalc.config import unchecked
 from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.batch import rows_for
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import decimal, fixed
 from bertcalc.text.live_numbers import between
@@ -76,7 +76,7 @@ def show_lengths(count: Count, crossed: Iterable[Crossing], look: str) -> None:
         )
 
 
-def _reaching(count: Count, length: int) -> ModelTree:
+def _reaching(count: Count, length: int) -> Model:
     """The model, with more positions if it has too few for the length: the chart continues beyond its limit."""
     model = count.choice.model
     config = model.config

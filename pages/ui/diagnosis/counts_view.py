@@ -17,7 +17,7 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import batch_problems
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, signed_count, size
@@ -32,7 +32,7 @@ _MOST_ROWS = 12
 _OFFERED = 3
 
 
-def show_matches(model: ModelTree, matches: Sequence[Match]) -> None:
+def show_matches(model: Model, matches: Sequence[Match]) -> None:
     """Show the known counts that a number may mean, in a table for each reading of the number."""
     groups = [(reading, list(group)) for reading, group in groupby(matches, lambda match: match.reading)]
     beside = presenting() and len(groups) > 1
@@ -53,7 +53,7 @@ def show_matches(model: ModelTree, matches: Sequence[Match]) -> None:
             show_table(columns | {_("Parameters"): counts}, _("Known counts"))
 
 
-def _beyond(match: Match, model: ModelTree, present: int) -> str:
+def _beyond(match: Match, model: Model, present: int) -> str:
     """The difference of known counts from the present model's, and the parts that the first one's is made of."""
     parts = match.known_counts[0].beyond(model)
     whole = signed_count(match.total - present)
@@ -72,7 +72,7 @@ def _meaning(reading: Reading) -> str:
     return _("Known counts that round to it, from {low} to {high}, read as {meaning}").format(**bounds)
 
 
-def show_peaks(model: ModelTree, number: Typed) -> bool:
+def show_peaks(model: Model, number: Typed) -> bool:
     """Show the memory peaks that a number of bytes means, for the Memory page's batch; return whether there is one."""
     batch = linked_batch()
     if number.unit != "bytes" or any(batch_problems(model.config, batch.sizes())):
@@ -85,7 +85,7 @@ def show_peaks(model: ModelTree, number: Typed) -> bool:
     return bool(meant)
 
 
-def show_own_parts(model: ModelTree, parts: Sequence[OwnPart]) -> None:
+def show_own_parts(model: Model, parts: Sequence[OwnPart]) -> None:
     """Show the parts of the present model with this count, with formulas."""
     reading = parts[0].reading
     meaning = _(READINGS[reading.key][0])
@@ -146,7 +146,7 @@ _CONVENTIONS = {
 }
 
 
-def show_claims(model: ModelTree, claims: Sequence[Claim]) -> None:
+def show_claims(model: Model, claims: Sequence[Claim]) -> None:
     """Show the models for which this number was published, although it is not their count."""
     for claim in claims:
         message = _(
@@ -207,7 +207,7 @@ def show_slips(present: KnownCount, slips: Sequence[Slip], number: Typed) -> Non
     st.info(message.format(counts=counts), icon=":material/keyboard:")
 
 
-def _slip(model: ModelTree, slip: Slip) -> str:
+def _slip(model: Model, slip: Slip) -> str:
     name = sentence(known_in_words(slip.known_count))
     if slip.preset and slip.known_count.model.config != model.config:
         name = f"{slip.preset} {name}"

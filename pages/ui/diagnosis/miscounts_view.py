@@ -8,7 +8,7 @@ from bertcalc.diagnosis.diagnose import Diagnosis, Miscounted, told_apart
 from bertcalc.diagnosis.known_counts import READINGS, HandCount
 from bertcalc.diagnosis.miscounts import HABITS
 from bertcalc.diagnosis.part_words import known_in_words
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, latex_fraction, signed_count
@@ -24,7 +24,7 @@ OTHERS = Fold("others", N_("Rarer explanations"))
 POSSIBLE = Fold("possible", N_("Several mistakes together could lead to it as well"))
 
 
-def show_hand_count(model: ModelTree, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
+def show_hand_count(model: Model, hand: HandCount, miscounted: Miscounted, number: Typed) -> None:
     """Show the source of a published hand count, its mistakes, and a button that loads its model."""
     message = _("This is {whose}. The exact count of {model} is {count:,} parameters.")
     st.info(

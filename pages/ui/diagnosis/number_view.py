@@ -10,7 +10,7 @@ from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.number_meanings import field_asked, meanings_of, number_asked, whole_line_of_peft
 from bertcalc.diagnosis.other_tools import tools_with
 from bertcalc.diagnosis.stored_sizes import sizes_of_steps
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.amounts import Typed
 from pages.ui.diagnosis import counts_view, miscounts_view
 from pages.ui.diagnosis.your_number import read_number, show_nothing, show_reading
@@ -21,7 +21,7 @@ from pages.ui.shell.i18n import _, listed
 _STYLE = Path(__file__).with_suffix(".css")
 
 
-def show_number(model: ModelTree, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
+def show_number(model: Model, text: str, *, is_named: bool = False, changed: ChangedModel | None = None) -> None:
     """Show how a text was read as a number, and its explanations, likeliest first; or answer a question about it.
 
     If the page has named the number already (``is_named``), only a range is shown. ``changed`` is the model with its
@@ -46,7 +46,7 @@ def show_number(model: ModelTree, text: str, *, is_named: bool = False, changed:
                 _show_explanations(model, number, asked)
 
 
-def _show_explanations(model: ModelTree, number: Typed, text: str) -> None:
+def _show_explanations(model: Model, number: Typed, text: str) -> None:
     present = KnownCount(model, model.num_parameters())
     diagnosis, tools = diagnose(present, number), tools_with(number, model.config)
     if diagnosis.hand:
@@ -80,7 +80,7 @@ def _show_explanations(model: ModelTree, number: Typed, text: str) -> None:
             miscounts_view.POSSIBLE.around(miscounts_view.show_ways, diagnosis.possible, number, caption)
 
 
-def _show_other_meanings(model: ModelTree, number: Typed, text: str) -> None:
+def _show_other_meanings(model: Model, number: Typed, text: str) -> None:
     """Show files, buffers, adapters or twice a count, where nothing else explains a number."""
     if meanings := meanings_of(model, text).sentences:
         for meaning in meanings:

@@ -12,7 +12,7 @@ from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.part_words import known_in_words, part_in_layers
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.digits import signed_count
 from pages.ui.diagnosis.cause_words import causes
@@ -97,7 +97,7 @@ COUNT = Text(
 )
 
 
-def report_on(model: ModelTree, text: str) -> TermsReport:
+def report_on(model: Model, text: str) -> TermsReport:
     """The verdict on each line of a typed count."""
     return check(model, model.final_config, count_lines.read(text, model.config))
 
@@ -115,7 +115,7 @@ def _take_example(name: str) -> None:
     take_preset(example.preset, architecture=family_of(PRESETS[example.preset].config).base.name, **example.changes)
 
 
-def show_verdicts(model: ModelTree, report: TermsReport) -> None:
+def show_verdicts(model: Model, report: TermsReport) -> None:
     """Show the verdict on each line of a count, and its mistakes."""
     present = KnownCount(model, report.right)
     titles = (_("Term"), _("Value"), _("Verdict"), _("What is wrong, and by how much"))
@@ -127,7 +127,7 @@ def show_verdicts(model: ModelTree, report: TermsReport) -> None:
         show_rows(titles, rows, _("Each term with its verdict"))
 
 
-def show_in_short(model: ModelTree, text: str) -> None:
+def show_in_short(model: Model, text: str) -> None:
     """Show the report for a projector: two short tables side by side."""
     report = report_on(model, text)
     terms, sums = st.columns([0.54, 0.46], gap="medium")
@@ -197,7 +197,7 @@ def _sum_above(above: Fraction, verdict: LineVerdict) -> str:
 _MOST_ALSO = 2  # other parts with the same count that are named
 
 
-def show_corrections(model: ModelTree, report: TermsReport) -> None:
+def show_corrections(model: Model, report: TermsReport) -> None:
     """Show the corrections and gaps between the typed sum and the right one, if any term counts parameters."""
     if not report.right:
         return

@@ -9,7 +9,7 @@ from bertcalc.diagnosis.flop_counts import flop_counts
 from bertcalc.diagnosis.known_counts import HAND_COUNTS, READINGS, readings
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes, counted, total
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_, literal, shorten
 from bertcalc.text.amounts import Typed, amount
 from bertcalc.text.arithmetic import LONGEST
@@ -24,7 +24,7 @@ VIEW = view("explain", {"total": N_("One number"), "terms": N_("Term by term")})
 YOURS = Text("number", N_("Your number"), "110M", LONGEST, placeholder="12*7087872", width=320)
 
 
-def numbers_to_try(model: ModelTree) -> list[str]:
+def numbers_to_try(model: Model) -> list[str]:
     """Examples: the present model's count rounded, as a power of ten and in bytes, and a wrong count.
 
     The wrong count is a published hand count of the family if there is one.
@@ -59,7 +59,7 @@ def show_reading(number: Typed) -> None:
     st.caption(message.format(**values, unit=_(number.unit) if number.unit else ""))
 
 
-def show_nothing(model: ModelTree, number: Typed, text: str) -> None:
+def show_nothing(model: Model, number: Typed, text: str) -> None:
     """Say that nothing explains the number, and show its other readings."""
     if cost := next((cost for cost in flop_counts(model) if cost.unit == number.unit), None):
         message = _(

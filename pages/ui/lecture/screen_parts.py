@@ -21,7 +21,7 @@ from bertcalc.forward.walk import walk
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.batch import Batch
 from bertcalc.model.formula import shape_letters, symbolic_model
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
 from bertcalc.model.steps import Step
 from bertcalc.model.totals import component_at, submodule
@@ -82,16 +82,16 @@ _IN_A_LINE = 64
 _HIDDEN: dict[str, Any] = {"aria-hidden": "true"}
 
 
-def _row_length(model: ModelTree, path: str) -> int:
+def _row_length(model: Model, path: str) -> int:
     length: int = submodule(model, path).parameters["weight"][-1]
     return length
 
 
-def _full_lines(model: ModelTree, path: str) -> int:
+def _full_lines(model: Model, path: str) -> int:
     return _row_length(model, path) // _IN_A_LINE
 
 
-def _parameters_of(model: ModelTree, path: str) -> int:
+def _parameters_of(model: Model, path: str) -> int:
     return submodule(model, path).num_parameters()
 
 
@@ -102,7 +102,7 @@ def _color(choice: Choice, path: str) -> str:
 def _count(choice: Choice, path: str) -> None:
     """Draw the parameters of a module, their share of the model, and the formula."""
     count = live_reading(_parameters_of, choice.model, path)
-    whole = live_reading(ModelTree.num_parameters, choice.model)
+    whole = live_reading(Model.num_parameters, choice.model)
     share = fill(_("{share} of {whole:,}"), share=percent(count, whole), whole=whole)
     _metric(f"`{split_layer(path)[1]}`", grouped(count), share)
     show_node_formula(choice.model, path, count, _color(choice, path))
@@ -162,7 +162,7 @@ def _rounding(choice: Choice, number: str) -> None:
     counts.sort(key=lambda count: count.total)
     exactly, roughly = (reading for reading in readings(typed(number)) if reading.key == "parameters")
     rounds, digits = _("Rounds to {number}").format(number=number), _("Or to two significant digits")
-    totals = [live_reading(ModelTree.num_parameters, count.model) for count in counts]
+    totals = [live_reading(Model.num_parameters, count.model) for count in counts]
     rows = [
         (
             sentence(known_in_words(count)),
@@ -330,7 +330,7 @@ def values(choice: Choice) -> dict[str, str]:
     return {**{name: grouped(size) for name, size in sizes.items()}, "architecture": choice.architecture}
 
 
-def _sizes(model: ModelTree) -> dict[str, int]:
+def _sizes(model: Model) -> dict[str, int]:
     config = model.config
     return {
         **{name: getattr(config, name) for name in (*LETTERS, "attention_head_size")},

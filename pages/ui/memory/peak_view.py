@@ -16,7 +16,7 @@ from bertcalc.memory.peak.live_peak_formulas import live_steady_bytes
 from bertcalc.memory.peak.peak_formulas import Peak, most_sequences, peak, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.simulator.timeline import Phase
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, scaled, signed, size
 from bertcalc.text.live_choices import either, quotient
@@ -98,7 +98,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     TEMPORARIES.around(_show_temporaries, model, highest)
 
 
-def _show_temporaries(model: ModelTree, highest: Peak) -> None:
+def _show_temporaries(model: Model, highest: Peak) -> None:
     made = [
         (_step_words(model, piece.where, "`"), f"${piece.formula.latex()}$", unbroken(size(piece.num_bytes)))
         for piece in highest.temporaries
@@ -117,7 +117,7 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
         returned = size(live_reading(output_bytes, run.model, how.dtype, *run.batch.shape))
         return {_("Peak of inference"): peak, _("Outputs"): (returned, _("included in the peak"))}
     steady = live_steady_bytes(run.model, how)
-    share = quotient(steady, live_reading(ModelTree.num_parameters, run.model))
+    share = quotient(steady, live_reading(Model.num_parameters, run.model))
     per_parameter = fill(_("{bytes} bytes per parameter"), bytes=fixed(share, 2))
     return {_("Peak of a training step"): peak, _("Weights, gradients, optimizer"): (per_parameter, size(steady))}
 
@@ -164,14 +164,14 @@ def _savings(run: Run, plan: Plan) -> Iterator[str]:
         yield sentence.format(flops=flops, all_flops=all_flops, flops_share=share)
 
 
-def _step_words(model: ModelTree, where: str, quote: str = "") -> str:
+def _step_words(model: Model, where: str, quote: str = "") -> str:
     """The name of a step, with the number of the run if its layer is run several times."""
     name, run = run_of(model, where)
     step = f"{quote}{name}{quote}"
     return step if run is None else _("{step}, run {number:,}").format(step=step, number=run)
 
 
-def _when(model: ModelTree, highest: Peak) -> str:
+def _when(model: Model, highest: Peak) -> str:
     if highest.where == "loss":
         return _("Memory peaks in the **{phase}**, at the loss.").format(phase=_(PHASES[highest.phase]))
     text = _("Memory peaks in the **{phase}**, at {step}.")

@@ -17,7 +17,7 @@ from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompu
 from bertcalc.memory.saved import can_fuse
 from bertcalc.model.batch import LARGEST, Batch, batch_problems
 from bertcalc.model.formula import Formula
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.live_numbers import within
 from bertcalc.text.problem import Problem
@@ -81,7 +81,7 @@ OPTIMIZER = Select(
 ATTENTION = Select("attention", N_("Attention"), ATTENTIONS, {"eager": N_("Eager"), "fused": N_("Fused")}, width=94)
 
 
-def recompute_options(model: ModelTree) -> list[Recompute]:
+def recompute_options(model: Model) -> list[Recompute]:
     """The kinds of gradient checkpointing that the model's family supports."""
     return [kind for kind in RECOMPUTE if kind in ("none", *model.family.recomputes)]
 
@@ -118,7 +118,7 @@ class Run(NamedTuple):
     batches: int = 1  # whose gradients are accumulated for one optimizer step
 
     @property
-    def model(self) -> ModelTree:
+    def model(self) -> Model:
         return self.choice.model
 
     def of_preset(self) -> "Run | None":

@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.memory.footprint import WEIGHT_BITS, WRITE_UP, Checkpoint, checkpoint_bytes, weight_bytes, weights_of
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed, size
 from bertcalc.text.live_choices import quotient
@@ -29,7 +29,7 @@ _FILES: dict[Checkpoint, str] = {
 def show_weights(choice: Choice) -> None:
     """Show the memory of the weights by data type, the size of a checkpoint, and a write-up's "72.1 MB" corrected."""
     model = choice.model
-    count = live_reading(ModelTree.num_parameters, model)
+    count = live_reading(Model.num_parameters, model)
     show_metrics({_("Parameters in {architecture}").format(architecture=choice.architecture): (grouped(count), "N")})
     rows = []
     for dtype, bits in WEIGHT_BITS.items():

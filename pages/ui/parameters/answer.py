@@ -14,7 +14,7 @@ from bertcalc.families import class_of, family_of
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS
 from bertcalc.live.live_formulas import live_size, node_of_formula
 from bertcalc.model.formula import SYMBOLS, symbolic_model
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES
 from bertcalc.model.totals import totals_by_part
 from bertcalc.text.digits import signed_count
@@ -108,7 +108,7 @@ def yours(choice: Choice) -> str:
     return joined(space(), (_start(choice, _parts(base, start) if same_family else ()), _changed(parts)))
 
 
-def _of_another_family(choice: Choice, base: ModelTree, start: ModelTree) -> str:
+def _of_another_family(choice: Choice, base: Model, start: Model) -> str:
     """Compare a preset of another family by the parts that differ most, since BERT lacks some of its fields."""
     base_totals, start_totals = (totals_by_part(model) for model in (base, start))
     changes = {part: start_totals.get(part, 0) - base_totals.get(part, 0) for part in {**base_totals, **start_totals}}
@@ -162,7 +162,7 @@ def _messages() -> tuple[str, ...]:
     )
 
 
-def _parts(start: ModelTree, goal: ModelTree) -> tuple[SentencePart, ...]:
+def _parts(start: Model, goal: Model) -> tuple[SentencePart, ...]:
     """The changes from one model to another; live if only sizes of sliders differ."""
     before, after = values_of(start), values_of(goal)
     differing = {field for field in FIELDS if before.get(field) != after.get(field)}
@@ -172,7 +172,7 @@ def _parts(start: ModelTree, goal: ModelTree) -> tuple[SentencePart, ...]:
     return tuple(map(_part, explanation.parts))
 
 
-def _live_parts(start: ModelTree, goal: ModelTree) -> Iterator[SentencePart]:
+def _live_parts(start: Model, goal: Model) -> Iterator[SentencePart]:
     """A part for each slider, as if they were moved one after another in the order of FIELDS."""
     config, sizes = start.config, goal.config.shared()
     totals = [start.num_parameters()]
@@ -186,7 +186,7 @@ def _live_parts(start: ModelTree, goal: ModelTree) -> Iterator[SentencePart]:
 
 
 @lru_cache(maxsize=512)
-def _with_sizes(model: ModelTree, sizes: tuple[tuple[str, int], ...]) -> Any:
+def _with_sizes(model: Model, sizes: tuple[tuple[str, int], ...]) -> Any:
     """The node of a model's total in which these fields have these values."""
     formula: Any = model.num_parameters()
     return node_of_formula(formula.xreplace({SYMBOLS[field]: Integer(size) for field, size in sizes}))

@@ -12,7 +12,7 @@ from bertcalc.controls.chosen_model import DECIMALS, NUMBERS, OPTIONS, SWITCHES,
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.families import CLASSES, FAMILIES
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.session import present_model
 from pages.ui.session.shown_values import showing
 from pages.ui.shell import any_model, any_model_sliders, panel
@@ -58,7 +58,7 @@ _declare()
 class Choice(NamedTuple):
     """The model that every page shows, and the preset that it started from."""
 
-    model: ModelTree
+    model: Model
     preset: str
 
     @property

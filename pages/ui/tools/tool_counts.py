@@ -10,7 +10,7 @@ from bertcalc.diagnosis.miscounts import MiscountSizes
 from bertcalc.diagnosis.other_tools import REASONS, TOOLS, Correction, Tool, corrections, padded_vocab_size, tool_counts
 from bertcalc.diagnosis.part_words import miscount_in_words
 from bertcalc.model.formula_latex import colored_equation
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, signed_count
 from pages.ui.shell.controls import Select, sentence
@@ -22,7 +22,7 @@ from pages.ui.widgets.tables import show_rows, show_table
 TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
 
-def show_counts(model: ModelTree) -> None:
+def show_counts(model: Model) -> None:
     """Show each tool's count, its difference and, if the layers are like BERT's, the main reason for it."""
     sizes = MiscountSizes.of(model.config)
     total, counts = model.num_parameters(), dict(tool_counts(model.config))
@@ -46,7 +46,7 @@ def _main_reason(reasons: Sequence[Correction], missing: int) -> str:
     return reason if len(reasons) == 1 else _("{reason}; {more}").format(reason=reason, more=rest)
 
 
-def tool_latex(model: ModelTree, tool: Tool) -> str:
+def tool_latex(model: Model, tool: Tool) -> str:
     """LaTeX for the count of a tool: letters, numbers, result."""
     config, ink = model.config, INK[appearance()]
     padded = padded_vocab_size(config)
@@ -55,7 +55,7 @@ def tool_latex(model: ModelTree, tool: Tool) -> str:
     return colored_equation("N &= ", terms, latex_number(tool.count(config)))
 
 
-def show_corrections(model: ModelTree, tool: Tool) -> None:
+def show_corrections(model: Model, tool: Tool) -> None:
     """Show the corrections from a tool's count to the model's, even those that add nothing here, such as I = 4 H."""
     config, bold = model.config, "**{}**".format
     by_miscount = {

@@ -17,7 +17,7 @@ from bertcalc.forward.walk import AFTER, KerasRow, Stop, factors, in_layer, per_
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula, with_formulas
 from bertcalc.model.batch import Batch
 from bertcalc.model.formula import Formula, formula, in_numbers, shape_letters, symbolic_model, symbolic_steps
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
@@ -64,12 +64,12 @@ STEP = Select(
 )
 
 
-def stops_of(model: ModelTree, batch: Batch, layer: int) -> list[Stop]:
+def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
     """The stops of the walk, live."""
     return walk(live_steps(model, call_of(model, batch)), layer)
 
 
-def call_of(model: ModelTree, batch: Batch) -> Call:
+def call_of(model: Model, batch: Batch) -> Call:
     """The call of the walk; a cross-attention, if there is one, reads an encoder output of equal length."""
     return Call(*batch.shape, encoder_sequence_length=model.encoder_length(batch.sequence_length))
 
@@ -146,7 +146,7 @@ def show_keras_rows(rows: Sequence[KerasRow]) -> None:
     show_rows(titles, cells, _("The whole forward pass"))
 
 
-def show_heads(model: ModelTree) -> None:
+def show_heads(model: Model) -> None:
     """Show that query, key and value have the same count per head and as one matrix each."""
     letters = symbolic_model(model).first_attention()
     numbers = model.first_attention()
@@ -163,11 +163,11 @@ def show_heads(model: ModelTree) -> None:
     show_table(columns, _("Query, key and value, counted per head and as one matrix each"))
 
 
-def _head_size(model: ModelTree) -> int:
+def _head_size(model: Model) -> int:
     return model.config.attention_head_size
 
 
-def values_of(model: ModelTree, stop: Stop, batch: Batch) -> dict[str, str]:
+def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
     """The values that a lesson's text can contain, as live texts."""
     config = model.config
     values: dict[str, Any] = {
@@ -183,7 +183,7 @@ def values_of(model: ModelTree, stop: Stop, batch: Batch) -> dict[str, str]:
     return {name: grouped(value) if is_live(value) else written(value) for name, value in values.items()}
 
 
-def in_letters(model: ModelTree, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
+def in_letters(model: Model, stop: Stop, batch: Batch) -> tuple[Stop, list[Formula]]:
     """The stop with symbolic shapes, and the formula of each of its steps that has parameters."""
     steps = symbolic_steps(model, cross=attends(model, call_of(model, batch)))
     by_name = {symbolic.step.name: symbolic for symbolic in steps}
@@ -191,7 +191,7 @@ def in_letters(model: ModelTree, stop: Stop, batch: Batch) -> tuple[Stop, list[F
     return stop._replace(steps=tuple(symbolic.step for symbolic in mine)), [s.parameters for s in mine if s.parameters]
 
 
-def show_shapes(stop: Stop, letters: Stop, layer: int, model: ModelTree) -> None:
+def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     """Show inputs, outputs and parameters of a stop; names in the opened layer lack the layer's prefix."""
     where = split_layer(stop.name)[0].replace("*", f"{layer}")
     prefix = f"{where}." if where else ""
@@ -227,7 +227,7 @@ def _products(letters: Module, numbers: Module, values: Mapping[str, Any]) -> li
     return [*lines, grouped(sum(map(prod, sizes.values())))]
 
 
-def show_stop_formula(model: ModelTree, stop: Stop, layer: int, formulas: Sequence[Formula]) -> None:
+def show_stop_formula(model: Model, stop: Stop, layer: int, formulas: Sequence[Formula]) -> None:
     """Show the parameters of a stop in letters and in numbers; ``formulas`` are those of its steps."""
     letters, numbers = "{}", "{numbers}"
     if stop.layers:

@@ -16,7 +16,7 @@ from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_reading
 from bertcalc.model.formula import bar_formulas
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES, norm_kind
 from bertcalc.model.totals import breakdown, openable
 from bertcalc.text import N_, Translate
@@ -45,7 +45,7 @@ _UNITS = {"parameters": N_("Parameters"), "FLOPs": "FLOPs", "MACs": "MACs", "byt
 WHOLE = "model"  # the whole model in the link; its path in the tree is empty
 
 
-def openable_in(model: ModelTree) -> list[str]:
+def openable_in(model: Model) -> list[str]:
     """The paths of the modules that the chart can open in a model."""
     return [WHOLE, *openable(model)[1:]]
 
@@ -93,10 +93,10 @@ def preset_of(choice: Choice) -> Choice:
 
 
 @lru_cache(maxsize=64)
-def preset_in_class(preset: str, architecture: str) -> ModelTree:
+def preset_in_class(preset: str, architecture: str) -> Model:
     """A preset in this class, or in its own family's class for the same task."""
     config = PRESETS[preset].config
-    return ModelTree(config, counterpart(architecture, family_of(config)))
+    return Model(config, counterpart(architecture, family_of(config)))
 
 
 def parameter_bars(choice: Choice, path: str = "") -> Bars:

@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.config import Config
 from bertcalc.model.batch import BATCH, Batch, batch_problems
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from pages.ui.shell.controls import Number, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -85,7 +85,7 @@ def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
     return Batch(**values)
 
 
-def show_seen(model: ModelTree) -> None:
+def show_seen(model: Model) -> None:
     """Say how long the encoder output of a cross-attention is, on pages without a control for it."""
     if model.encoder_length(1):
         st.caption(_("The cross-attention attends to an encoder output that is as long as the sequence."))

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.forward.outputs import Call, possible, problems, remarks
 from bertcalc.model.batch import BATCH, batch_problems
 from bertcalc.model.letters import CALL_LETTERS
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text import N_
 from pages.ui.session import present_model
 from pages.ui.session.shown_values import showing
@@ -35,7 +35,7 @@ _USE_CACHE: dict[str, bool | None] = {"none": None, "true": True, "false": False
 USE_CACHE = Select("use_cache", "use_cache", _USE_CACHE, {"none": N_("As configured")}, width=140)
 
 
-def choose_call(model: ModelTree) -> Call:
+def choose_call(model: Model) -> Call:
     """Draw the arguments that this class takes; return their values, or the nearest possible ones."""
     cls = model.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -63,7 +63,7 @@ def choose_call(model: ModelTree) -> Call:
     return call
 
 
-def last_call(model: ModelTree) -> Call:
+def last_call(model: Model) -> Call:
     """The last chosen call, or the nearest one that this model can run."""
     call: Call = st.session_state.get("call", _DEFAULT)
     for problem in batch_problems(model.config, call._asdict()):

@@ -6,14 +6,14 @@ from bertcalc.live.live_formulas import live_sizes
 from bertcalc.model.formula import formula_text
 from bertcalc.model.formula_latex import letters_of
 from bertcalc.model.letters import filled
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.numbers import unbroken
 
 
-def show_node_formula(model: ModelTree, path: str, count: int, color: str = "") -> None:
+def show_node_formula(model: Model, path: str, count: int, color: str = "") -> None:
     """Show the formula of the module at a path of the tree, with letters (in ``color``) and with numbers.
 
     ``count`` is the module's number of parameters, which can be live.

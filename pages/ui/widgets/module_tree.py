@@ -9,7 +9,7 @@ import streamlit as st
 from bertcalc.charts.colors import BACKGROUND
 from bertcalc.families import CLASSES
 from bertcalc.model.difference import ModuleChange
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import PrintedLine, split_layer
 from bertcalc.model.totals import component_at
 from bertcalc.text import N_
@@ -44,7 +44,7 @@ def signs_of(changes: Sequence[ModuleChange]) -> tuple[Signs, Signs]:
 
 
 def draw_tree(
-    tree: ModelTree, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False, number: int = 0
+    tree: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False, number: int = 0
 ) -> None:
     """Draw the tree of ``tree_html``, live if the model is; ``number`` is that of a tree beside others."""
     key = f"tree-{number}"
@@ -55,7 +55,7 @@ def draw_tree(
         live.put(key, "text", at, text)
 
 
-def tree_html(model: ModelTree, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
+def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool, folded: bool = False) -> str:
     """The HTML of all lines; layers can be ``folded``; with ``counts``, each line ends with the module's parameters.
 
     The browser folds <details> by mouse and keyboard, without help from the server.
@@ -85,7 +85,7 @@ def _texts(line: PrintedLine, *, counts: bool) -> tuple[str, str]:
     return line.text, count_text(line) if counts and not line.closes else ""
 
 
-def _line(model: ModelTree, line: PrintedLine, signs: Signs, *, counts: bool) -> str:
+def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str:
     path = model.without_prefix(line.path)
     inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
     sign = "+" if inside else signs.get(path, "")

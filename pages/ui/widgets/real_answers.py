@@ -7,7 +7,7 @@ from typing import Any, ParamSpec, TypeVar
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, problems
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.processes.worker import WORKER, SlowError, StoppedError
 from bertcalc.proof import real_model
 from bertcalc.proof.output_proof import countable
@@ -88,7 +88,7 @@ def show_agreement(agrees: bool, text: str) -> None:
         st.error(text, icon=":material/error:")
 
 
-def runs(model: ModelTree, call: Call) -> bool:
+def runs(model: Model, call: Call) -> bool:
     """Whether the real model can be run with these arguments; show why not."""
     if not real_model.installed():
         st.info(_("This needs torch and transformers, which are not installed here."))

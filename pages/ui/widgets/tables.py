@@ -21,7 +21,7 @@ from bertcalc.model.difference import ModuleChange
 from bertcalc.model.formula import count_formulas, shape_letters, tensor_formulas
 from bertcalc.model.formula_latex import count_in_numbers
 from bertcalc.model.inventory import inventory, named
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.totals import Component
 from bertcalc.proof.output_proof import ComparedOutput, Returned
@@ -42,7 +42,7 @@ TENSORS = Fold("tensors", N_("Tensors: name, shape, formula, count, share"))
 UNFOLD = Switch("unfold", N_("Unfold the layers"))
 
 
-def show_tensors(model: ModelTree) -> None:
+def show_tensors(model: Model) -> None:
     """Show every tensor with shape, formula, count and share; a repeated layer once, or with ``UNFOLD`` in full."""
     columns = _tensor_columns(model, unfolded=UNFOLD.show())
     rows, total = len(columns["name"]), sum(columns["parameters"])
@@ -61,7 +61,7 @@ def show_tensors(model: ModelTree) -> None:
     )
 
 
-def _tensor_columns(model: ModelTree, *, unfolded: bool) -> Columns:
+def _tensor_columns(model: Model, *, unfolded: bool) -> Columns:
     """The columns of the table of tensors, whose parameters sum to the model's."""
     formulas = tensor_formulas(model, copies=not unfolded)
     of_name = {tensor.name: formula for tensor, formula in zip(model.tensors(), formulas, strict=True)}
@@ -120,7 +120,7 @@ def _ours(count: PublishedCount) -> int:
     return count.model().num_parameters()
 
 
-def show_inventory(model: ModelTree) -> None:
+def show_inventory(model: Model) -> None:
     """Show formulas for the number of modules of each kind, and of those named ``dense``, and below them their paths.
 
     The numbers are live if the model is.

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.runnable import wrong_labels
 from bertcalc.proof.output_proof import prove as prove_forward
 from bertcalc.proof.real_model import available_bytes, buildable, needed_bytes, not_checked, run_forward
@@ -19,7 +19,7 @@ RETURNED = Fold("returned", N_("What the forward method returns"))
 TOTALS = 6  # checks of the whole model; one for each kind of module follows
 
 
-def show_verdict(model: ModelTree) -> Proof:
+def show_verdict(model: Model) -> Proof:
     """Build the real model, which needs torch and transformers, and say whether it agrees."""
     if buildable(model) != model:
         message = _(
@@ -38,7 +38,7 @@ def show_verdict(model: ModelTree) -> Proof:
     return result
 
 
-def in_words(model: ModelTree, result: Proof, _: Translate) -> str:
+def in_words(model: Model, result: Proof, _: Translate) -> str:
     """The verdict in a sentence, with the numbers of tensors and parameters that agree, or of tensors that differ."""
     if not result.agrees:
         message = _("The real {architecture} differs. Tensors that are not the same: {count:,}.")
@@ -48,12 +48,12 @@ def in_words(model: ModelTree, result: Proof, _: Translate) -> str:
     return message.format(architecture=model.architecture, **figures)
 
 
-def verdict_of(model: ModelTree) -> Proof:
+def verdict_of(model: Model) -> Proof:
     """The comparison with the real model, from the cache if it was made before."""
     return ask(model.architecture, prove, buildable(model))
 
 
-def show_weights(model: ModelTree) -> None:
+def show_weights(model: Model) -> None:
     """Build and run the real model with random weights, on request, if it fits into memory."""
     model = buildable(model)
     needed = needed_bytes(model)
@@ -71,7 +71,7 @@ def show_weights(model: ModelTree) -> None:
             show_run(run(run_forward, model))
 
 
-def show_returned(model: ModelTree) -> None:
+def show_returned(model: Model) -> None:
     """Compare the real forward method's outputs with bertcalc's, which takes longer than the rest of the page."""
     model = buildable(model)
     call = last_call(model)

@@ -21,7 +21,7 @@ from bertcalc.export.table import Math, Table, TableOrChart
 from bertcalc.families import hf_json
 from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text import N_, Translate
@@ -81,12 +81,12 @@ def model_files(
     ]
 
 
-def exported(choice: Choice, steps: ShownSteps | None) -> ModelTree:
+def exported(choice: Choice, steps: ShownSteps | None) -> Model:
     """The model that the files describe."""
     return steps.changed.model if steps else choice.model
 
 
-def _no_config(model: ModelTree) -> Problem | None:
+def _no_config(model: Model) -> Problem | None:
     """The problem if a model has no config.json; otherwise None."""
     try:
         hf_json.write(model)
@@ -185,7 +185,7 @@ def _report(
     )
 
 
-def _verification(model: ModelTree, _: Translate) -> Verification:
+def _verification(model: Model, _: Translate) -> Verification:
     """The verdict of the comparison with the real model, which is built for the report."""
     if not real_model.installed():
         return Verification(_("Not compared with the real model, as torch and transformers are not installed here."))

@@ -15,7 +15,7 @@ from bertcalc.config.fields import field_named
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula
 from bertcalc.model.formula import formula_text
 from bertcalc.model.letters import FIELD_OF, filled
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
 from bertcalc.model.terms import Bracket, Term, component_terms
@@ -34,7 +34,7 @@ _TOKEN = re.compile("|".join(f"(?P<{name}>{pattern})" for name, pattern in _CLAS
 _PLUS, _NEXT, _EQUALS, _MINUS = ["sign", "+"], ["between", "+"], ["between", "="], ["sign", "−"]
 
 
-def total_formula(model: ModelTree, colors: Mapping[Component, str]) -> dict[str, Any]:
+def total_formula(model: Model, colors: Mapping[Component, str]) -> dict[str, Any]:
     """The data of the component for a model whose program is known."""
     return _TotalBuilder(model, colors).data()
 
@@ -65,7 +65,7 @@ def data_of(
     }
 
 
-def part_formula(model: ModelTree, path: str, count: int, color: str = "") -> dict[str, Any]:
+def part_formula(model: Model, path: str, count: int, color: str = "") -> dict[str, Any]:
     """The data of the component for the module at a path: letters, numbers, live count and copies."""
     letters, sizes = formula_text(model, path), live_sizes(model.config)
     numbers = filled(letters, sizes)
@@ -129,14 +129,14 @@ _product = lru_cache(maxsize=1024)(prod)
 class _TotalBuilder:
     """Makes the parts and tips of the formula in one pass over its terms."""
 
-    def __init__(self, model: ModelTree, colors: Mapping[Component, str]) -> None:
+    def __init__(self, model: Model, colors: Mapping[Component, str]) -> None:
         self._config = model.config
         self._colors = colors
         self._tensors = {tensor.name: tensor for tensor in over_layers(model)}
         self._sizes = live_sizes(model.config)
         self._norm = norm_kind(model)
         self._terms = component_terms(model)
-        self._total = live_reading(ModelTree.num_parameters, model)
+        self._total = live_reading(Model.num_parameters, model)
         self._written = " + ".join(bracket.text for _component, brackets in self._terms for bracket in brackets)
         self._tips: Tips = {}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from bertcalc.model.model import ModelTree
+from bertcalc.model.model import Model
 from pages.ui.session.component import component
 from pages.ui.shell import live
 from pages.ui.shell.theme import colors
@@ -17,11 +17,11 @@ _component = component(
 )
 
 
-def show_total_formula(model: ModelTree) -> None:
+def show_total_formula(model: Model) -> None:
     draw_formula(total_formula(model, colors()))
 
 
-def show_part_formula(model: ModelTree, path: str, count: int, color: str = "") -> None:
+def show_part_formula(model: Model, path: str, count: int, color: str = "") -> None:
     """Show the formula of the module at a path of the tree, and its count."""
     draw_formula(part_formula(model, path, count, color), "part-formula")
 
