@@ -14,6 +14,7 @@ import numpy as np
 from benchmarks.core import ROWS, by_hand, microseconds
 from bertcalc import BertConfig, columns
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 
 _BATCH, _LENGTH = 8, 128
@@ -62,7 +63,7 @@ def main() -> None:
         num_hidden_layers=layers,
         intermediate_size=4 * hidden,
     )
-    case = Case(Model(many), _BATCH, _LENGTH)
+    case = Case(Model(many), Batch(_BATCH, _LENGTH))
     for name, floor in FLOORS.items():
         count = QUANTITIES[name].of
         assert name in PEAKS or (count(case) == floor(hidden, heads, layers)).all()

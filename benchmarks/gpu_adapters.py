@@ -21,7 +21,7 @@ from bertcalc import BitsAndBytesConfig, Lora, load
 from bertcalc.memory.optimizers import Precision
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Plan
-from bertcalc.model.steps import Batch
+from bertcalc.model.batch import Batch
 from bertcalc.storage.stored_tensors import Dtype
 
 PRESETS = ("bert-base-uncased", "bert-large-uncased")
@@ -54,7 +54,7 @@ def ours(preset: str, base: BitsAndBytesConfig | None, plan: Plan, batch: Batch)
     """bertcalc's peak in bytes."""
     model: Any = load(preset, "BertForSequenceClassification")
     changed = model.quantized(base).adapted(LORA).packed("float32") if base else model.adapted(LORA)
-    return int(peak_bytes(changed, plan, *batch))
+    return int(peak_bytes(changed, plan, *batch.shape))
 
 
 def real_model(folder: str, base: BitsAndBytesConfig | None) -> Any:

@@ -24,6 +24,7 @@ from textwrap import fill
 from typing import Any
 
 from bertcalc import __version__
+from bertcalc.api import of_another_type
 from bertcalc.api import read as read_text
 from bertcalc.change_steps.step_texts import without_spaces
 from bertcalc.change_steps.step_texts import written as written_steps
@@ -34,8 +35,8 @@ from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import CLASSES, hf_json
 from bertcalc.families.presets import DEFAULT_PRESET, PRESETS, preset_named
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
+from bertcalc.model.batch import BATCH, LARGEST, Batch
 from bertcalc.model.model import Model
-from bertcalc.model.steps import LARGEST
 from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import totals_by_component
 from bertcalc.reading.plain_lines import LARGEST as LONGEST_TEXT
@@ -137,13 +138,12 @@ def _case(asked: argparse.Namespace, fields: Sequence[str]) -> Case:
         changed = _with_heads(item, start).changed(present)
     except InputError as error:
         raise wrong("{error}{more}", error=str(error), more=_of_another_family(item, start)) from None
-    batch = {"batch_size": asked.batch_size, "sequence_length": asked.sequence_length}
-    sizes: dict[str, Any] = {name: whole(text) for name, text in batch.items()}
+    sizes: dict[str, Any] = {name: whole(getattr(asked, name)) for name in BATCH}
     for name, size in sizes.items():
         most = changed.model.config.longest if name == "sequence_length" else LARGEST
         if problem := check_whole_number(name, size, 1, most, 1):
             raise InputError(problem)
-    return Case(changed.model, **sizes, base=changed.base)
+    return Case(changed.model, Batch(**sizes), base=changed.base)
 
 
 def _of_another_family(item: ModelRef, start: Model) -> str:
@@ -171,9 +171,7 @@ def _described(path: Path) -> Model:
     try:
         described = hf_json.read(text)
     except InputError as error:
-        if hf_json.is_of_another_type(error.problems):
-            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
-        raise
+        raise of_another_type(error, _OTHERS) from None
     for remark in described.remarks:
         print(remark, file=sys.stderr)
     return Model(described.config, described.architecture)
@@ -202,7 +200,7 @@ def _read_fields(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
 
 def _figures(case: Case) -> dict[str, int | InputError]:
     """The FLOPs and bytes of a case; for a figure that cannot be computed, the reason."""
-    changed, sizes = case.changed, (case.batch_size, case.sequence_length)
+    changed, sizes = case.changed, case.batch.shape
     own = ("trainable", "file") if changed.steps else ()
     counts: dict[str, Callable[[], int]] = {
         **{
@@ -234,8 +232,7 @@ def _data(case: Case) -> dict[str, Any]:
         "architecture": model.architecture,
         "config": config,
         "changes": written_steps(case.changed.steps),
-        "batch_size": case.batch_size,
-        "sequence_length": case.sequence_length,
+        **case.batch.sizes(),
         "parameters": model.num_parameters(),
         "components": totals_by_component(model),
         "formulas": component_texts(model),
@@ -257,7 +254,7 @@ def _table(case: Case) -> str:
         rows.append((EVERY_QUANTITY[key].meaning, count, note))
     values = ", ".join(f"{letter} = {size:,}" for letter, size in letters(model.final_config).items())
     steps = ", ".join(map(str, case.changed.steps))
-    sizes = f"{case.batch_size:,} x {case.sequence_length:,} tokens, float32"
+    sizes = f"{case.batch.batch_size:,} x {case.batch.sequence_length:,} tokens, float32"
     head = [f"{model.architecture}: {values}", *([steps] if steps else []), sizes]
     return "\n".join([*head, "", text_table(rows, "<><")])
 

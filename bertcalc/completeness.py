@@ -16,12 +16,13 @@ from bertcalc.config.fields import field_named
 from bertcalc.forward.meanings import MEANINGS
 from bertcalc.forward.walk import stop_of
 from bertcalc.memory.saved import KNOWN_OPERATIONS
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Linear, Shape
 from bertcalc.model.names import PART_NAMES, TENSOR_NAMES, meaning
 from bertcalc.model.totals import PARTS, part_of
-from bertcalc.model.trace import Sizes, Step
+from bertcalc.model.trace import Step
 from bertcalc.teach.lessons import has_lesson
 
 
@@ -81,7 +82,7 @@ def _runs(family: Family) -> Iterator[tuple[Model, list[Step]]]:
     for cls, config, encoder in product(family.classes, (family.config.default(), family.fullest()), (None, 1)):
         try:
             model = Model.of_family(family, cls, config)
-            steps = model.run(Sizes(encoder_sequence_length=encoder))
+            steps = model.steps(Batch(encoder_sequence_length=encoder))
         except Exception as error:
             raise _CannotRunError(f"{cls.name}: its program cannot run: {error!r}") from error
         yield model, steps

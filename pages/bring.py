@@ -82,7 +82,7 @@ else:
     choose_files("weights_files", inputs.WEIGHTS, inputs.take_files_of_weights)
     inputs.show_problems(view)
 
-brought: matching.Brought | None = None if view in ("text", "config") else inputs.last_read(view)
+brought: matching.CheckpointReading | None = None if view in ("text", "config") else inputs.last_read(view)
 inputs.show_lost(view, brought)
 if brought:
     comparison = brought.comparison

@@ -11,7 +11,7 @@ from pages.ui.change.step_words import title
 from pages.ui.memory.run import OPTIMIZER, RECOMPUTATION, TRAINING_DTYPE, recompute_options
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
-from pages.ui.widgets.batch import choose_batch
+from pages.ui.widgets.batch_controls import choose_batch
 
 choice = current_choice()
 steps, wrong = step_controls.steps_of_link()

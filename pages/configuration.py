@@ -12,7 +12,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
-from pages.ui.widgets.batch import choose_batch, show_seen
+from pages.ui.widgets.batch_controls import choose_batch, show_seen
 
 choice = current_choice()
 config = choice.config
@@ -37,5 +37,5 @@ st.caption(
 )
 show_seen(choice.model)
 fields = SLIDERS if presenting() else declared
-effects = {field: effect(field, choice.model, *batch) for field in fields}
+effects = {field: effect(field, choice.model, *batch.shape) for field in fields}
 tables.show_fields(choice.config, effects)

@@ -14,7 +14,7 @@ from pages.ui.shell.i18n import _, in_a_row
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.shell.theme import appearance
-from pages.ui.widgets.batch import choose_batch
+from pages.ui.widgets.batch_controls import choose_batch
 from pages.ui.widgets.tables import show_table
 
 choice = current_choice()
@@ -27,7 +27,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     message = _("Training memory: weights, gradients, AdamW's states, and the activations of eager attention.")
     precision = TRAINING_DTYPE.show(help=message, width=145)
 budget = Budget(nearest.KINDS[kind], nearest.amount_of(kind, text), format)
-case = Case(choice.model, *batch, Plan(precision=precision))
+case = Case(choice.model, batch, Plan(precision=precision))
 question = nearest.BudgetQuestion(case, budget, nearest.TARGETS[kind].name)
 constraints = nearest.choose_constraints()
 try:

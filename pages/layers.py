@@ -18,7 +18,7 @@ from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.walk import walk_steps
 from pages.ui.walk.picture import show_picture
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.batch import choose_batch
+from pages.ui.widgets.batch_controls import choose_batch
 from pages.ui.widgets.growth import show_growth
 
 choice = current_choice()

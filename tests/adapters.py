@@ -126,7 +126,9 @@ def _names(model: Model, *, most: int = 3) -> st.SearchStrategy[list[str]]:
 def _targets(draw: st.DrawFn, model: Model, kind: type[Change]) -> dict[str, Any]:
     names = _names(model)
     linear = [
-        path.rpartition(".")[2] for path, module, _copies in model.modules() if module.kind in ("Linear", "Conv1D")
+        path.rpartition(".")[2]
+        for path, module, _copies in model.modules()
+        if module.class_name in ("Linear", "Conv1D")
     ]
     norms = [path.rpartition(".")[2] for path, module, _copies in model.modules() if module.place.role == "norm"]
     usual = st.lists(st.sampled_from(norms if kind is LNTuning else linear), min_size=1, max_size=3, unique=True)

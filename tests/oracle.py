@@ -126,7 +126,7 @@ def numbered(given: dict[str, Any]) -> dict[str, Any]:
 
 def arguments(case: Case, call: Call, *, masked: bool = True) -> dict[str, Any]:
     """The keyword arguments that a call stands for; ``masked``, with a mask where else numbers were read."""
-    batch, length = call.batch_size, call.sequence_length
+    batch, length = call.batch.shape
     accepted = inspect.signature(getattr(transformers, case.architecture).forward).parameters
     ids = (batch, call.num_choices, length) if class_of(case.architecture).takes_choices else (batch, length)
     given: dict[str, Any] = {"input_ids": meta(ids)}

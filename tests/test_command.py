@@ -64,7 +64,7 @@ def test_steps_have_their_figures(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(said(capsys, "--changes", lora, "--json"))
     model = bertcalc.load("bert-base-uncased").adapted(bertcalc.Lora(r=16, target_modules=["query", "value"]))
     assert found["changes"] == lora
-    assert (found["parameters"], found["trainable"]) == (model.all_parameters, model.trainable_parameters)
+    assert (found["parameters"], found["trainable"]) == (model.num_parameters(), model.trainable_parameters)
     assert found["file"] == model.file_bytes()
     assert found["training_memory"] == bertcalc.training_peak_bytes(model, 1, 128)
     spaced = json.loads(said(capsys, "--changes", " lora, r=16 , target_modules=query+value; ", "--json"))

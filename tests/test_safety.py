@@ -95,7 +95,7 @@ def test_the_tree_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     hostile = '<img src=x onerror="alert(1)">&'
     model = build(BertConfig())
-    model.kind = hostile
+    model.class_name = hostile
     html = module_tree.tree_html(model, counts=False)
     assert hostile not in html
     assert "&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&amp;" in html

@@ -13,7 +13,7 @@ WALK = build(PRESETS["bert-large-chinese"].config, add_pooling_layer=False)
 
 
 def test_000_kinds_of_modules_in_bert_base() -> None:
-    modules = [(path.split(".")[-1], module.kind) for path, module, _ in BASE.modules(folded=False)]
+    modules = [(path.split(".")[-1], module.class_name) for path, module, _ in BASE.modules(folded=False)]
     kinds = Counter(kind for _, kind in modules)
     assert (kinds["Dropout"], kinds["LayerNorm"], kinds["Linear"]) == (37, 25, 73)
     assert sum(name == "dense" for name, _ in modules) == 37

@@ -21,14 +21,17 @@ from typing import TYPE_CHECKING, Any, overload
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config
+from bertcalc.families import hf_json
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.text import shorten
-from bertcalc.text.arguments import Single, check_of, checked, single_model
-from bertcalc.text.problem import Problem
+from bertcalc.text.arguments import Single, check_of, checked, method, quoted, single_model
+from bertcalc.text.problem import InputError, Problem, wrong
+from bertcalc.text.suggestions import nearest
 
 if TYPE_CHECKING:
     from bertcalc.api.model_comparison import ModelComparison
@@ -46,6 +49,7 @@ else:  # ``checked`` evaluates annotations, and must not import these for it
 _SHADOWED = "{name} is read as the preset, not as the file or folder of that name here: write ./{name} to read it."
 NO_FORMULAS = "Formulas need SymPy, which is not installed: pip install sympy."
 _NO_WIDGET = "A widget needs anywidget and SymPy, which are not both installed: pip install anywidget sympy."
+_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
 _NO_DISCOVERY = (
     "No formula for {model} comes with bertcalc, and inferring one needs PyTorch and transformers: "
     "pip install torch transformers."
@@ -57,6 +61,15 @@ class Model(core.Model):
 
     ``load`` and ``build`` create models. Methods take a batch as ``batch_size`` and ``sequence_length``, and return
     numbers of parameters, FLOPs or bytes. Notebooks show the modules with their parameters.
+
+    >>> bert = load("bert-base-uncased")
+    >>> bert.config.hidden_size, bert.architecture
+    (768, 'BertModel')
+    >>> for name, module, copies in bert.get_submodule("encoder.layer.0").named_children(folded=True):
+    ...     print(name, module.num_parameters())
+    attention 2363904
+    intermediate 2362368
+    output 2361600
     """
 
     # In the core, these have no checks, for speed.
@@ -67,21 +80,21 @@ class Model(core.Model):
     modules = checked(core.Model.modules)
     tensors = checked(core.Model.tensors)
     ties = checked(core.Model.ties)
-    lines = checked(core.Model.lines)
-    flops = forward_flops
-    training_flops = training_flops
-    training_peak_bytes = training_peak_bytes
-    inference_peak_bytes = inference_peak_bytes
-    saved_activation_bytes = saved_activation_bytes
-    file_bytes = file_bytes
-    quantized = quantized
+    printed_lines = checked(core.Model.printed_lines)
+    flops = method(forward_flops, "flops")
+    training_flops = method(training_flops, "training_flops")
+    training_peak_bytes = method(training_peak_bytes, "training_peak_bytes")
+    inference_peak_bytes = method(inference_peak_bytes, "inference_peak_bytes")
+    saved_activation_bytes = method(saved_activation_bytes, "saved_activation_bytes")
+    file_bytes = method(file_bytes, "file_bytes")
+    quantized = method(quantized, "quantized")
 
     @checked
     def formula(self, path: str = "") -> Formula:
         """The number of parameters as a formula, of the whole model or of the module at ``path``.
 
-        ``path`` is a module's name without the body's prefix; ``encoder.layer.*`` is one layer. Needs SymPy. Raises
-        UnknownNameError if there is no such module.
+        ``path`` is a module's name without the body's prefix; ``encoder.layer.*`` is one layer. Needs SymPy: raises
+        ImportError without it. Raises UnknownNameError if there is no such module.
 
         >>> load("bert-base-uncased").formula("pooler")
         H² + H
@@ -104,7 +117,8 @@ class Model(core.Model):
 
         For a number of parameters, the result is the shortest sets of mistakes that lead to it, the likeliest first.
         For a text, such as "453,634,720 bytes", "110M", "178.79 GMACs" or "which vocabulary gives 109,482,240?", it is
-        everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no number.
+        everything that the text may mean; ``str`` gives sentences. Raises InputError if the text has no number, and
+        ArgumentError for a negative number and for a model of columns.
 
         >>> load("bert-base-uncased").explain(108_891_648)
         [(Cause(miscount='pooler', amount=-590592),)]
@@ -128,7 +142,13 @@ class Model(core.Model):
     def compare(
         self, other: core.Model, quantity: str = "parameters", *, batch_size: Single = 1, sequence_length: Single = 128
     ) -> ModelComparison:
-        """The difference from this model to another, as a sum over the fields that differ: see ``compare``."""
+        """The difference from this model to another, as a sum over the fields that differ.
+
+        The arguments and the errors are those of ``bertcalc.compare``.
+
+        >>> load("bert-base-uncased").compare(load("bert-large-uncased"), "forward", sequence_length=512).difference
+        238371602432
+        """
         return compare(self, other, quantity, batch_size=batch_size, sequence_length=sequence_length)
 
     @checked
@@ -137,23 +157,36 @@ class Model(core.Model):
     ) -> "Model":
         """A copy with other fields of the configuration, or as another class of the family.
 
-        Raises ConfigError for a field that the configuration does not have, and for invalid values.
+        ``architecture`` and ``add_pooling_layer`` are those of ``load``; ``fields`` are the configuration's, under its
+        own names or BERT's. Changes, such as adapters, are kept.
+
+        Raises ConfigError for a field that the configuration does not have and for invalid values, UnknownNameError for
+        a class that the family does not have, and ArgumentError for a model of columns.
+
+        >>> load("bert-base-uncased").replace(num_hidden_layers=24).num_parameters()
+        194536704
+        >>> load("bert-base-uncased").replace(architecture="BertForTokenClassification", num_labels=9)
+        <BertForTokenClassification: 108,898,569 parameters>
         """
         if fields:
             single_model("replace()", self)
         config = replace(self.config, **fields) if fields else self.config
         if add_pooling_layer is None:
             return self.changed(config, architecture)
-        return build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
+        model = build(config, architecture or self.architecture, add_pooling_layer=add_pooling_layer)
+        return model.changed(changes=self.changes)
 
     @checked
     def interactive_page(self, url: str = "") -> str:
         """One HTML file with sliders, the formula and bars, which needs no server; ``url`` is a link in it.
 
+        Needs SymPy. Raises ArgumentError for a model of columns.
+
         >>> page = load("bert-base-uncased").interactive_page()
         >>> page.startswith("<!DOCTYPE html>"), len(page) < 100_000
         (True, True)
         """
+        single_model("interactive_page()", self)
         from bertcalc.charts.colors import COLORS
         from bertcalc.export.formula_page import interactive_page
 
@@ -169,7 +202,7 @@ class Model(core.Model):
 
         >>> from bertcalc import Lora
         >>> bert = load("bert-base-uncased", "BertForSequenceClassification")
-        >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).all_parameters
+        >>> bert.adapted(Lora(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")).num_parameters()
         109780228
         """
         kind: Any = type(adapter)
@@ -177,7 +210,15 @@ class Model(core.Model):
 
     @checked
     def trainable_formula(self) -> Formula:
-        """The number of parameters that are trained, as a formula. Needs SymPy."""
+        """The number of parameters that are trained, as a formula.
+
+        Needs SymPy: raises ImportError without it.
+
+        >>> from bertcalc import Lora
+        >>> bert = load("bert-base-uncased")
+        >>> bert.adapted(Lora(r=8, target_modules=["query", "value"])).trainable_formula()
+        4HLr
+        """
         if not find_spec("sympy"):
             raise ImportError(NO_FORMULAS)
         from bertcalc.model.formula import trained_formula
@@ -186,20 +227,26 @@ class Model(core.Model):
 
     @property
     def trainable_parameters(self) -> int:
-        """The number of parameters that are trained: all, unless an adapter froze some."""
-        return self.num_parameters(only_trainable=True)
+        """The number of parameters that are trained: all, unless an adapter froze some.
 
-    @property
-    def all_parameters(self) -> int:
-        """The number of all parameters, what peft calls "all params"; modules that it keeps twice count twice."""
-        return self.num_parameters()
+        >>> from bertcalc import Lora
+        >>> load("bert-base-uncased").adapted(Lora(r=8, target_modules=["query", "value"])).trainable_parameters
+        294912
+        """
+        return self.num_parameters(only_trainable=True)
 
     @checked
     def widget(self) -> FormulaWidget:
         """The interactive page as a widget of a notebook; its ``model`` is the one that the sliders show.
 
-        Needs anywidget and SymPy (the extra "widget").
+        Needs anywidget and SymPy (the extra "widget"): raises ImportError without them. Raises ArgumentError for a
+        model of columns.
+
+        >>> shown = load("bert-base-uncased").widget()  # the last line of a notebook's cell
+        >>> shown.model.num_parameters()
+        109482240
         """
+        single_model("widget()", self)
         if not (find_spec("anywidget") and find_spec("sympy")):
             raise ImportError(_NO_WIDGET)
         from bertcalc.widget import FormulaWidget
@@ -241,9 +288,33 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
         return build(source, architecture, add_pooling_layer=add_pooling_layer)
     from bertcalc.api.sources import described
 
-    model = described(source)
+    try:
+        model = described(source)
+    except InputError as error:
+        raise of_another_type(error, _OTHERS) from None
     warn_of(model.doubts)
     return build(model.config, architecture or model.architecture, add_pooling_layer=add_pooling_layer)
+
+
+def of_another_type(error: InputError, more: str) -> InputError:
+    """The error for a config.json; one of another type gets a suggestion if it is misspelled, or else ``more``."""
+    if not hf_json.is_of_another_type(error.problems):
+        return error
+    problem = error.problem
+    if problem.field == "model_type" and isinstance(problem.value, str) and (near := _nearest_type(problem.value)):
+        message = "model_type {value} is unknown: did you mean {nearest}?"
+        return wrong(message, "model_type", problem.value, value=quoted(problem.value), nearest=near)
+    return wrong("{error} {more}", error=str(error), more=more)
+
+
+def _nearest_type(model_type: str) -> str | None:
+    """The type of transformers that a name resembles; None for a type, and without SymPy."""
+    try:
+        from bertcalc.discover.results.types import types
+    except ImportError:  # SymPy
+        return None
+    options = {*families.FAMILIES, *types()}
+    return None if model_type in options else nearest(model_type, options)
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
@@ -321,8 +392,8 @@ def proofread(text: str, model: core.Model | None = None) -> Proofread:
 
 @checked
 def compare(
-    here: core.Model,
-    there: core.Model,
+    first: core.Model,
+    second: core.Model,
     quantity: str = "parameters",
     *,
     batch_size: Single = 1,
@@ -334,12 +405,16 @@ def compare(
     FLOPs ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and
     bytes are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
 
+    The result is a table with ``rows`` and ``difference``. Raises UnknownNameError for another quantity, ArgumentError
+    for a model of columns and for a sequence longer than the positions of a model, and InputError if one of the models
+    cannot run or its memory is not simulated.
+
     >>> compare(load("bert-base-uncased"), load("bert-large-uncased")).difference
     225659648
     """
     from bertcalc.api.model_comparison import compared
 
-    return compared(here, there, quantity, batch_size, sequence_length)
+    return compared(first, second, quantity, Batch(batch_size, sequence_length))
 
 
 @checked

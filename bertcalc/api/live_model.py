@@ -20,13 +20,18 @@ _METHODS = ("named_parameters", "named_children", "named_modules")  # every torc
 class UnknownModel(ReadModule):
     """The modules of a real model that bertcalc does not know, with their parameters; ``reason`` says why.
 
-    A tensor that several modules share counts once, with the first of them.
+    ``of`` creates it. A tensor that several modules share counts once, with the first of them.
+
+    >>> import torch
+    >>> model = of(torch.nn.Sequential(torch.nn.Embedding(30, 8), torch.nn.Linear(8, 2)))
+    >>> model.num_parameters(), model.reason
+    (258, 'Sequential is not one of the classes that bertcalc knows.')
     """
 
     reason = ""
 
     def __repr__(self) -> str:
-        return f"<{self.kind}: {self.num_parameters():,} parameters. {self.reason}>"
+        return f"<{self.class_name}: {self.num_parameters():,} parameters. {self.reason}>"
 
     def _repr_html_(self) -> str | None:
         return self._repr_mimebundle_().get("text/html")
@@ -45,6 +50,18 @@ def of(real_model: Any) -> Model | UnknownModel:
     ``load`` returns for the configuration. Anything else is an ``UnknownModel``: the parameters of its modules, and in
     ``reason`` a sentence on what is not known, or on the first tensor that differs. Like ``load``, it warns of keys in
     a known model's configuration that are ignored but may change FLOPs or memory.
+
+    Raises ArgumentError for anything but a ``torch.nn.Module``, and InputError for a lazy module that has not run yet,
+    so that its tensors have no shape.
+
+    >>> import torch, transformers
+    >>> config = transformers.BertConfig(num_hidden_layers=6)
+    >>> with torch.device("meta"):
+    ...     real = transformers.BertForMaskedLM(config)
+    >>> of(real)
+    <BertForMaskedLM: 66,987,066 parameters>
+    >>> of(torch.nn.Linear(768, 2))
+    <Linear: 1,538 parameters. Linear is not one of the classes that bertcalc knows.>
     """
     if isinstance(real_model, type) or not all(callable(getattr(real_model, name, None)) for name in _METHODS):
         raise wrong_kind("real_model", real_model, "a torch.nn.Module, such as BertModel.from_pretrained(...) gives")
@@ -120,7 +137,7 @@ def _read(real: Any, path: str, owners: dict[int, str]) -> Module:
     _own_tensors(module, real, path, owners)
     children = {name: _read(child, f"{path}.{name}", owners) for name, child in real.named_children()}
     if len(children) > 1 and not module.parameters and list(children) == list(map(str, range(len(children)))):
-        return folded(module.kind, ((number, 1, layer) for number, layer in enumerate(children.values())))
+        return folded(module.class_name, ((number, 1, layer) for number, layer in enumerate(children.values())))
     module.children = children
     return module
 

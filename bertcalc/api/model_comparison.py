@@ -1,7 +1,8 @@
 """The difference between two models as a table: one row for the fields that change together.
 
 >>> from bertcalc import BertConfig
->>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", 1, 128))
+>>> from bertcalc.model.batch import DEFAULT_BATCH
+>>> print(compared(Model(BertConfig()), Model(BertConfig(num_hidden_layers=24)), "parameters", DEFAULT_BATCH))
                  parameters   difference
 BertModel       109,482,240
 12 more layers  194,536,704  +85,054,464
@@ -12,9 +13,10 @@ from collections.abc import Callable
 from html import escape
 from typing import NamedTuple
 
-from bertcalc.explore.compare import Changes, Explanation, explain
+from bertcalc.explore.compare import Breakdown, Changes, explain
 from bertcalc.explore.quantities import Case, Quantity, quantity_named
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.text import text_table
 from bertcalc.text.digits import signed_count
@@ -31,10 +33,10 @@ class ComparisonRow(NamedTuple):
 class ModelComparison(NamedTuple):
     """A quantity of two models, and its difference in parts; ``explanation`` has the fields of each part."""
 
-    here: Model
-    there: Model
+    first: Model
+    second: Model
     quantity: Quantity
-    explanation: Explanation
+    explanation: Breakdown
 
     @property
     def difference(self) -> int:
@@ -46,8 +48,8 @@ class ModelComparison(NamedTuple):
         """The first model, the parts of the difference, and the second model with all of the difference."""
         whole = self.explanation
         parts = [ComparisonRow(_words(part.changes), part.total, part.difference) for part in whole.parts]
-        first = ComparisonRow(self.here.architecture, whole.before)
-        return [first, *parts, ComparisonRow(self.there.architecture, whole.after, whole.difference)]
+        before = ComparisonRow(self.first.architecture, whole.before)
+        return [before, *parts, ComparisonRow(self.second.architecture, whole.after, whole.difference)]
 
     def __str__(self) -> str:
         return text_table(self._cells(str), "<>>")
@@ -89,9 +91,9 @@ def _words(changes: Changes) -> str:
     return ", ".join(message.format(**values) for message, values in sentences)
 
 
-def compared(here: Model, there: Model, quantity: str, batch_size: int, sequence_length: int) -> ModelComparison:
+def compared(first: Model, second: Model, quantity: str, batch: Batch) -> ModelComparison:
     """Compare a quantity of two models, by its name in QUANTITIES."""
     kind = quantity_named(quantity)
     plan = Plan(keep_outputs=True)  # like training_peak_bytes
-    first, second = (Case(model, batch_size, sequence_length, plan) for model in (here, there))
-    return ModelComparison(here, there, kind, explain(first, second, kind))
+    before, after = (Case(model, batch, plan) for model in (first, second))
+    return ModelComparison(first, second, kind, explain(before, after, kind))

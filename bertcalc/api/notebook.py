@@ -48,13 +48,13 @@ def tree_rows(tree: Module) -> TreeRow:
 
 def _row(name: str, module: Module, copies: int) -> TreeRow:
     children = tuple(_row(path, child, copies * count) for path, child, count in _children(module))
-    return TreeRow(name, module.kind, _tensors(module), module.num_parameters(), copies, children)
+    return TreeRow(name, module.class_name, _tensors(module), module.num_parameters(), copies, children)
 
 
 def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
     """The children with parameters or tied tensors; in the place of a list of layers, its layers: layer.*"""
     for name, child, copies in module.named_children(folded=True):
-        if isinstance(child, ModuleList) and child.kind == "ModuleList":
+        if isinstance(child, ModuleList) and child.class_name == "ModuleList":
             yield from ((f"{name}.{inner}", layer, copies * count) for inner, layer, count in _children(child))
         elif child.num_parameters() or any(inside.tied for _path, inside, _copies in child.modules()):
             yield name, child, copies

@@ -8,9 +8,7 @@ from typing import Any
 
 from bertcalc.families import PRESETS, hf_json
 from bertcalc.text.arguments import unknown, wrong_kind
-from bertcalc.text.problem import InputError, wrong
 
-_OTHERS = "bertcalc.infer finds the formula of any class of transformers."
 _SOURCE = "a preset, the path of a config.json, a dictionary or a configuration"
 _LIVE = f"{_SOURCE} (bertcalc.of reads a PyTorch model)"
 _NO_MODEL = (
@@ -19,17 +17,8 @@ _NO_MODEL = (
 )
 
 
-def described(source: Any) -> hf_json.Described:
+def described(source: Any) -> hf_json.ConfigReading:
     """The model in a file, a dictionary or a configuration of transformers. Raises InputError."""
-    try:
-        return _read(source)
-    except InputError as error:
-        if hf_json.is_of_another_type(error.problems):
-            raise wrong("{error} {more}", error=str(error), more=_OTHERS) from None
-        raise
-
-
-def _read(source: Any) -> hf_json.Described:
     if isinstance(source, str | os.PathLike):
         path = Path(source)
         if isinstance(source, str) and path.suffix != ".json" and not (source and os.path.exists(path)):
@@ -44,7 +33,7 @@ def _read(source: Any) -> hf_json.Described:
     raise wrong_kind("source", source, _LIVE if hasattr(source, "named_modules") else _SOURCE)
 
 
-def read_fields(fields: Mapping[Any, Any]) -> hf_json.Described:
+def read_fields(fields: Mapping[Any, Any]) -> hf_json.ConfigReading:
     """The model of a config.json as a dictionary. Raises InputError."""
     try:
         text = json.dumps({str(key): value for key, value in fields.items()}, default=str)

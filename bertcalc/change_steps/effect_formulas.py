@@ -24,10 +24,10 @@ from bertcalc.config import Config, unchecked
 from bertcalc.live.live_formulas import live_size, live_sizes, with_formula
 from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import CHANGE_SIZES, Change
 from bertcalc.model.formula import formula, trained_formula
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.text.live_numbers import FigureBound, Live, is_live, live, node_of, staying, substituted, within
 
 
@@ -56,7 +56,7 @@ def live_effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     if flops is not None:
         flops = sizes.number(flops, lambda: total_expression(letters(model), PYTORCH, "forward"))
     if peak is not None:
-        peak = sizes.held(peak) if changed.base else sizes.replaced(live_peak(model, plan, *batch).num_bytes)
+        peak = sizes.held(peak) if changed.base else sizes.replaced(live_peak(model, plan, *batch.shape).num_bytes)
     memory_bytes = FLOAT32 * parameters
     if changed.base:
         whole = cast(Model, changed.base.model)
@@ -79,7 +79,7 @@ class LiveSizes:
 
     def __init__(self, model: Model, batch: Batch | None = None) -> None:
         self._model = model
-        self._present = {**model.letter_values(), **(batch._asdict() if batch else {})}
+        self._present = {**model.letter_values(), **(batch.sizes() if batch else {})}
         self._sizes = live_sizes(model.config)
         self._bounds: tuple[FigureBound, ...] = ()  # within them, Python can change the model so
         config = unchecked(model.config, **self._sizes)

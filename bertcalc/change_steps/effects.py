@@ -9,9 +9,9 @@ from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.compute.flops import forward_flops
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import check_order
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.quantization_format import QuantizationFormat
@@ -156,9 +156,9 @@ def effect(changed: ChangedModel, batch: Batch, plan: Plan) -> StepEffect:
     except InputError as error:
         unknown.append(error.problem)
     try:
-        flops = forward_flops(model, *batch)
+        flops = forward_flops(model, *batch.shape)
         if trained is not None:
-            peak = peak_bytes(changed.in_training(plan), plan, *batch)
+            peak = peak_bytes(changed.in_training(plan), plan, *batch.shape)
     except InputError as error:
         unknown.append(error.problem)
     sizes = changed.memory_bytes, file, adapter_file_bytes(model)

@@ -140,7 +140,7 @@ def _check(spot: Spot, spots: Collection[Spot], names: Collection[str]) -> None:
 class ParameterDict(Module):
     """torch.nn.ParameterDict: tensors by name."""
 
-    kind = "ParameterDict"
+    class_name = "ParameterDict"
 
     def __init__(self, **tensors: Shape) -> None:
         self.parameters = tensors

@@ -97,7 +97,7 @@ class PruneHeads(Resizing):
                 if count := counts.get(start):
                     tree, pruned = twins[count]
                     layers.children[name] = copied(tree.get_submodule(path).get_submodule(str(start)))
-                    _take_shapes(steps, pruned, model.bare(path), name)
+                    _take_shapes(steps, pruned, model.without_prefix(path), name)
 
 
 def _layer(name: str) -> int:

@@ -70,7 +70,7 @@ class IA3(PeftChange):
     def _scale(self, rewriting: Rewriting, spot: Spot, *, in_front: bool) -> None:
         base = spot.module
         if not isinstance(base, (Linear, Conv1D)):
-            values: dict[str, Any] = {"module": spot.path, "kind": base.kind}
+            values: dict[str, Any] = {"module": spot.path, "kind": base.class_name}
             raise InputError(Problem.of(_UNSUPPORTED, "target_modules", spot.path, **values))
         units = base.in_features if in_front else base.out_features
         vector = ParameterDict(default=(1, units) if in_front else (units, 1))
@@ -92,6 +92,10 @@ class LNTuning(PeftChange):
     """LayerNorm tuning: train copies of the LayerNorms; peft keeps the originals, so that LayerNorms count twice.
 
     The arguments are those of ``peft.LNTuningConfig``. peft has defaults for GPT-2 only.
+
+    >>> from bertcalc import load
+    >>> load("gpt2").adapted(LNTuning()).trainable_parameters
+    38400
     """
 
     title = N_("LayerNorm tuning")
@@ -112,7 +116,7 @@ class LNTuning(PeftChange):
         freeze(rewriting.root)
         for spot in spots:
             if not isinstance(spot.module, Norm):
-                values: dict[str, Any] = {"module": spot.path, "kind": spot.module.kind}
+                values: dict[str, Any] = {"module": spot.path, "kind": spot.module.class_name}
                 raise InputError(Problem.of(_NO_NORM, "target_modules", spot.path, **values))
             trained = train_all(copied(spot.module))
             wrapper = Module("ln_tuning.LNTuningLayer", base_layer=spot.module)

@@ -125,11 +125,11 @@ class Lora(PeftChange):
                 tables = {"lora_embedding_A": {"default": (r, rows)}, "lora_embedding_B": {"default": (width, r)}}
                 scales = width
             case _:
-                raise InputError(Problem.of(_UNSUPPORTED, "target_modules", name, module=name, kind=base.kind))
+                raise InputError(Problem.of(_UNSUPPORTED, "target_modules", name, module=name, kind=base.class_name))
         magnitude = {"default": _dora(scales)} if self.use_dora else {}
         dropout = Dropout(self.lora_dropout) if self.lora_dropout else Module("Identity")
         return Module(
-            f"lora.{base.kind if isinstance(base, (Embedding, Convolution)) else 'Linear'}",
+            f"lora.{base.class_name if isinstance(base, (Embedding, Convolution)) else 'Linear'}",
             lora_dropout=Module("ModuleDict", default=dropout),
             **{part: Module("ModuleDict", **pair) for part, pair in linear.items()},
             **{part: ParameterDict(**table) for part, table in tables.items()},

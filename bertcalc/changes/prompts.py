@@ -198,7 +198,7 @@ class _Encoding:
         self.steps[-1] = self.steps[-1]._replace(variable=(frame, name))
 
 
-class InFront(Prompts):
+class SoftPrompts(Prompts):
     """The base of prompt tuning and p-tuning, which put virtual tokens in front of the words of each sequence."""
 
     width_message = _OTHER_WIDTH
@@ -213,8 +213,8 @@ class InFront(Prompts):
         return self.num_virtual_tokens
 
     def prepare(self, trace: Trace) -> None:
-        length = trace.sizes.sequence_length + self.num_virtual_tokens
-        trace.sizes = trace.sizes._replace(sequence_length=length)
+        length = trace.batch.sequence_length + self.num_virtual_tokens
+        trace.batch = trace.batch._replace(sequence_length=length)
 
     def untrained(self, model: Model) -> Problem | None:
         if not model.cls.per_token or self.task_type == "CAUSAL_LM":
@@ -278,7 +278,7 @@ def _step(gives: Value, *takes: Value) -> Step:
 
 
 @dataclass(frozen=True)
-class PromptTuning(InFront):
+class PromptTuning(SoftPrompts):
     """Prompt tuning: train vectors in front of the embeddings. The arguments are those of ``peft.PromptTuningConfig``.
 
     >>> from bertcalc import load
@@ -302,6 +302,10 @@ class PrefixTuning(Prompts):
 
     The arguments are those of ``peft.PrefixTuningConfig``. With ``prefix_projection``, a network computes the keys and
     values.
+
+    >>> from bertcalc import load
+    >>> load("bert-base-uncased").adapted(PrefixTuning(20, "FEATURE_EXTRACTION")).trainable_parameters
+    368640
     """
 
     title = N_("Prefix tuning")
@@ -366,7 +370,7 @@ class PrefixTuning(Prompts):
 
 
 @dataclass(frozen=True)
-class PromptEncoder(InFront):
+class PromptEncoder(SoftPrompts):
     """P-tuning: train a network that computes virtual tokens. The arguments are ``peft.PromptEncoderConfig``'s.
 
     >>> from bertcalc import load

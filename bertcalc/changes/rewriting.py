@@ -49,7 +49,7 @@ class Rewriting:
             return False
         stacks = ((spot.path, spot.module) for spot in self.spots() if isinstance(spot.module, ModuleList))
         firsts = [
-            f"{self.model.bare(path)}.0."
+            f"{self.model.without_prefix(path)}.0."
             for path, layers in stacks
             if isinstance(layers, ModuleList) and layers.groups.get("*", (1, 0))[0] == 0
         ]
@@ -71,7 +71,7 @@ class Rewriting:
         - ``insert``: returns the steps that the wrapper adds after the module's; the last one gives the module's former
           value. With ``in_front``, it adds them before the module's step, on the module's input.
         """
-        before, bare = spot.path, self.model.bare(spot.path)
+        before, bare = spot.path, self.model.without_prefix(spot.path)
         wrapper.place = spot.module.place
         spot.parent.children[spot.name] = wrapper
         self._rename(before, f"{before}.{within}")
@@ -144,7 +144,7 @@ class Rewriting:
             layers.add(name, layer, start, copies)
         for name, parts in renamed.items():
             if self.steps is not None and len(parts) > 1:
-                self.steps[:] = _split_steps(self.steps, f"{path}.{name}", parts, self.model.prefix)
+                self.steps[:] = _split_steps(self.steps, f"{path}.{name}", parts, self.model.body_prefix)
 
 
 def _spots(parent: Module, path: str) -> Iterator[Spot]:

@@ -22,11 +22,11 @@ from bertcalc.config import Config, ConfigError, problems, unchecked
 from bertcalc.config.activations import ACTIVATIONS
 from bertcalc.families import FAMILIES, build, family_of
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.totals import summed
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked
@@ -44,7 +44,7 @@ _SHOWN = 20  # tensors to keep of each group; no head has more
 _HEAD_SIZE = 64  # hidden units of an attention head in every model that Google published
 
 
-class Matched(NamedTuple):
+class TensorMatch(NamedTuple):
     """A tensor in the checkpoint, in the model, or in both, by its name in the model."""
 
     name: str  # without the prefix of the body
@@ -58,10 +58,10 @@ class Members(NamedTuple):
     tensors: int
     in_checkpoint: int
     in_model: int
-    first: tuple[Matched, ...]
+    first: tuple[TensorMatch, ...]
 
     @classmethod
-    def of(cls, matches: Sequence[Matched]) -> "Members":
+    def of(cls, matches: Sequence[TensorMatch]) -> "Members":
         """Summarize the tensors of a group and keep the first few; a header can have 60,000."""
         in_checkpoint = sum(matched.entry.numbers() for matched in matches if matched.entry)
         in_model = sum(prod(matched.shape) for matched in matches if matched.shape is not None)
@@ -125,26 +125,26 @@ def compare(tensors: Collection[StoredTensor], model: Model) -> Matching:
 
 
 @checked
-def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[Matched]]:
+def matches(tensors: Collection[StoredTensor], model: Model) -> dict[Group, list[TensorMatch]]:
     """The group of each tensor of a checkpoint or a model; ``compare`` keeps the first few of each."""
     family, wrapper = model.family, wrapper_of(tensors)
-    wanted = {model.bare(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
+    wanted = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors(folded=False)}
     tied, heads = _tied(model), _elsewhere(model.config)
-    groups: dict[Group, list[Matched]] = {group: [] for group in GROUPS}
+    groups: dict[Group, list[TensorMatch]] = {group: [] for group in GROUPS}
     seen: set[str] = set()
     for entry in tensors:
         inside = entry.name.removeprefix(wrapper)
         name = plain_name(inside, family)
         shape = wanted.get(name)
         if name in seen:  # both bert.pooler and pooler
-            groups["other"].append(Matched(name, entry, None))
+            groups["other"].append(TensorMatch(name, entry, None))
         elif shape is not None:
             same: Group = "same" if name == _bare(inside, family) else "renamed"
-            groups[same if shape == entry.shape else "shape"].append(Matched(name, entry, shape))
+            groups[same if shape == entry.shape else "shape"].append(TensorMatch(name, entry, shape))
         else:
-            groups[_group(name, entry, family, tied, heads)].append(Matched(name, entry, None))
+            groups[_group(name, entry, family, tied, heads)].append(TensorMatch(name, entry, None))
         seen.add(name)
-    groups["missing"] = [Matched(name, None, shape) for name, shape in wanted.items() if name not in seen]
+    groups["missing"] = [TensorMatch(name, None, shape) for name, shape in wanted.items() if name not in seen]
     return groups
 
 
@@ -171,7 +171,7 @@ def _word_tables() -> Mapping[str, Collection[str]]:
     tables: dict[str, set[str]] = {}
     for family in FAMILIES.values():
         model = build(family.config.default())
-        table = next(model.bare(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
+        table = next(model.without_prefix(tensor.name) for tensor in model.tensors() if tensor.place.role == "word")
         tables.setdefault(table, set()).add(family.prefix)
     return tables
 
@@ -202,7 +202,7 @@ def _bare(name: str, family: Family) -> str:
     return name.removeprefix(f"{family.prefix}.")
 
 
-def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
+def classes_of(matches: Iterable[TensorMatch], config: Config) -> list[str]:
     """The classes that have all of these head tensors or, if there are none, any of them."""
     names = [cls.name for cls in family_of(config).classes]
     classes = [_elsewhere(config).get(matched.name, ()) for matched in matches]
@@ -214,7 +214,7 @@ def classes_of(matches: Iterable[Matched], config: Config) -> list[str]:
 def _heads(model: Model) -> frozenset[str]:
     """The names of a model's tensors outside the embeddings and the encoder."""
     beside = (tensor for tensor in model.tensors() if tensor.place.component not in ("embeddings", "encoder"))
-    return frozenset(model.bare(tensor.name) for tensor in beside)
+    return frozenset(model.without_prefix(tensor.name) for tensor in beside)
 
 
 def _elsewhere(config: Config) -> dict[str, tuple[str, ...]]:
@@ -236,7 +236,7 @@ def _tied(model: Model) -> dict[str, Shape]:
     """The second names of tied tensors, with their shapes."""
     shapes = {tensor.name: tensor.shape for tensor in model.tensors(folded=False)}
     return {
-        model.bare(f"{path}.{name}"): shapes[target]
+        model.without_prefix(f"{path}.{name}"): shapes[target]
         for path, module, _copies in model.modules()
         for name, target in module.tied.items()
     }
@@ -256,7 +256,9 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
 
     def distance(model: Model) -> int:
         wanted = _heads(model.changed(config=_kind(config)))
-        wrong = sum(shapes.get(model.bare(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors())
+        wrong = sum(
+            shapes.get(model.without_prefix(tensor.name), tensor.shape) != tensor.shape for tensor in model.tensors()
+        )
         return len(wanted - present) * 2 + len(present - wanted) + wrong  # missing tensors would have to be trained
 
     base = Model(config, family.base.name, add_pooling_layer=not family.base.pooler)
@@ -268,7 +270,7 @@ def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: st
 def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
     """The class with the number of labels that the rows of its matrices in a checkpoint show, if it is valid."""
     for tensor in model.tensors():
-        shape = shapes.get(model.bare(tensor.name), ())
+        shape = shapes.get(model.without_prefix(tensor.name), ())
         if tensor.place.role in _LABELLED and len(tensor.shape) == len(shape) == 2:
             with suppress(ConfigError):
                 config = replace(model.config, num_labels=shape[0])
@@ -331,7 +333,7 @@ def model_of_shapes(
             raise _of_another_kind(tensors) or _without(name, tensors, family)
     layers = _layers(shapes, tellers["intermediate_size"].partition(".0.")[0])
     unknown: tuple[str, ...] = () if "num_attention_heads" in sizes else ("num_attention_heads",)
-    if any(step.shared for step in build(full).run(Sizes())):  # tensors do not show how often shared layers run
+    if any(step.shared for step in build(full).steps(Batch())):  # tensors do not show how often shared layers run
         layers, unknown = kind.default().num_hidden_layers, (*unknown, "num_hidden_layers")
     heads = _likely_heads(sizes["hidden_size"], layers)
     values = {**kind.default().shared(), "num_hidden_layers": layers, "num_attention_heads": heads, **sizes, **inferred}
@@ -430,7 +432,7 @@ def _only_with(family: str, field: str, value: Any, other: Any, task: Task = "ba
     name, config = FAMILIES[family].for_task(task), FAMILIES[family].config.default()
     changes: list[dict[str, Any]] = [{field: value}, {field: other}]
     models = [build(replace(config, **change), name) for change in changes]
-    with_value, without = ({model.bare(tensor.name) for tensor in model.tensors()} for model in models)
+    with_value, without = ({model.without_prefix(tensor.name) for tensor in model.tensors()} for model in models)
     return frozenset(name.replace("*", f"{layer}") for name in with_value - without for layer in range(2))
 
 

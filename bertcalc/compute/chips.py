@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from bertcalc.compute.flops import Convention, as_stated, total
 from bertcalc.families import build, family_of
 from bertcalc.families.presets import PRESETS
-from bertcalc.model.trace import Sizes
+from bertcalc.model.batch import Batch
 from bertcalc.text import N_
 
 Precision = Literal["16bit", "tf32", "fp32"]
@@ -72,7 +72,7 @@ class PublishedRun(NamedTuple):
         model = build(config, family_of(config).for_task("pretraining"))
 
         def cost(length: int) -> int:
-            return total(as_stated(model.run(Sizes(1, length)), flops, length), flops, "training")
+            return total(as_stated(model.steps(Batch(1, length)), flops, length), flops, "training")
 
         return self.sequences * 9 // 10 * cost(128) + self.sequences // 10 * cost(512)
 

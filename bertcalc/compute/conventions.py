@@ -8,8 +8,8 @@ from bertcalc.compute.flops import Counting, Phase
 from bertcalc.config import Config
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import Batch
 from bertcalc.model.steps import Step
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 
 
@@ -125,8 +125,7 @@ class PublishedFigure(NamedTuple):
 
     rule: str
     preset: str
-    batch_size: int
-    sequence_length: int
+    batch: Batch
     figure: float
     unit: str
     pooler: bool = True
@@ -134,16 +133,16 @@ class PublishedFigure(NamedTuple):
     def ours(self) -> Fraction:
         """The rule's count, in the unit of the figure."""
         config = PRESETS[self.preset].config
-        steps = build(config, add_pooling_layer=self.pooler).run(Sizes(self.batch_size, self.sequence_length))
-        return RULES[self.rule].flops(config, self.batch_size, self.sequence_length, steps) / UNITS[self.unit]
+        steps = build(config, add_pooling_layer=self.pooler).steps(self.batch)
+        return RULES[self.rule].flops(config, *self.batch.shape, steps) / UNITS[self.unit]
 
 
 UNITS = {"FLOPs": 1, "GFLOPs": 10**9, "GMACs": 2 * 10**9}
 # ELECTRA's figures are from its paper (arXiv:2003.10555, tables 1 and 2): 1,000,000 steps of 256 sequences.
 PUBLISHED: tuple[PublishedFigure, ...] = (
-    PublishedFigure("calflops", "bert-base-chinese", 1, 128, 22.363, "GFLOPs"),
-    PublishedFigure("DeepSpeed", "bert-large-uncased", 80, 128, 3092.88, "GMACs", pooler=False),
-    PublishedFigure("DeepSpeed", "bert-large-uncased", 80, 128, 3092.96, "GMACs"),
-    PublishedFigure("ELECTRA", "bert-base-uncased", 256 * 10**6, 512, 6.4e19, "FLOPs"),
-    PublishedFigure("ELECTRA", "bert-large-uncased", 256 * 10**6, 512, 1.9e20, "FLOPs"),
+    PublishedFigure("calflops", "bert-base-chinese", Batch(1, 128), 22.363, "GFLOPs"),
+    PublishedFigure("DeepSpeed", "bert-large-uncased", Batch(80, 128), 3092.88, "GMACs", pooler=False),
+    PublishedFigure("DeepSpeed", "bert-large-uncased", Batch(80, 128), 3092.96, "GMACs"),
+    PublishedFigure("ELECTRA", "bert-base-uncased", Batch(256 * 10**6, 512), 6.4e19, "FLOPs"),
+    PublishedFigure("ELECTRA", "bert-large-uncased", Batch(256 * 10**6, 512), 1.9e20, "FLOPs"),
 )

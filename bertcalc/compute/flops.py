@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.memory.plan import Recompute
 from bertcalc.memory.saved import check_recompute, recomputed_in
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import LANGUAGE_MODEL
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model, not_taken
@@ -15,7 +16,6 @@ from bertcalc.model.modules import Dropout
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.steps import Operation, Step, Value
 from bertcalc.model.totals import summed
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, record
 from bertcalc.text.problem import InputError, Problem
@@ -126,14 +126,14 @@ def forward_flops(
     >>> forward_flops(build("bert-base-uncased"), 1, 128)
     22348431360
     """
-    return sum(map(cost, _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))))
+    return sum(map(cost, _run(model, Batch(batch_size, sequence_length, encoder_sequence_length, num_choices))))
 
 
-def _run(model: Model, sizes: Sizes) -> list[Step]:
+def _run(model: Model, batch: Batch) -> list[Step]:
     """The steps of a forward pass. Raises InputError if none is possible, or if the model takes no such batch."""
-    if problem := cannot_run(model) or not_taken(model, sizes):
+    if problem := cannot_run(model) or not_taken(model, batch):
         raise InputError(problem)
-    return model.run(sizes)
+    return model.steps(batch)
 
 
 @checked
@@ -163,7 +163,7 @@ def training_flops(
     check_recompute(model, recompute)
     if problem := unknown_training(model):
         raise InputError(problem)
-    steps = _run(model, Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices))
+    steps = _run(model, Batch(batch_size, sequence_length, encoder_sequence_length, num_choices))
     if freezing == NOTHING_FROZEN and recompute == "none" and not model.changes:
         return total(steps, phase="training")
     steps, trained, flowing = gradients(steps, freezing, first=True)

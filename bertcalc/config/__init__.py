@@ -446,11 +446,11 @@ def _column(kind: type[Config], field: str, values: Any) -> Any:
     if kind.shared_name(field) not in sizes.values():
         message = N_("{field} is not a dimension: columns can be {names}.")
         raise ArgumentError(Problem.of(message, field, values, field=field, names=", ".join(sizes)))
-    if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel"):
+    if hasattr(getattr(values, "dtype", None), "kind") and hasattr(values, "ravel") and values.shape:
         return values
     try:
         column = import_module("numpy").asarray(values)  # NumPy is optional
-        if column.size:
+        if column.size and column.shape:
             return column
     except (ImportError, ValueError, TypeError, OverflowError):  # without NumPy, or lists of different lengths
         pass

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Kept(NamedTuple):
+class TensorsForBackward(NamedTuple):
     """The tensors that autograd saves for an activation: its input, its output, and numbers of other tensors.
 
     - ``same_size``: tensors of the input's size and dtype.
@@ -20,7 +20,7 @@ class Kept(NamedTuple):
     scalars: int = 0
 
 
-INPUT, OUTPUT = Kept(input=True), Kept(output=True)
+INPUT, OUTPUT = TensorsForBackward(input=True), TensorsForBackward(output=True)
 
 
 class ActivationFacts(NamedTuple):
@@ -30,7 +30,7 @@ class ActivationFacts(NamedTuple):
     """
 
     kind: str
-    kept: Kept
+    kept: TensorsForBackward
     extra: str = ""
     parameters: tuple[tuple[str, tuple[int, ...]], ...] = ()
 
@@ -38,32 +38,32 @@ class ActivationFacts(NamedTuple):
 # From transformers 5.23 (transformers/activations.py); a test compares every entry with it.
 ACTIVATIONS: dict[str, ActivationFacts] = {
     "gelu": ActivationFacts("GELUActivation", INPUT),
-    "gelu_10": ActivationFacts("ClippedGELUActivation", Kept(input=True, same_size=1)),
-    "gelu_fast": ActivationFacts("FastGELUActivation", Kept(input=True, same_size=6)),
-    "gelu_new": ActivationFacts("NewGELUActivation", Kept(input=True, same_size=3)),
-    "gelu_python": ActivationFacts("GELUActivation", Kept(same_size=3)),
+    "gelu_10": ActivationFacts("ClippedGELUActivation", TensorsForBackward(input=True, same_size=1)),
+    "gelu_fast": ActivationFacts("FastGELUActivation", TensorsForBackward(input=True, same_size=6)),
+    "gelu_new": ActivationFacts("NewGELUActivation", TensorsForBackward(input=True, same_size=3)),
+    "gelu_python": ActivationFacts("GELUActivation", TensorsForBackward(same_size=3)),
     "gelu_pytorch_tanh": ActivationFacts("GELUTanh", INPUT),
-    "gelu_python_tanh": ActivationFacts("GELUTanh", Kept(input=True, same_size=3)),
-    "gelu_accurate": ActivationFacts("AccurateGELUActivation", Kept(input=True, same_size=3)),
+    "gelu_python_tanh": ActivationFacts("GELUTanh", TensorsForBackward(input=True, same_size=3)),
+    "gelu_accurate": ActivationFacts("AccurateGELUActivation", TensorsForBackward(input=True, same_size=3)),
     "hardswish": ActivationFacts("Hardswish", INPUT),
-    "laplace": ActivationFacts("LaplaceActivation", Kept(same_size=1)),
+    "laplace": ActivationFacts("LaplaceActivation", TensorsForBackward(same_size=1)),
     "leaky_relu": ActivationFacts("LeakyReLU", INPUT, "negative_slope=0.01"),
-    "linear": ActivationFacts("LinearActivation", Kept()),
+    "linear": ActivationFacts("LinearActivation", TensorsForBackward()),
     "mish": ActivationFacts("MishActivation", INPUT),
-    "quick_gelu": ActivationFacts("QuickGELUActivation", Kept(input=True, same_size=1)),
+    "quick_gelu": ActivationFacts("QuickGELUActivation", TensorsForBackward(input=True, same_size=1)),
     "relu": ActivationFacts("ReLU", OUTPUT),
-    "relu2": ActivationFacts("ReLUSquaredActivation", Kept(same_size=1)),
+    "relu2": ActivationFacts("ReLUSquaredActivation", TensorsForBackward(same_size=1)),
     "relu6": ActivationFacts("ReLU6", INPUT),
     "sigmoid": ActivationFacts("Sigmoid", OUTPUT),
     "silu": ActivationFacts("SiLUActivation", INPUT),
-    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", Kept(input=True, output=True)),
+    "sqrtsoftplus": ActivationFacts("SqrtSoftplusActivation", TensorsForBackward(input=True, output=True)),
     "swish": ActivationFacts("SiLU", INPUT),
     "tanh": ActivationFacts("Tanh", OUTPUT),
     # These two have parameters: a slope, and two exponents.
     "prelu": ActivationFacts("PReLU", INPUT, "num_parameters=1", (("weight", (1,)),)),
     "xielu": ActivationFacts(
         "XIELUActivation",
-        Kept(input=True, same_size=2, learning=1, bools=1, scalars=2),
+        TensorsForBackward(input=True, same_size=2, learning=1, bools=1, scalars=2),
         "",
         (("alpha_p", (1,)), ("alpha_n", (1,))),
     ),

@@ -134,7 +134,7 @@ class Miscounted(NamedTuple):
         return self.known_count.right + sum(cause.amount for cause in self.explanation)
 
 
-class Elsewhere(NamedTuple):
+class OtherModelMatch(NamedTuple):
     """Another published model whose known count, or a part of it, equals the number."""
 
     reading: Reading
@@ -156,7 +156,7 @@ class Diagnosis(NamedTuple):
 
     matches: tuple[Match, ...] = ()
     parts: tuple[OwnPart, ...] = ()
-    elsewhere: tuple[Elsewhere, ...] = ()
+    elsewhere: tuple[OtherModelMatch, ...] = ()
     slips: tuple[Slip, ...] = ()
     miscounted: tuple[Miscounted, ...] = ()
     behind: tuple[Miscounted, ...] = ()
@@ -202,7 +202,7 @@ class Diagnosis(NamedTuple):
     @property
     def as_parameters(self) -> bool:
         """Whether the number is a count of parameters, with or without common miscounts."""
-        meanings: tuple[Match | OwnPart | Elsewhere, ...] = (*self.matches, *self.parts, *self.elsewhere)
+        meanings: tuple[Match | OwnPart | OtherModelMatch, ...] = (*self.matches, *self.parts, *self.elsewhere)
         counted = any(count.reading.key == "parameters" for count in meanings)
         return bool(self.hand or self.usual or self.changed or counted)
 
@@ -340,55 +340,55 @@ def _with_slips(present: KnownCount, number: int, diagnosis: Diagnosis) -> Diagn
     )
 
 
-def _elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
+def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
     """The count of another published model that is exactly this number."""
     for reading in meanings:
         for table in (published_counts(), published_otherwise()) if reading.exact else ():
             if entry := table.get(reading.exact or 0):
-                return Elsewhere(reading, entry[0], known_count=entry[1])
+                return OtherModelMatch(reading, entry[0], known_count=entry[1])
     return None
 
 
-def _part_elsewhere(meanings: Sequence[Reading]) -> Elsewhere | None:
+def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
     """The part of another published model that has exactly this count."""
     for reading in meanings:
         if reading.key == "parameters" and (entry := published_parts().get(reading.exact or 0)):
-            return Elsewhere(reading, entry[0], counted=entry[1])
+            return OtherModelMatch(reading, entry[0], counted=entry[1])
     return None
 
 
-def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Elsewhere]:
+def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[OtherModelMatch]:
     """Published models with a count that rounds to the number, or else with such a part; each model once.
 
     Only the first reading that fits any model is used.
     """
     for of_models in (True, False)[: 1 + parts]:
         for reading in meanings:
-            by_preset: dict[str, Elsewhere] = {}
+            by_preset: dict[str, OtherModelMatch] = {}
             if reading.exact is None and of_models:
                 for count, (preset, known_count) in published_counts().items():
                     if reading.means(count) and known_count.model.config == PUBLISHED_CONFIGS[preset]:  # not untied
-                        by_preset.setdefault(preset, Elsewhere(reading, preset, known_count=known_count))
+                        by_preset.setdefault(preset, OtherModelMatch(reading, preset, known_count=known_count))
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
                     if reading.means(count) and part.part in PARTS:
-                        by_preset.setdefault(preset, Elsewhere(reading, preset, counted=part))
+                        by_preset.setdefault(preset, OtherModelMatch(reading, preset, counted=part))
             if by_preset:
                 yield from by_preset.values()
                 return
 
 
-def _precisely_elsewhere(reading: Reading) -> Iterator[Elsewhere]:
+def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
     """Published models with a count, or a count without word embeddings, that rounds to all digits of the number."""
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
-            Elsewhere(reading, preset, known_count)
+            OtherModelMatch(reading, preset, known_count)
             for preset, known_count in published_backbones()
             if reading.means(known_count.total)
         )
 
 
-def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
+def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[OtherModelMatch]:
     """The published model with the same sizes but twice the layers, if the number is half its rounded count."""
     doubled = (config.vocab_size, config.hidden_size, config.intermediate_size, 2 * config.num_hidden_layers)
     for reading in meanings:
@@ -399,7 +399,7 @@ def _halved(meanings: Sequence[Reading], config: Config) -> Iterator[Elsewhere]:
             other = known_count.model.config
             sizes = (other.vocab_size, other.hidden_size, other.intermediate_size, other.num_hidden_layers)
             if half.means(count) and sizes == doubled and other == PUBLISHED_CONFIGS[preset]:
-                yield Elsewhere(half, preset, known_count=known_count)
+                yield OtherModelMatch(half, preset, known_count=known_count)
                 return
 
 

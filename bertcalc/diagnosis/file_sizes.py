@@ -88,7 +88,9 @@ def _pooler(model: Model) -> Iterator[tuple[StoredTensor, ...]]:
         if model.cls.task != "base":
             names = (name for name, _shape in base.named_parameters() if "pooler" in name)
             yield tuple(
-                StoredTensor(f"{model.prefix}{name}", "", (hidden, hidden) if name.endswith("weight") else (hidden,))
+                StoredTensor(
+                    f"{model.body_prefix}{name}", "", (hidden, hidden) if name.endswith("weight") else (hidden,)
+                )
                 for name in names
             )
 

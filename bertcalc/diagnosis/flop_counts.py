@@ -14,9 +14,9 @@ from typing import Literal, NamedTuple
 
 from bertcalc.compute.conventions import RULES
 from bertcalc.compute.flops import Convention, Phase, total
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
-from bertcalc.model.trace import Sizes
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import InputError
 
@@ -36,9 +36,16 @@ class FlopCount(NamedTuple):
     operations: Fraction
     unit: CostUnit
     phase: Phase
-    batch_size: int
-    sequence_length: int
+    batch: Batch
     rule: str = ""  # a key of RULES, or "all" for PyTorch's count and all element-wise operations
+
+    @property
+    def batch_size(self) -> int:
+        return self.batch.batch_size
+
+    @property
+    def sequence_length(self) -> int:
+        return self.batch.sequence_length
 
 
 def flops_of(model: Model, number: Typed) -> tuple[FlopCount, ...]:
@@ -76,7 +83,7 @@ def flop_counts(model: Model) -> tuple[FlopCount, ...]:
     single = [cost for length in lengths for cost in _of_one(model, length)]
     # Every cost is proportional to the batch size.
     batches = [
-        cost._replace(operations=batch_size * cost.operations, batch_size=batch_size)
+        cost._replace(operations=batch_size * cost.operations, batch=cost.batch._replace(batch_size=batch_size))
         for batch_size in _BATCH_SIZES
         for cost in single
     ]
@@ -88,17 +95,18 @@ def _of_one(model: Model, length: int) -> Iterator[FlopCount]:
     if cannot_run(model):
         return
     try:
-        steps = list(model.run(Sizes(1, length, model.seen(length))))
+        steps = model.steps(Batch(1, length, model.encoder_length(length)))
     except InputError:
         return
+    batch = Batch(1, length)
     phases: tuple[Phase, ...] = ("forward", "training")
     units: tuple[CostUnit, ...] = ("FLOPs", "MACs")
     for phase in phases:
         for unit in units:
-            yield FlopCount(Fraction(total(steps, Convention(unit), phase)), unit, phase, 1, length)
+            yield FlopCount(Fraction(total(steps, Convention(unit), phase)), unit, phase, batch)
         with_elementwise = Fraction(total(steps, Convention("FLOPs", "all"), phase))
-        yield FlopCount(with_elementwise, "FLOPs", phase, 1, length, "all")
+        yield FlopCount(with_elementwise, "FLOPs", phase, batch, "all")
     for name, rule in RULES.items():
-        flops = rule.flops(model.config, 1, length, steps)
-        yield FlopCount(flops, "FLOPs", rule.phase, 1, length, name)
-        yield FlopCount(flops / 2, "MACs", rule.phase, 1, length, name)
+        flops = rule.flops(model.config, *batch.shape, steps)
+        yield FlopCount(flops, "FLOPs", rule.phase, batch, name)
+        yield FlopCount(flops / 2, "MACs", rule.phase, batch, name)

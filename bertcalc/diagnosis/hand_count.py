@@ -470,13 +470,15 @@ def _of_path(name: str, count: _CountedModel) -> Iterator[Counted]:
         yield Counted(name, exact)
         return
     path = name.strip("`'\" ")
-    if f"{path.lower()}." == count.model.prefix:  # the body in a model with a head
+    if f"{path.lower()}." == count.model.body_prefix:  # the body in a model with a head
         names = {tensor.name for tensor in count.model.body().tensors()}
-        yield Counted(name, tuple(tensor for tensor in count.tensors if count.model.bare(tensor.name) in names))
+        yield Counted(
+            name, tuple(tensor for tensor in count.tensors if count.model.without_prefix(tensor.name) in names)
+        )
         return
     if not re.fullmatch(r"[\w.*{}\[\]]+", path):
         return
-    pieces = path.removeprefix(count.model.prefix).split(".")
+    pieces = path.removeprefix(count.model.body_prefix).split(".")
     for start in range(len(pieces)):
         if parts := list(_at(".".join(pieces[start:]), path, count.tensors)):
             yield from parts

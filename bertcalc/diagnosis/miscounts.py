@@ -92,7 +92,7 @@ class Habit(NamedTuple):
 
 def counted(model: Model) -> tuple[Tensor, ...]:
     """The tensors of a model, named without the body's prefix, then those that it lacks (with no elements)."""
-    tensors = tuple(tensor._replace(name=model.bare(tensor.name)) for tensor in model.tensors())
+    tensors = tuple(tensor._replace(name=model.without_prefix(tensor.name)) for tensor in model.tensors())
     return (*tensors, *_lacking(tensors, model.config))
 
 

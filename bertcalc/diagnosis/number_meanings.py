@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from bertcalc.config import letters
 from bertcalc.diagnosis.changed_counts import changed_in_words
-from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, diagnose
+from bertcalc.diagnosis.diagnose import Diagnosis, OtherModelMatch, diagnose
 from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.file_sizes import buffers, file_sizes
 from bertcalc.diagnosis.known_counts import (
@@ -256,7 +256,7 @@ _RULES = {
 _PHASES = {"forward": N_("forward"), "training": N_("training")}
 
 
-def _of_another(written: str, elsewhere: Elsewhere) -> Problem:
+def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
     model_or_part: Problem | str = elsewhere.preset
     if elsewhere.counted is not None:
         part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))

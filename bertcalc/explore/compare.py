@@ -28,10 +28,10 @@ from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.explore.model_refs import FIELDS, STEPS, model_of, values_of
 from bertcalc.explore.quantities import Case, Quantity, parameters, weights
 from bertcalc.families import CLASSES
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Place, Shape
 from bertcalc.model.totals import summed
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_numbers import LiveInt, grouped, mirrored, plain
@@ -159,7 +159,7 @@ class Attribution(NamedTuple):
     moved: int = 0
 
 
-class Explanation(NamedTuple):
+class Breakdown(NamedTuple):
     """A quantity of two models, and the parts of the difference."""
 
     before: int
@@ -183,7 +183,7 @@ class Explanation(NamedTuple):
 
 
 @checked
-def explain(start: Case, goal: Case, quantity: Quantity) -> Explanation:
+def explain(start: Case, goal: Case, quantity: Quantity) -> Breakdown:
     """Explain the difference between two models with the same batch and plan."""
     stages = list(path(start, goal))
     models = [start.model, *(case.model for _changes, case in stages)]
@@ -237,7 +237,7 @@ def _with_sharing(changes: tuple[FieldChange, ...], start: Model, goal: Model) -
 
 def _repeated(model: Model) -> int:
     """How often a layer runs with the same weights: once, except in ALBERT."""
-    steps = model.changed(model.final_config, changes=()).run(Sizes(1, 1))
+    steps = model.changed(model.final_config, changes=()).steps(Batch(1, 1))
     return max((step.runs // tensor.copies for step in steps for tensor in step.tensors), default=1)
 
 
@@ -250,13 +250,13 @@ def _moved(start: Model, goal: Model) -> int:
     return (after - before).total()
 
 
-def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Explanation:
+def attributed(before: int, counts: Iterable[tuple[Changes, int]]) -> Breakdown:
     """Explain a difference, given the first figure and each change with the figure after it."""
     parts, total = [], before
     for changes, figure in counts:
         parts.append(Attribution(changes, figure, figure - total))
         total = figure
-    return Explanation(before, total, parts)
+    return Breakdown(before, total, parts)
 
 
 @checked
@@ -351,7 +351,7 @@ def differing(models: Sequence[Model]) -> list[str]:
 def shapes(model: Model) -> dict[str, Shape]:
     """The shapes of a few important matrices, by name without the body's prefix."""
     by_place = {tensor.place: tensor for tensor in model.tensors() if len(tensor.shape) == 2}
-    return {model.bare(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
+    return {model.without_prefix(by_place[place].name): by_place[place].shape for place in _SHOWN if place in by_place}
 
 
 class Pair(NamedTuple):

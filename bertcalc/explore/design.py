@@ -265,7 +265,7 @@ def _values(case: Case, budget: Budget, constraints: Constraints) -> Callable[[i
         from bertcalc.memory.peak.peak_formulas import peak_of_designs  # imports SymPy, which is slow
 
         sizes = case_of(1, 1, 1)
-        peak = peak_of_designs(sizes.model, moment(sizes.plan), sizes.batch_size, sizes.sequence_length)
+        peak = peak_of_designs(sizes.model, moment(sizes.plan), *sizes.batch.shape)
         return lambda width, intermediate: peak(width * heads, intermediate)
 
     def count(width: int, intermediate: int, layers: int) -> int:

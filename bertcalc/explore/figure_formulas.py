@@ -18,8 +18,8 @@ from bertcalc.config.fields import is_int
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.compare import (
     Attribution,
+    Breakdown,
     Changes,
-    Explanation,
     FieldChange,
     explain,
     joined_until_known,
@@ -32,7 +32,6 @@ from bertcalc.explore.quantities import EVERY_QUANTITY, Case, components
 from bertcalc.live.live_formulas import live_reading, live_size
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.modules import Shape
-from bertcalc.model.steps import BATCH
 from bertcalc.text.live_numbers import at_sizes
 
 _SIZES = [field for field in FIELDS if field in SLIDERS]
@@ -84,8 +83,7 @@ def _with_fixed_sizes(figure: Any, side: LiveCase) -> Any:
     """A live number that follows only some of the sizes, and not those of the batch and of the steps."""
     values = side.case.model.config.shared()
     fixed = {field: value for field, value in values.items() if field not in side.follows and is_int(value)}
-    batch = {size: getattr(side.case, size) for size in BATCH}
-    return at_sizes(figure, {**fixed, **batch, **argument_sizes(side.case.model)})
+    return at_sizes(figure, {**fixed, **side.case.batch.sizes(), **argument_sizes(side.case.model)})
 
 
 class _State(NamedTuple):
@@ -95,7 +93,7 @@ class _State(NamedTuple):
     side: LiveCase
 
 
-def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explanation:
+def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdown:
     """``explain`` with live numbers; a size that differs only after a move of a slider is a part with difference 0."""
     plain = explain(first.case, second.case, EVERY_QUANTITY[measure])
     if not first.follows | second.follows:
@@ -111,7 +109,7 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Explana
         changes = tuple(_live_change(change, first, second) for change in (part.changes if part else state_changes))
         parts.append(Attribution(changes, after, after - total, part.moved if part else 0))
         total = after
-    return Explanation(before, total, parts)
+    return Breakdown(before, total, parts)
 
 
 def _named(changes: Changes) -> tuple[object, ...]:

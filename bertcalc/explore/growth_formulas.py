@@ -21,8 +21,8 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import LAID_OUT, Sweep
 from bertcalc.memory.peak.peak_formulas import layers_with_a_letter, peak_bytes, peak_expression
 from bertcalc.memory.plan import Inference, Plan
+from bertcalc.model.batch import BATCH, Batch
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, in_whole_periods, window_in_letters, write
-from bertcalc.model.steps import BATCH
 from bertcalc.model.totals import summed
 from bertcalc.text.digits import latex_fraction
 
@@ -43,7 +43,7 @@ class Growth(NamedTuple):
 
     def coefficients(self, case: Case) -> dict[int, Fraction]:
         """The coefficients as numbers, for the sizes of a model."""
-        sizes = {field: getattr(case, field) for field in BATCH}
+        sizes = case.batch.sizes()
         return {power: value(coefficient, case.model.config, **sizes) for power, coefficient in self.powers.items()}
 
     def figure(self, case: Case, place: int) -> Fraction:
@@ -83,8 +83,8 @@ def growth(name: str, sweep: Sweep) -> Growth:
     if field in ("hidden_size", "embedding_size"):  # equal in the present model perhaps, but not along the sweep
         written |= {name: SYMBOLS[name] for name in written}
     letters = {**written, **{name: ALL_SYMBOLS[name] for name in BATCH}, **ones}
-    window = window_in_letters(sweep.config, sweep.case.sequence_length)
-    symbolic = sweep.case._replace(**{size: letters.pop(size) for size in BATCH}).replace(**letters, **window)
+    window = window_in_letters(sweep.config, sweep.case.batch.sequence_length)
+    symbolic = sweep.case._replace(batch=Batch(*map(letters.pop, BATCH))).replace(**letters, **window)
     expression = _expression(name, symbolic)
     whole = in_whole_periods(expression, sweep.config.num_hidden_layers)
     step = sweep.config.layer_period if field == "num_hidden_layers" and whole != expression else 1
@@ -97,13 +97,13 @@ def _of_peak(sweep: Sweep, field: str, how: Plan | Inference) -> Growth:
     like = sweep.at(**{field: places[-1]})
 
     def of(place: int) -> Growth:
-        at, batch = sweep.at(**{field: place}), (like.model, like.batch_size, like.sequence_length)
-        expression = peak_expression(at.model, how, at.batch_size, at.sequence_length, batch)
+        at, batch = sweep.at(**{field: place}), (like.model, *like.batch.shape)
+        expression = peak_expression(at.model, how, *at.batch.shape, batch)
         return _growth(expression, field, _along(sweep, field))
 
     def holds(trend: Growth, place: int) -> bool:
         at = sweep.at(**{field: place})
-        return trend.figure(sweep.case, place) == peak_bytes(at.model, how, at.batch_size, at.sequence_length)
+        return trend.figure(sweep.case, place) == peak_bytes(at.model, how, *at.batch.shape)
 
     trend = of(places[0])
     if len(places) > 1 and not holds(trend, places[0]):
@@ -116,7 +116,7 @@ def _places(sweep: Sweep, field: str, how: Plan | Inference) -> Sequence[int]:
     """Values to take the formula from: the present one, up to the first at which all changing sizes have letters."""
     present = sweep.present(field)
     if field == "num_hidden_layers":
-        return layers_with_a_letter(sweep.case.model, how, sweep.case.sequence_length)
+        return layers_with_a_letter(sweep.case.model, how, sweep.case.batch.sequence_length)
     if _has_letters(sweep, field, present) or not _has_letters(sweep, field, 2 * present):
         return [present]
     return [present, 2 * present]

@@ -19,14 +19,14 @@ from bertcalc.live.live_formulas import live_size
 from bertcalc.memory.byte_formulas import live_modules
 from bertcalc.memory.held_formulas import held, staying_sizes
 from bertcalc.memory.peak.live_peak_formulas import live_peak
+from bertcalc.model.batch import BATCH
 from bertcalc.model.formula import symbolic_model
-from bertcalc.model.steps import BATCH
 from bertcalc.text.live_numbers import FigureBound, LiveNode, live, node_of, substituted, within
 
 
 def live_quantity(name: str, case: Case) -> int:
     """A quantity of a model with a fixed batch and plan. Raises InputError if it cannot be computed."""
-    model, batch = case.model, (case.batch_size, case.sequence_length)
+    model, batch = case.model, case.batch.shape
     sizes = LiveSizes(model)
     if name == "file" or (case.base and name in ("weights", *PEAKS)):
         return sizes.held(EVERY_QUANTITY[name].of(case))
@@ -48,10 +48,10 @@ def live_doubled(name: str, sweep: Sweep) -> int:
     twice = 2 * sweep.present(field)
     case = sweep.at(**{field: twice})
     figure = live_quantity(name, case)
-    sizes = {size: getattr(case, size) for size in BATCH}
+    sizes = case.batch.sizes()
     nodes: dict[str, Any] = {}
     for moved, value in sweep.fields(**{field: twice}).items():
-        present = getattr(sweep.case if moved in BATCH else sweep.config, moved)
+        present = getattr(sweep.case.batch if moved in BATCH else sweep.config, moved)
         if value != 2 * present:
             return held(int(figure), sweep.case.model)
         nodes[moved] = value if moved in BATCH else LiveNode("*", (2, LiveNode("field", (moved,))))

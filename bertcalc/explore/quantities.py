@@ -19,6 +19,7 @@ from bertcalc.memory.footprint import kept
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import total_bytes
+from bertcalc.model.batch import DEFAULT_BATCH, Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import totals_by_component
@@ -43,8 +44,7 @@ class Case(NamedTuple):
     """
 
     model: Model
-    batch_size: int = 1
-    sequence_length: int = 128
+    batch: Batch = DEFAULT_BATCH
     plan: Plan = Plan()
     base: QuantizedModel | None = None
 
@@ -102,8 +102,8 @@ def components(model: Model) -> Mapping[Component, int]:
 @checked
 def flops(count: Callable[..., int], case: Case) -> int:
     """FLOPs of matrix products, as PyTorch counts them."""
-    seen = case.model.seen(case.sequence_length)
-    return count(case.model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
+    seen = case.model.encoder_length(case.batch.sequence_length)
+    return count(case.model, *case.batch.shape, encoder_sequence_length=seen)
 
 
 @checked
@@ -126,7 +126,7 @@ def activations(case: Case) -> int:
     """Bytes of the tensors that autograd saves for backward."""
     if case.base:
         raise wrong(_NOT_QUANTIZED, "changes", format=case.base.format.title)
-    return total_bytes(kept(case.model, case.plan, case.batch_size, case.sequence_length))
+    return total_bytes(kept(case.model, case.plan, *case.batch.shape))
 
 
 PEAKS: Mapping[str, Callable[[Plan], Plan | Inference]] = {
@@ -141,7 +141,7 @@ def peak(name: Literal["training_memory", "inference_memory"], case: Case) -> in
     from bertcalc.memory.peak.peak_formulas import peak_bytes  # imports SymPy, which is slow
 
     model = case.changed.in_inference() if name == "inference_memory" else case.changed.in_training(case.plan)
-    return peak_bytes(model, PEAKS[name](case.plan), case.batch_size, case.sequence_length)
+    return peak_bytes(model, PEAKS[name](case.plan), *case.batch.shape)
 
 
 QUANTITIES: Mapping[str, Quantity] = {

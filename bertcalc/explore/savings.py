@@ -4,8 +4,9 @@
 >>> from bertcalc.memory.plan import Plan
 >>> from bertcalc.model.model import Model
 >>> from bertcalc.model.freezing import Freezing
+>>> from bertcalc.model.batch import Batch
 >>> half = Plan(freezing=Freezing(embeddings=True, layers=6))
->>> saving = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), 32, plan=half))
+>>> saving = of_freezing(Case(Model(BertConfig(), "BertForSequenceClassification"), Batch(32, 128), half))
 >>> round(100 * saving.saved_flops / saving.whole_flops), round(100 * saving.saved_bytes / saving.whole_bytes)
 (34, 47)
 """
@@ -45,7 +46,8 @@ def of_freezing(case: Case) -> Saving:
 def of_adding_up(case: Case, batches: int) -> Saving:
     """Compare gradient accumulation over ``batches`` batches to one batch of their total size."""
     one_after_the_other = case._replace(plan=case.plan._replace(accumulate=batches > 1))
-    together = case._replace(batch_size=batches * case.batch_size, plan=case.plan._replace(accumulate=False))
+    batch = case.batch._replace(batch_size=batches * case.batch.batch_size)
+    together = case._replace(batch=batch, plan=case.plan._replace(accumulate=False))
     return _saving(one_after_the_other, together, batches)
 
 

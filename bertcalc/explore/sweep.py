@@ -20,8 +20,8 @@ from bertcalc.config import DIMENSIONS, Config, MixedError, divisors
 from bertcalc.config.fields import OWN_DIMENSIONS
 from bertcalc.explore.quantities import QUANTITIES, Case, quantity_named
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import BATCH, LARGEST
 from bertcalc.model.model import Model
-from bertcalc.model.steps import BATCH, LARGEST
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked, quoted, record, unknown, whole
 from bertcalc.text.problem import InputError, wrong
@@ -104,7 +104,7 @@ class Sweep(NamedTuple):
     def present(self, field: str) -> int:
         """The value of a dimension in the model itself."""
         self.limits(field)
-        return int(getattr(self.case if field in BATCH else self.config, field))
+        return int(getattr(self.case.batch if field in BATCH else self.config, field))
 
     def fields(self, **values: Any) -> dict[str, Any]:
         """The values of the dimensions and of the sizes that follow them: numbers, columns or symbols."""
@@ -121,7 +121,7 @@ class Sweep(NamedTuple):
         """The model with numbers, columns or symbols for the dimensions, without checks."""
         fields = self.fields(**{field: whole(field, value) for field, value in values.items()})
         sizes = {field: fields.pop(field) for field in BATCH if field in fields}
-        return self.case._replace(**sizes).replace(**fields)
+        return self.case._replace(batch=self.case.batch._replace(**sizes)).replace(**fields)
 
     @checked
     def limits(self, field: str) -> tuple[int, int]:
@@ -132,7 +132,7 @@ class Sweep(NamedTuple):
         if field == "vocab_size":
             low = self.config.fewest_words
         elif field == "max_position_embeddings":
-            low = self._spare + (1 if "sequence_length" in self.dimensions else self.case.sequence_length)
+            low = self._spare + (1 if "sequence_length" in self.dimensions else self.case.batch.sequence_length)
         elif field == "sequence_length" and "max_position_embeddings" not in self.dimensions:
             high = self.config.longest
         elif field == "num_attention_heads" and "hidden_size" not in self.dimensions:

@@ -35,14 +35,14 @@ class Link(NamedTuple):
 Part = Heading | Program | Link | Table | str | tuple[str | Math, ...]
 
 
-class Beside(NamedTuple):
+class TwoColumns(NamedTuple):
     """Two columns on paper; one after the other in Markdown."""
 
     left: tuple[Part, ...]
     right: tuple[Part, ...]
 
 
-Block = Part | Beside
+Block = Part | TwoColumns
 
 
 class Report(NamedTuple):
@@ -112,10 +112,10 @@ def report(
     tensors = sum(1 for _tensor in model.named_parameters())
     total = model.num_parameters()
     sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
-        batch_size=f"{case.batch_size:,}", sequence_length=f"{case.sequence_length:,}"
+        batch_size=f"{case.batch.batch_size:,}", sequence_length=f"{case.batch.sequence_length:,}"
     )
-    if model.seen(case.sequence_length):
-        sizes += f", encoder_sequence_length X = {case.sequence_length:,}"
+    if model.encoder_length(case.batch.sequence_length):
+        sizes += f", encoder_sequence_length X = {case.batch.sequence_length:,}"
     if model.cls.takes_choices:
         sizes += ", num_choices 1"
     blocks: tuple[Block, ...] = (
@@ -129,7 +129,7 @@ def report(
         formulas.components,
         _("Together {parameters}.").format(parameters=f"{total:,}"),
         *_forward(case, formulas, sizes, _),
-        Beside(
+        TwoColumns(
             (
                 _("{sizes}; {settings}. FLOPs are those of matrix products, as PyTorch counts them.").format(
                     sizes=sizes, settings=settings.words
@@ -181,7 +181,7 @@ def _markdown(block: Block) -> str:
             return f"<{url}>"
         case Table():
             return markdown_text(block).rstrip("\n")
-        case Beside(left, right):
+        case TwoColumns(left, right):
             return "\n\n".join(map(_markdown, (*left, *right)))
         case _:
             return markdown_cell(block)
@@ -197,7 +197,7 @@ def _html(block: Block) -> str:
             return f'<p><a href="{escape(url)}">{escape(url)}</a></p>'
         case Table():
             return html_text(block)
-        case Beside():
+        case TwoColumns():
             sides = ("".join(map(_html, side)) for side in block)
             return f'<div class="beside">{"".join(f"<div>{side}</div>" for side in sides)}</div>'
         case _:
@@ -234,7 +234,7 @@ def _as_plan(settings: Settings) -> Plan:
 
 def _walk(case: Case, _: Translate) -> Table:
     """One row for each Keras-style layer, as on the page Step by step."""
-    call = Call(case.batch_size, case.sequence_length, encoder_sequence_length=case.sequence_length)
+    call = Call(case.batch.batch_size, case.batch.sequence_length, encoder_sequence_length=case.batch.sequence_length)
     rows: list[tuple[Cell, ...]] = [
         (
             row.keras,

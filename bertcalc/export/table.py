@@ -46,7 +46,7 @@ _MARKS = re.compile(
 )
 
 
-class Shown(NamedTuple):
+class TableOrChart(NamedTuple):
     """A table or a chart on a page: its alternative text and its data."""
 
     title: str

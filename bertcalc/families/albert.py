@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from bertcalc.families import bert
-from bertcalc.families.common import BASE, EncoderConfig, Named, presets
+from bertcalc.families.common import BASE, ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text.problem import Problem
@@ -117,7 +117,7 @@ def _masked_lm(t: Trace, c: AlbertConfig, hidden: Hidden) -> None:
 
 
 _LARGE: dict[str, Any] = {"num_hidden_layers": 24, "num_attention_heads": 16}
-_class = Named("Albert")
+_class = ClassFactory("Albert")
 FAMILY = Family(
     "albert",
     "albert",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.config.fields import PositionEmbeddingType
-from bertcalc.families.common import CACHE, ENCODER, DecoderConfig, Named
+from bertcalc.families.common import CACHE, ENCODER, ClassFactory, DecoderConfig
 from bertcalc.families.common import TOKENS as TOKENS
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden, Preset, Source, model_card
 from bertcalc.model.trace import Trace, Value
@@ -160,7 +160,7 @@ def projected(t: Trace, x: Value, *names: str, bias: bool = True) -> tuple[Value
 def _distances(t: Trace, c: Config, scores: Value, query: Value, key: Value) -> Value:
     """The relative positions of transformers 4: Shaw et al. 2018, and with the key's product Huang et al. 2020."""
     # With a cache, it uses the last token's distances for all tokens.
-    queries = 1 if c.is_decoder and c.use_cache and t.sizes.cached else query.shape[2]
+    queries = 1 if c.is_decoder and c.use_cache and t.batch.cached else query.shape[2]
     pairs = Value("distance_ids", (queries, key.shape[2]), ids=True)
     # One row for each distance from -(P-1) to P-1, shared by the heads of a layer (Shaw et al. 2018).
     rows, size = 2 * c.max_position_embeddings - 1, c.attention_head_size
@@ -260,7 +260,7 @@ def multiple_choice(t: Trace, c: Config, hidden: Hidden) -> None:
 
 def side_by_side(t: Trace, scores: Value) -> None:
     """Output the scores with an axis for the choices, which were flattened into the batch."""
-    t.output("logits", t.step("reshape", "view", scores, shape=(t.sizes.batch_size, t.sizes.num_choices)))
+    t.output("logits", t.step("reshape", "view", scores, shape=(t.batch.batch_size, t.batch.num_choices)))
 
 
 def classified(t: Trace, x: Value | None, classes: int, p: float) -> Value:
@@ -354,7 +354,7 @@ _PRESETS: dict[str, Preset] = {
     ),
 }
 
-_class = Named("Bert")
+_class = ClassFactory("Bert")
 _masked_lm = partial(masked_lm, "Bert")
 FAMILY = Family(
     "bert",

@@ -67,7 +67,7 @@ _ENDS: dict[Task, str] = {
 }
 
 
-class Named(NamedTuple):
+class ClassFactory(NamedTuple):
     """A factory of classes whose names start with ``kind`` and that take the same ``tokens`` and ``flags``."""
 
     kind: str

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from bertcalc.config import uncounted
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert, deberta_v2
-from bertcalc.families.common import FLAGS, LARGE, Named, presets
+from bertcalc.families.common import FLAGS, LARGE, ClassFactory, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Operation, Trace, Value, any_is_one
 from bertcalc.text.problem import Problem
@@ -143,7 +143,7 @@ _SELF = ("in_proj", "pos_dropout", "pos_proj", "pos_q_proj", "dropout")
 
 
 _PUBLISHED: dict[str, Any] = {"relative_attention": True, "pos_att_type": "c2p|p2c", "position_biased_input": False}
-_class = Named("Deberta", flags=FLAGS)
+_class = ClassFactory("Deberta", flags=FLAGS)
 FAMILY = Family(
     "deberta",
     "deberta",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config, all_or_none, other_heads, uncounted
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert
-from bertcalc.families.common import BASE, FLAGS, LARGE, EncoderConfig, Named, presets
+from bertcalc.families.common import BASE, FLAGS, LARGE, ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Operation, Trace, Value, any_is_one
 from bertcalc.text import N_
@@ -363,7 +363,7 @@ _V3: dict[str, Any] = {
 }
 _CONVOLVED: dict[str, Any] = {"conv_kernel_size": 3, "conv_act": "gelu", **_V3}
 _XSMALL: dict[str, Any] = {"hidden_size": 384, "num_attention_heads": 6, "intermediate_size": 1536}
-_class = Named("DebertaV2", flags=FLAGS)
+_class = ClassFactory("DebertaV2", flags=FLAGS)
 FAMILY = Family(
     "deberta-v2",
     "deberta",

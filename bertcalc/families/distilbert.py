@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.common import Named, presets
+from bertcalc.families.common import ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text.records import dataclass
@@ -118,7 +118,7 @@ def _question_answering(t: Trace, c: DistilBertConfig, hidden: Hidden) -> None:
         bert.answers(t, t.dropout("dropout", hidden.states, c.qa_dropout), c.num_labels)
 
 
-_class = Named("DistilBert", ("input_ids", "attention_mask", "inputs_embeds"), ("position_ids",))
+_class = ClassFactory("DistilBert", ("input_ids", "attention_mask", "inputs_embeds"), ("position_ids",))
 FAMILY = Family(
     "distilbert",
     "distilbert",

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config, all_or_none
 from bertcalc.families import bert
-from bertcalc.families.common import BASE, CACHE, ENCODER, LARGE, DecoderConfig, Named, presets
+from bertcalc.families.common import BASE, CACHE, ENCODER, LARGE, ClassFactory, DecoderConfig, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace
 from bertcalc.text.problem import Problem
@@ -100,7 +100,7 @@ def _multiple_choice(t: Trace, c: ElectraConfig, hidden: Hidden) -> None:
     bert.side_by_side(t, t.linear("classifier", x, 1, role="classifier"))
 
 
-_class = Named("Electra")
+_class = ClassFactory("Electra")
 FAMILY = Family(
     "electra",
     "electra",

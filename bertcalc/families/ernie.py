@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.common import CACHE, ENCODER, TOKENS, DecoderConfig, Named, presets
+from bertcalc.families.common import CACHE, ENCODER, TOKENS, ClassFactory, DecoderConfig, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text.problem import Problem
@@ -53,7 +53,7 @@ _SIZES: dict[str, Any] = {
     "use_task_id": True,
     "layer_norm_eps": 1e-5,
 }
-_class = Named("Ernie", (*TOKENS[:3], "task_type_ids", *TOKENS[3:]))
+_class = ClassFactory("Ernie", (*TOKENS[:3], "task_type_ids", *TOKENS[3:]))
 _masked_lm = partial(bert.masked_lm, "Ernie")
 FAMILY = Family(
     "ernie",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.common import WITHOUT_TYPES, Named, presets
+from bertcalc.families.common import WITHOUT_TYPES, ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value
@@ -199,7 +199,7 @@ def _token_classification(t: Trace, c: EuroBertConfig, hidden: Hidden) -> None:
     t.output("logits", t.linear("classifier", hidden.states, c.num_labels, role="classifier"))
 
 
-_class = Named("EuroBert", WITHOUT_TYPES)
+_class = ClassFactory("EuroBert", WITHOUT_TYPES)
 _LARGER: dict[str, Any] = {
     "hidden_size": 1152,
     "num_hidden_layers": 26,

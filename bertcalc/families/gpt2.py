@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert
-from bertcalc.families.common import ENCODER, Named, presets
+from bertcalc.families.common import ENCODER, ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value, any_is_one
@@ -148,7 +148,7 @@ def _attention(t: Trace, c: GPT2Config, name: str, x: Value, seen: Value | None 
             value,
             dropout=c.attn_pdrop,
             dropout_name="attn_dropout",
-            cached=c.use_cache and t.sizes.cached,
+            cached=c.use_cache and t.batch.cached,
             mask="attention_mask" if seen is None else "encoder_attention_mask",
         )
         return t.dropout("resid_dropout", t.conv1d("c_proj", y, c.n_embd, role="output"), c.resid_pdrop)
@@ -186,8 +186,8 @@ def _question_answering(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
 
 def _double_heads(t: Trace, c: GPT2Config, hidden: Hidden) -> None:
     """Scores for the tokens of the vocabulary, and one score for each choice."""
-    sizes, x = t.sizes, hidden.states
-    apart = (sizes.batch_size, sizes.num_choices, *x.shape[1:])
+    batch, x = t.batch, hidden.states
+    apart = (batch.batch_size, batch.num_choices, *x.shape[1:])
     x = t.step("choices_apart", "view", x, shape=apart)
     _language_model(t, c, Hidden(x, None))
     width = 1 if c.summary_use_proj else None
@@ -215,7 +215,7 @@ def _of_each_choice(t: Trace, c: GPT2Config, x: Value) -> Value:
 
 
 _TOKENS = ("attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
-_class = Named("GPT2", ("input_ids", "past_key_values", *_TOKENS))
+_class = ClassFactory("GPT2", ("input_ids", "past_key_values", *_TOKENS))
 _language_modelling = _class(
     "causal-lm", _language_model, *ENCODER, after=("use_cache", "logits_to_keep"), caches_with_labels=True
 )
@@ -245,7 +245,7 @@ FAMILY = Family(
             _token_classification,
             **_WITHOUT_CROSS | {"withholds": ("past_key_values", "cross_attentions")},
         ),
-        Named("GPT2", ("input_ids", *_TOKENS))("question-answering", _question_answering),
+        ClassFactory("GPT2", ("input_ids", *_TOKENS))("question-answering", _question_answering),
     ),
     presets(
         GPT2Config,

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from bertcalc.config import Config
 from bertcalc.families import bert, eurobert, nomic_bert, roberta
-from bertcalc.families.common import EncoderConfig, Named, presets
+from bertcalc.families.common import ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text.records import dataclass
@@ -56,7 +56,7 @@ def _gated(t: Trace, c: Config, x: Value) -> Value:
     return eurobert.gated(t, "GteMLP", x, c.intermediate_size, c.hidden_act, bias=False, bias_down=True, dropout=p)
 
 
-_class = Named("Gte")
+_class = ClassFactory("Gte")
 FAMILY = Family(
     "gte",
     "gte",

@@ -35,9 +35,10 @@ from bertcalc.families.config_files.keys_of_families import (
 from bertcalc.families.config_files.keys_of_families import problem as named_problem
 from bertcalc.families.config_files.refused_values import refused_values
 from bertcalc.families.config_files.size_names import MAPPED, SIZE_NAMES, names_read
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes, Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_, shorten
 from bertcalc.text.arguments import checked, quoted
 from bertcalc.text.loose_json import begins_object, class_in_front, read_loosely
@@ -51,7 +52,7 @@ PASTED = LARGEST + 100_000  # characters that an input field accepts, so that a 
 _OTHERS = ("model_type", "architectures", "id2label", "label2id")
 
 
-class Described(NamedTuple):
+class ConfigReading(NamedTuple):
     """The model that a config.json describes, and remarks on ignored, replaced or missing keys."""
 
     config: Config
@@ -107,7 +108,7 @@ def _steps(model: Model) -> list[Step]:
     layers = range(model.final_config.num_hidden_layers)
     return [
         step._replace(module=None, turns=tuple(step.turns[layer % len(step.turns)] for layer in layers if step.turns))
-        for step in model.run(Sizes())
+        for step in model.steps(Batch())
     ]
 
 
@@ -168,7 +169,7 @@ def is_of_another_type(problems: Iterable[Problem]) -> bool:
 
 
 @checked
-def read(text: str) -> Described:
+def read(text: str) -> ConfigReading:
     """Read the model from the text of a config.json; missing fields get Hugging Face's defaults.
 
     The text may also be a printed configuration or a Python dictionary (``read_object``). Without a model type, the
@@ -194,7 +195,7 @@ def read(text: str) -> Described:
     if architecture and (problem := class_of(architecture).unbuilt(config)):
         raise InputError(problem)
     remarks = [*filter(None, (recognition,)), *other_programs.guess(content), *renamed, *remarks, *replaced]
-    return Described(config, architecture, [*remarks, *key_remarks.remarks(config, content, unread, values)])
+    return ConfigReading(config, architecture, [*remarks, *key_remarks.remarks(config, content, unread, values)])
 
 
 def _refusals(

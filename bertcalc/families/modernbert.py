@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config, all_or_none
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert
-from bertcalc.families.common import WITHOUT_TYPES, Named, presets
+from bertcalc.families.common import WITHOUT_TYPES, ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.modules import AFTER_LAYERS
 from bertcalc.model.trace import Trace, Value
@@ -281,7 +281,7 @@ def _sizes(hidden: int, layers: int, inner: int) -> dict[str, int]:
     }
 
 
-_class = Named("ModernBert", WITHOUT_TYPES)
+_class = ClassFactory("ModernBert", WITHOUT_TYPES)
 FAMILY = Family(
     "modernbert",
     "model",
@@ -292,7 +292,7 @@ FAMILY = Family(
         _class("masked-lm", _masked_lm, widens_scores=True, by_labels="sparse_prediction"),
         _class("sequence-classification", _sequence_classification),
         _class("token-classification", _token_classification),
-        Named("ModernBert", WITHOUT_TYPES[:3])("question-answering", _question_answering),
+        ClassFactory("ModernBert", WITHOUT_TYPES[:3])("question-answering", _question_answering),
         _class("multiple-choice", _multiple_choice),
     ),
     presets(

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from bertcalc.families import bert, roberta
-from bertcalc.families.common import FLAGS, WITHOUT_TYPES, EncoderConfig, Named, presets
+from bertcalc.families.common import FLAGS, WITHOUT_TYPES, ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
@@ -89,7 +89,7 @@ def _attention(t: Trace, c: MPNetConfig, x: Value, bias: Value) -> Value:
 
 
 _SIZES: dict[str, Any] = {"max_position_embeddings": 514, "layer_norm_eps": 1e-5}
-_class = Named("MPNet", WITHOUT_TYPES, FLAGS)
+_class = ClassFactory("MPNet", WITHOUT_TYPES, FLAGS)
 FAMILY = Family(
     "mpnet",
     "mpnet",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from bertcalc.config import Config, uncounted
 from bertcalc.config.fields import is_int
 from bertcalc.families import bert, eurobert
-from bertcalc.families.common import EncoderConfig, Named, presets
+from bertcalc.families.common import ClassFactory, EncoderConfig, presets
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.trace import Trace, Value
 from bertcalc.text import N_
@@ -112,7 +112,7 @@ _LAYER = (
     *("post_attention_layernorm", "post_attention_dropout", "post_mlp_dropout"),
     *("mlp", "self_attn", "post_mlp_layernorm"),
 )
-_class = Named("NomicBert")
+_class = ClassFactory("NomicBert")
 _masked_lm = partial(bert.masked_lm, "NomicBert", prefix="nomic_bert", norm="layer_norm")
 FAMILY = Family(
     "nomic_bert",

@@ -10,7 +10,7 @@ from typing import Any
 
 from bertcalc.config import Config
 from bertcalc.families import bert
-from bertcalc.families.common import CACHE, ENCODER, LARGE, Named, presets
+from bertcalc.families.common import CACHE, ENCODER, LARGE, ClassFactory, presets
 from bertcalc.model.family import LANGUAGE_MODEL, Family, Hidden
 from bertcalc.model.trace import Trace
 from bertcalc.text import N_
@@ -108,7 +108,7 @@ def family(
 ) -> Family:
     """A family that runs RoBERTa's program, with its own name, configuration and presets."""
     kind = config.__name__.removesuffix("Config")
-    cls, words = Named(kind), partial(language_model, kind)
+    cls, words = ClassFactory(kind), partial(language_model, kind)
     classes = (
         cls("base", bert.base, *ENCODER, *CACHE, pooler=True),
         cls("masked-lm", words, *ENCODER),

@@ -4,9 +4,9 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from bertcalc.forward.meanings import MEANINGS
+from bertcalc.model.batch import BATCH, Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.steps import BATCH
 from bertcalc.text.arguments import checked, record
 from bertcalc.transformers4.version import Container
 
@@ -16,7 +16,7 @@ BYTES: dict[DType, int] = {"int64": 8, "float32": 4, "bool": 0, "int": 0}  # per
 
 @record
 class Call(NamedTuple):
-    """The arguments of a forward pass that affect its outputs.
+    """The arguments of a forward pass that affect its outputs, flat as those of the method; ``batch`` has its sizes.
 
     ``encoder_sequence_length`` is the length of encoder_hidden_states, None if they are not given. ``labels``: whether
     labels are given; ``label``: the value of all ``labels``. next_sentence_label is 0.
@@ -32,6 +32,10 @@ class Call(NamedTuple):
     return_dict: bool = True
     labels: bool = False
     label: int = 0
+
+    @property
+    def batch(self) -> Batch:
+        return Batch(self.batch_size, self.sequence_length, self.encoder_sequence_length, self.num_choices)
 
 
 class TensorCopies(NamedTuple):

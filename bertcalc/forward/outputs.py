@@ -18,13 +18,13 @@ from bertcalc.forward.call import TensorCopies as TensorCopies
 from bertcalc.forward.call import attends as attends
 from bertcalc.forward.call import caches as caches
 from bertcalc.forward.meanings import UNUSED
+from bertcalc.model.batch import LARGEST, Batch
 from bertcalc.model.family import Class
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.runnable import in_pairs, unpadded, wrong_labels
 from bertcalc.model.stack import stack
-from bertcalc.model.steps import LARGEST, Step
-from bertcalc.model.trace import Sizes
+from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import Container, version_of
@@ -35,8 +35,7 @@ IGNORED = -100  # the label that PyTorch's cross entropy ignores
 @checked
 def run(model: Model, call: Call) -> list[Step]:
     """The steps of the call; encoder_hidden_states count only if the class takes them and the layers use them."""
-    seen = call.encoder_sequence_length if attends(model, call) else None
-    return model.run(Sizes(call.batch_size, call.sequence_length, seen, call.num_choices))
+    return model.steps(call.batch if attends(model, call) else call.batch._replace(encoder_sequence_length=None))
 
 
 @checked
@@ -84,7 +83,7 @@ def inputs(model: Model, call: Call, steps: Sequence[Step]) -> list[Entry]:
 
 def _used(model: Model) -> set[str]:
     """The names of inputs that a step uses, and of use_cache if a cache can be returned."""
-    config, steps = model.config, model.run(Sizes(encoder_sequence_length=model.seen(1)))
+    config, steps = model.config, model.steps(Batch(encoder_sequence_length=model.encoder_length(1)))
     used = {value.name for step in steps for value in step.takes}
     roles = {step.place.role for step in steps}
     if "angles" in roles:
@@ -324,4 +323,4 @@ def _classifies(model: Model) -> bool:
 
 def _answers(model: Model, call: Call) -> int:
     """The number of classes that a label chooses from: the size of the last axis of the logits."""
-    return outputs(model, Call(*call[:4]), run(model, call))[0].tensors[0].shape[-1]
+    return outputs(model, Call(*call.batch[:4]), run(model, call))[0].tensors[0].shape[-1]

@@ -12,7 +12,7 @@ from queue import Empty, LifoQueue
 from typing import TypeVar
 
 from bertcalc.checkpoints.checkpoint import Matching
-from bertcalc.families.hf_json import Described
+from bertcalc.families.hf_json import ConfigReading
 from bertcalc.hub import reader
 from bertcalc.processes.worker import LOOK, SlowError, StoppedError, Worker
 from bertcalc.text import N_
@@ -31,7 +31,7 @@ for _worker in PLACES:
     _FREE.put(_worker)
 
 
-def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[Described, Matching]:
+def ask(repo_id: str, wanted: Callable[[], object]) -> tuple[ConfigReading, Matching]:
     """Read the config.json of a public model, and compare its tensors with ours. Raises InputError.
 
     While waiting, ``wanted`` is called repeatedly; it raises an exception if the reader has asked for something else.

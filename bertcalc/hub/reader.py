@@ -20,7 +20,7 @@ from urllib.parse import urljoin, urlsplit
 from bertcalc.checkpoints.checkpoint import Matching, best_class, compare
 from bertcalc.checkpoints.safetensors import LARGEST_HEADER, header_length, read
 from bertcalc.checkpoints.shards import INDEX, names_of, together, too_much
-from bertcalc.families.hf_json import LARGEST, Described, text_of
+from bertcalc.families.hf_json import LARGEST, ConfigReading, text_of
 from bertcalc.families.hf_json import read as read_config
 from bertcalc.model.model import Model
 from bertcalc.storage.safetensors_file import LENGTH_BYTES
@@ -38,7 +38,7 @@ _FILE = "model.safetensors"
 class HubModel(NamedTuple):
     """A model on the Hub: its config.json, and the tensors in its files."""
 
-    reading: Described
+    reading: ConfigReading
     tensors: tuple[StoredTensor, ...]
 
 
@@ -70,7 +70,7 @@ def check_name(repo_id: str) -> Problem | None:
     return Problem.of(message, "repo_id", repo_id, name=shorten(repo_id) or '""', most=LONGEST)
 
 
-def compared(repo_id: str) -> tuple[Described, Matching]:
+def compared(repo_id: str) -> tuple[ConfigReading, Matching]:
     """Read the config.json of a public model, and compare its tensors with ours. Raises InputError."""
     published = find(repo_id)
     config, named = published.reading.config, published.reading.architecture

@@ -118,7 +118,7 @@ def live_tree(model: Model) -> Model:
     """The module tree of a model with live sizes. Only the tree is live, not the steps.
 
     >>> from bertcalc import BertConfig, build
-    >>> line = list(live_tree(build(BertConfig())).lines())[1:][2]
+    >>> line = list(live_tree(build(BertConfig())).printed_lines())[1:][2]
     >>> line.text.strip()
     '(position_embeddings): Embedding(512, 768)'
     >>> evaluated(line.text.node, {"max_position_embeddings": 1024, "hidden_size": 256}).strip()

@@ -13,7 +13,7 @@ from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.held_formulas import held
 from bertcalc.memory.optimizers import OPTIMIZERS, PRECISIONS, Optimizer, Precision, StateSizes
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, by_module, total_bytes
+from bertcalc.memory.saved import SavedActivation, by_module, total_bytes
 from bertcalc.model.formula import (
     CALL_SYMBOLS,
     COUNT_SYMBOLS,
@@ -42,7 +42,7 @@ _BATCH, _LENGTH = CALL_SYMBOLS["batch_size"], CALL_SYMBOLS["sequence_length"]
 class KeptFormulas(NamedTuple):
     """Formulas for the saved activations: by tensor, by component, by module, and the total as plain text."""
 
-    saved: tuple[Saved, ...]
+    saved: tuple[SavedActivation, ...]
     components: Mapping[Component, Formula]
     modules: Mapping[str, Any]  # sympy.Expr
     total: str
@@ -111,7 +111,7 @@ def _korthikanti_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> 
 @lru_cache(maxsize=256)
 def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFormulas:
     saved = tuple(kept(model, plan, batch, length))
-    by_component: dict[Component, list[Saved]] = {}
+    by_component: dict[Component, list[SavedActivation]] = {}
     for tensor in saved:
         by_component.setdefault(tensor.place.component, []).append(tensor)
     return KeptFormulas(
@@ -122,7 +122,7 @@ def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFor
     )
 
 
-def _by_copies(saved: Sequence[Saved]) -> Any:
+def _by_copies(saved: Sequence[SavedActivation]) -> Any:
     """Write the sum as L B S (...) + B S (...) + ...: repeated layers first; each bracket is the memory of a token."""
     sums = summed((sympy.sympify(tensor.copies), exact(tensor._replace(copies=1).num_bytes())) for tensor in saved)
     terms = [term for copies, num_bytes in sums.items() for term in by_tokens(copies, sympy.expand(num_bytes))]

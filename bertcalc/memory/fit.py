@@ -41,7 +41,7 @@ class Polynomial(NamedTuple):
         return None if last and self.end and last + 1 >= self.end else last
 
 
-class Most(NamedTuple):
+class LargestFit(NamedTuple):
     """The largest batch or longest sequence: the limit from memory, its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
@@ -76,7 +76,7 @@ def counted_or(number: int, without_limit: str, none: str) -> str:
 
 
 @checked
-def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> Most:
+def most(growths: Sequence[Polynomial], usable: int, positions: int | None = None) -> LargestFit:
     """Find the largest size for which every polynomial stays within ``usable`` bytes."""
 
     def end(growth: Polynomial) -> float:
@@ -84,4 +84,4 @@ def most(growths: Sequence[Polynomial], usable: int, positions: int | None = Non
         return inf if largest is None else largest
 
     first = min(growths, key=end)
-    return Most(first.largest(usable), first, positions)
+    return LargestFit(first.largest(usable), first, positions)

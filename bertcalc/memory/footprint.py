@@ -8,10 +8,10 @@ from bertcalc.families import FAMILIES
 from bertcalc.forward.outputs import Call, outputs, run
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype, parts, sizes
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, saved_activations, total_bytes
+from bertcalc.memory.saved import SavedActivation, saved_activations, total_bytes
+from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import ABSOLUTE
@@ -65,10 +65,10 @@ def steady_bytes(model: Model, plan: Plan) -> int:
 
 
 @checked
-def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[Saved]:
+def kept(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> list[SavedActivation]:
     """The tensors that autograd saves under a plan."""
-    sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
-    return saved_activations(model, sizes, plan)
+    batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
+    return saved_activations(model, batch, plan)
 
 
 @checked
@@ -130,6 +130,6 @@ def _one_layer(model: Model, plan: Plan, batch_size: int, sequence_length: int) 
 @checked
 def output_bytes(model: Model, dtype: Dtype, batch_size: int, sequence_length: int) -> int:
     """The bytes of the outputs of a forward pass without a cache."""
-    call = Call(batch_size, sequence_length, model.seen(sequence_length), num_choices=1, use_cache=False)
+    call = Call(batch_size, sequence_length, model.encoder_length(sequence_length), num_choices=1, use_cache=False)
     entries = outputs(model, call, run(model, call))
     return ITEM_BYTES[dtype] * sum(entry.num_elements() for entry in entries if not entry.container)

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.config.activations import Kept
+from bertcalc.config.activations import TensorsForBackward
 from bertcalc.forward.gradients import NOTHING_FROZEN, gradients
 from bertcalc.memory.einsum import laid_out
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS, Dtype
 from bertcalc.memory.plan import Attention, Plan, Recompute
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.stack import stack
 from bertcalc.model.steps import Operation, Step, Value
-from bertcalc.model.trace import Sizes, any_is_one
+from bertcalc.model.trace import any_is_one
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -42,7 +43,7 @@ CHANGED = N_(
 )
 
 
-class Saved(NamedTuple):
+class SavedActivation(NamedTuple):
     """A tensor saved for the backward pass, or all its copies in a repeated layer."""
 
     name: str  # of a value, or of a step and the tensor that it makes for backward
@@ -80,16 +81,16 @@ def saved_activation_bytes(
     114454528
     """
     plan = Plan("fp32" if dtype == "float32" else "bf16", attention=attention, fused_dropout=fused_dropout)
-    return total_bytes(saved_activations(model, Sizes(batch_size, sequence_length), plan))
+    return total_bytes(saved_activations(model, Batch(batch_size, sequence_length), plan))
 
 
 @checked
-def total_bytes(kept: Sequence[Saved]) -> int:
+def total_bytes(kept: Sequence[SavedActivation]) -> int:
     return sum(saved.num_bytes() for saved in kept)
 
 
 @checked
-def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
+def saved_activations(model: Model, batch: Batch, plan: Plan) -> list[SavedActivation]:
     """The tensors that autograd saves, in order; those of a layer appear once, with the number of copies.
 
     With gradient checkpointing (``recompute``), only the inputs of each attention core (selective) or layer (full) are
@@ -110,7 +111,7 @@ def saved_activations(model: Model, sizes: Sizes, plan: Plan) -> list[Saved]:
         raise wrong(UNDER_AUTOCAST, "precision", plan.precision)
     cached = not model.cls.labels_stop_caching  # training has labels
     return saved_by(
-        model.run(sizes._replace(cached=cached)), plan, masks=model.config.masks_window(sizes.sequence_length)
+        model.steps(batch._replace(cached=cached)), plan, masks=model.config.masks_window(batch.sequence_length)
     )
 
 
@@ -136,7 +137,7 @@ def check_recompute(model: Model, recompute: Recompute) -> None:
         raise InputError(Problem("recompute", recompute, NOT_RECOMPUTED, values, ({"recompute": "none"},)))
 
 
-def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Saved]:
+def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[SavedActivation]:
     """The tensors that autograd saves for the steps of a forward pass: see ``saved_activations``.
 
     ``masks``: whether layers with local attention have a mask; the fused kernel saves a copy of it for each of them.
@@ -153,7 +154,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
     storages: dict[str, Value] = {}  # for each view the value that it is a view of
     pieces: set[str] = set()  # views of a part of a wider value
     angles = {step.gives.name for step in steps if step.operation == "angles"}
-    saved: dict[str, Saved] = {}
+    saved: dict[str, SavedActivation] = {}
 
     tables = {step.name for step in steps if step.operation == "table"}  # parameters, which exist anyway
     once = _outside(steps)
@@ -166,7 +167,7 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
             return
         from_outside = root.name in angles or value.name in once or root.name not in regions  # which all layers read
         copies = 1 if from_outside else step.runs
-        saved.setdefault(root.name, Saved(root.name, step.name, root.shape, width, copies, step.place))
+        saved.setdefault(root.name, SavedActivation(root.name, step.name, root.shape, width, copies, step.place))
 
     for step in steps:
         if region := regions[step.name]:
@@ -182,11 +183,11 @@ def saved_by(steps: list[Step], plan: Plan, *, masks: bool = False) -> list[Save
                 keep(step, value)
             for name, shape, item_bytes in _kept_besides(step, trained[step.name], flows, width, mask):
                 own_name = f"{step.name}: {name}"
-                saved[own_name] = Saved(own_name, step.name, shape, item_bytes, step.runs, step.place)
+                saved[own_name] = SavedActivation(own_name, step.name, shape, item_bytes, step.runs, step.place)
             if _is_fused(step) and step.within in local:
                 batch, _heads, length, _size = step.gives.shape
                 own_name = f"{step.name}: mask"
-                saved[own_name] = Saved(
+                saved[own_name] = SavedActivation(
                     own_name, step.name, (batch, 1, length, length), width, local[step.within], step.place
                 )
         if is_view(step):
@@ -230,7 +231,7 @@ def _local_layers(steps: Sequence[Step]) -> dict[str, int]:
 
 
 @checked
-def by_module(kept: Sequence[Saved]) -> dict[str, int]:
+def by_module(kept: Sequence[SavedActivation]) -> dict[str, int]:
     """The saved bytes of each direct child of a layer and of each other top-level module, all copies together."""
     sums: dict[str, int] = {}
     for saved in kept:
@@ -297,7 +298,7 @@ def is_view(step: Step) -> bool:
         case "dropout", Dropout(p=p):
             return not p
         case "activation", Activation(kept=kept):
-            return kept == Kept()
+            return kept == TensorsForBackward()
         case "repeat", _:  # a single sequence with a single head is not copied
             return all(map(any_is_one, step.takes[0].shape[:2]))
     return False

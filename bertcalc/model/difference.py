@@ -61,4 +61,4 @@ def _count(child: tuple[Module, int] | None) -> int:
 
 
 def _facts(module: Module) -> tuple[object, ...]:
-    return module.kind, module.extra_repr(), dict(module.parameters)
+    return module.class_name, module.extra_repr(), dict(module.parameters)

@@ -16,6 +16,7 @@ from sympy.core.sympify import converter
 from bertcalc.config import Config, unchecked
 from bertcalc.config.fields import EVERY_LETTER
 from bertcalc.model import formula_printers as printers
+from bertcalc.model.batch import Batch
 from bertcalc.model.inventory import inventory, named
 from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, model_in_symbols
 from bertcalc.model.model import Model
@@ -24,7 +25,6 @@ from bertcalc.model.polynomials import LetterPolynomial
 from bertcalc.model.steps import Step
 from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import COMPONENTS, breakdown, submodule, summed, top_level
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked
 from bertcalc.text.digits import latex_number
@@ -259,7 +259,7 @@ def symbolic_steps(model: Model, *, cross: bool = False) -> tuple[SymbolicStep, 
         SymbolicStep(
             step, write(_rows_times_units(exact(step.num_parameters()))) if step.tensors and not step.again else None
         )
-        for step in model.run(Sizes(**sizes))
+        for step in model.steps(Batch(**sizes))
     )
 
 

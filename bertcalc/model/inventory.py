@@ -27,8 +27,8 @@ def inventory(model: Module) -> list[ModuleGroup]:
     entries = [
         entry for entry in model.modules() if entry[1].parameters or not any(entry[1].named_children(folded=True))
     ]
-    kinds = dict.fromkeys(module.kind for _, module, _ in entries)
-    return [_group(kind, (entry for entry in entries if entry[1].kind == kind)) for kind in kinds]
+    kinds = dict.fromkeys(module.class_name for _, module, _ in entries)
+    return [_group(kind, (entry for entry in entries if entry[1].class_name == kind)) for kind in kinds]
 
 
 @checked

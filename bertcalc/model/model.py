@@ -6,11 +6,12 @@ from functools import cache
 from typing import Any, Self
 
 from bertcalc.config import Config, ConfigError, MixedError
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change, check_order
 from bertcalc.model.family import Class, Family
 from bertcalc.model.modules import Attention, Module
 from bertcalc.model.registry import CLASSES, FAMILIES, PRESETS, class_of, family_of, preset_named
-from bertcalc.model.trace import Sizes, Step, Trace
+from bertcalc.model.trace import Step, Trace
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked, unknown
 from bertcalc.text.problem import Problem
@@ -23,7 +24,7 @@ _NOT_OF_FAMILY = (
     N_("architecture {name} is unknown: did you mean {nearest}? For {config} it must be one of {options}."),
     N_("architecture {name} is unknown: for {config} it must be one of {options}."),
 )
-_ONE = Sizes()
+_ONE = Batch()
 
 
 class Model(Module):
@@ -89,7 +90,7 @@ class Model(Module):
     def _declare(
         self, family: Family, kind: Class, config: Any, add_pooling_layer: bool, changes: tuple[Change, ...] = ()
     ) -> None:
-        self.kind = kind.name
+        self.class_name = kind.name
         self.children = {}
         self.family = family
         self.cls = kind
@@ -152,7 +153,7 @@ class Model(Module):
         return values
 
     @property
-    def prefix(self) -> str:
+    def body_prefix(self) -> str:
         """The prefix of the body's tensor names: "bert.", or "" if the model is the body."""
         return "" if self.cls.task == "base" else f"{self.family.prefix}."
 
@@ -161,7 +162,7 @@ class Model(Module):
         """Whether the layers have cross attention and the class takes encoder_hidden_states."""
         return self.config.add_cross_attention and self.cls.sees_encoder
 
-    def seen(self, sequence_length: int) -> int | None:
+    def encoder_length(self, sequence_length: int) -> int | None:
         """The length of encoder_hidden_states: ``sequence_length`` if the model reads them, else None."""
         return sequence_length if self.reads_encoder else None
 
@@ -207,9 +208,9 @@ class Model(Module):
             before = change.configured(self, before)
         return tuple(changes)
 
-    def bare(self, name: str) -> str:
+    def without_prefix(self, name: str) -> str:
         """The name of a module or tensor without the body's prefix."""
-        return name.removeprefix(self.prefix)
+        return name.removeprefix(self.body_prefix)
 
     def body(self) -> Module:
         """The body: the model itself, or the child under the prefix if the class has a head."""
@@ -223,32 +224,32 @@ class Model(Module):
         raise KeyError("attention")
 
     @checked
-    def run(self, sizes: Sizes) -> list[Step]:
+    def steps(self, batch: Batch) -> list[Step]:
         """Every step from the token ids to the outputs, in order; the steps of a repeated layer appear once."""
-        steps = self.calls(sizes)
+        steps = self.declared_steps(batch)
         return [part for step in steps for part in step.parts or (step,)] if self.changes else steps
 
-    def calls(self, sizes: Sizes) -> list[Step]:
-        """The steps of ``run`` as the program declares them: a changed module is a single step, with its ``parts``."""
-        root = Module(self.kind)
+    def declared_steps(self, batch: Batch) -> list[Step]:
+        """The steps as the program declares them: a changed module is a single step, with its ``parts``."""
+        root = Module(self.class_name)
         steps: list[Step] = []
-        self._run(root, sizes, steps)
+        self._run(root, batch, steps)
         return _frozen(root, steps) if self.changes else steps
 
-    def _run(self, root: Module, sizes: Sizes, steps: list[Step] | None) -> None:
+    def _run(self, root: Module, batch: Batch, steps: list[Step] | None) -> None:
         config = self.final_config
         changes: list[Change] = []
         for change in self.changes:
             changes = [*(earlier.without_layers(change.dropped) for earlier in changes), change]
 
         def run(root: Module, steps: list[Step] | None, prepared: Iterable[Change]) -> None:
-            t = Trace(root, self.prefix, sizes, steps, choices=self.cls.takes_choices)
+            t = Trace(root, self.body_prefix, batch, steps, choices=self.cls.takes_choices)
             for change in prepared:
                 change.prepare(t)
             self._run_program(t, root, config)
 
         def twin(other: Change) -> tuple[Module, list[Step] | None]:
-            tree, more = Module(self.kind), None if steps is None else list[Step]()
+            tree, more = Module(self.class_name), None if steps is None else list[Step]()
             run(tree, more, (*changes, other))
             return tree, more
 
@@ -293,10 +294,10 @@ def config_of_class(config: Config, architecture: str) -> Config:
     return replace(config, **problem.remedies[0]) if problem else config
 
 
-def not_taken(model: Model, sizes: Sizes) -> Problem | None:
+def not_taken(model: Model, batch: Batch) -> Problem | None:
     """The problem if a batch has inputs that the forward method of a model does not take; otherwise None."""
     values: dict[str, Any] = {"architecture": model.architecture}
-    choices, length = sizes.num_choices, sizes.encoder_sequence_length
+    choices, length = batch.num_choices, batch.encoder_sequence_length
     if not model.cls.takes_choices and (not isinstance(choices, int) or choices != 1):
         message = N_("{architecture} takes no choices: leave num_choices out, or use a class for multiple choice.")
         return Problem.of(message, "num_choices", choices, {"num_choices": 1}, **values)
@@ -313,7 +314,7 @@ def not_taken(model: Model, sizes: Sizes) -> Problem | None:
 def output_names(architecture: str) -> tuple[str, ...]:
     """The outputs of a class, in order, without those returned only on request."""
     cls, family = class_of(architecture), CLASSES[architecture]
-    steps = Model.of_family(family, cls, family.config.default()).run(Sizes())
+    steps = Model.of_family(family, cls, family.config.default()).steps(Batch())
     return tuple(step.output for step in steps if step.output)
 
 

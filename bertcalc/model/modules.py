@@ -1,4 +1,4 @@
-"""A module tree like torch.nn's, made of names, kinds and shapes, without weights and without PyTorch.
+"""A module tree like torch.nn's, made of names, classes and shapes, without weights and without PyTorch.
 
 Sizes are integers, SymPy symbols (which give formulas) or NumPy arrays (which give columns); the code is the same, and
 the types below say ``int`` for all three.
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config import MixedError
-from bertcalc.config.activations import Kept
+from bertcalc.config.activations import TensorsForBackward
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, flag, text, unknown
 from bertcalc.text.live_choices import either
@@ -104,33 +104,36 @@ class PrintedLine(NamedTuple):
 
 
 class Module:
-    """A node of the tree: its kind (the class name that ``print`` shows), its own tensors, its children.
+    """A node of the tree: its class, its own tensors, its children.
 
     Tensors are named by the last part of their names.
 
+    - ``class_name``: the name of the class, as ``print`` shows it.
     - ``parameters``: the shapes of its own tensors.
-    - ``places``: the places of tensors whose place differs from the module's.
+    - ``tensor_places``: the places of tensors whose place differs from the module's.
     - ``tied``: the full names of tensors that the module uses but does not own; they are not counted again.
     - ``buffers``: tensors that are not parameters: the shape of each, and whether it holds integers.
     - ``frozen``: tensors that are not trained, such as the weights below an adapter.
-    - ``packed``: how the weight is stored, if it is quantized.
+    - ``packed_weight``: how the weight is stored, if it is quantized.
     """
 
     # Defaults are class attributes for speed: a tree is built whenever a slider moves.
-    kind = "Module"
+    class_name = "Module"
     parameters: Mapping[str, Shape] = NO_TENSORS
-    places: Mapping[str, Place] = MappingProxyType({})
+    tensor_places: Mapping[str, Place] = MappingProxyType({})
     buffers = NO_BUFFERS
     children: dict[str, "Module"] = {}  # noqa: RUF012  # empty and never changed: for modules without children
-    order: Iterable[str] = ()  # names of the children in registration order, if that is not the running order
+    registration_order: Iterable[
+        str
+    ] = ()  # names of the children in registration order, if that is not the running order
     place = NOWHERE
     tied: Mapping[str, str] = NOT_TIED
     is_embedding = False  # whether the module is torch.nn.Embedding
     frozen: frozenset[str] = frozenset()
-    packed: PackedWeight | None = None
+    packed_weight: PackedWeight | None = None
 
-    def __init__(self, kind: str, /, **children: "Module") -> None:
-        self.kind = kind
+    def __init__(self, class_name: str, /, **children: "Module") -> None:
+        self.class_name = class_name
         self.children = children
 
     def __getstate__(self) -> dict[str, Any]:
@@ -144,6 +147,14 @@ class Module:
         The arguments are those of transformers. ``only_trainable`` leaves out what an adapter froze: transformers
         creates models in which every parameter is trained. ``exclude_embeddings`` leaves out the tables of
         torch.nn.Embedding, except one that PyTorch lists under the name of a tied decoder, as in XLM-RoBERTa.
+
+        The result is an int; for columns, an array of int64. Raises ArgumentError for arguments that are not bool, and
+        MixedError, an InputError, for columns whose rows differ in structure.
+
+        >>> from bertcalc import load
+        >>> bert = load("bert-base-uncased")
+        >>> bert.num_parameters(), bert.num_parameters(exclude_embeddings=True)
+        (109482240, 85646592)
         """
         if only_trainable is not False or exclude_embeddings is not False:
             return self._some_parameters(
@@ -169,13 +180,24 @@ class Module:
         )
 
     def own_parameters(self) -> int:
-        """The number of parameters in the tensors that this module itself owns."""
+        """The number of parameters in the tensors that this module itself owns.
+
+        >>> from bertcalc import load
+        >>> load("bert-base-uncased").get_submodule("pooler.dense").own_parameters()
+        590592
+        """
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
         """Every learned tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
 
         A tied tensor has its owner's name and the position of the first module that uses it.
+
+        >>> from bertcalc import load
+        >>> for tensor in load("bert-base-uncased").get_submodule("pooler").tensors():
+        ...     print(tensor.name, tensor.shape)
+        dense.weight (768, 768)
+        dense.bias (768,)
         """
         flag("folded", folded)
         early: set[str] = set()
@@ -185,13 +207,15 @@ class Module:
                 if owner not in seen and (owning := self._owner(owner)):
                     early.add(owner)
                     last = owner.rpartition(".")[2]
-                    place = owning.places.get(last, owning.place)
+                    place = owning.tensor_places.get(last, owning.place)
                     yield Tensor(owner, owning.parameters[last], copies, place, last in owning.frozen)
             for last, shape in module.parameters.items():
                 name = join(path, last)
                 seen.add(name)
                 if name not in early:
-                    yield Tensor(name, shape, copies, module.places.get(last, module.place), last in module.frozen)
+                    yield Tensor(
+                        name, shape, copies, module.tensor_places.get(last, module.place), last in module.frozen
+                    )
 
     @checked
     def first_layer(self, name: str) -> int:
@@ -213,7 +237,12 @@ class Module:
         return module
 
     def ties(self) -> dict[str, str]:
-        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order)."""
+        """Map the other name of each tied tensor to the name that PyTorch lists (the first in module order).
+
+        >>> from bertcalc import load
+        >>> load("bert-base-uncased", "BertForMaskedLM").ties()["cls.predictions.decoder.weight"]
+        'bert.embeddings.word_embeddings.weight'
+        """
         names: dict[str, str] = {}
         seen: set[str] = set()
         for path, module, _copies in self.modules():
@@ -224,7 +253,14 @@ class Module:
         return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
-        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them."""
+        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them.
+
+        Raises InputError for columns, which have no single number of layers.
+
+        >>> from bertcalc import load
+        >>> next(load("bert-base-uncased").named_parameters())
+        ('embeddings.word_embeddings.weight', (30522, 768))
+        """
         ties = self.ties()
         for tensor in self.tensors(folded=False):
             yield ties.get(tensor.name, tensor.name), tensor.shape
@@ -233,6 +269,16 @@ class Module:
         """The path, module and number of copies of this module and all below, parents first, as in PyTorch.
 
         Folded, a repeated layer appears once, under the name ``*``; unfolded, under each of its numbers.
+
+        >>> from bertcalc import load
+        >>> for path, module, copies in load("bert-base-uncased").get_submodule("pooler").modules():
+        ...     print(repr(path), module, copies)
+        '' BertPooler(
+          (dense): Linear(in_features=768, out_features=768, bias=True)
+          (activation): Tanh()
+        ) 1
+        'dense' Linear(in_features=768, out_features=768, bias=True) 1
+        'activation' Tanh() 1
         """
         text("path", path)
         flag("folded", folded)
@@ -247,10 +293,15 @@ class Module:
                 waiting += reversed(below)
 
     def named_children(self, folded: bool) -> Iterator[tuple[str, "Module", int]]:
-        """The name, module and number of copies of each child."""
+        """The name, module and number of copies of each child, folded as in ``modules``.
+
+        >>> from bertcalc import load
+        >>> [name for name, _module, _copies in load("bert-base-uncased").named_children(folded=True)]
+        ['embeddings', 'encoder', 'pooler']
+        """
         children = self.children
-        # ``order`` may name children that this model does not have.
-        ordered = dict.fromkeys((*self.order, *children)) if self.order else children
+        # ``registration_order`` may name children that this model does not have.
+        ordered = dict.fromkeys((*self.registration_order, *children)) if self.registration_order else children
         for name in ordered:
             if name in children:
                 yield name, children[name], 1
@@ -260,8 +311,12 @@ class Module:
         """Return the module at a dotted path, with layers as numbers or ``*``.
 
         Raises UnknownNameError, which is a KeyError as well, if there is none.
+
+        >>> from bertcalc import load
+        >>> load("bert-base-uncased").get_submodule("encoder.layer.0.attention")
+        <BertAttention: 2,363,904 parameters>
         """
-        module, before = self, self.kind
+        module, before = self, self.class_name
         for name in path.split(".") if path else ():
             inside = module._child(name)
             if inside is None:
@@ -283,27 +338,36 @@ class Module:
         try:
             count = self.num_parameters()
         except MixedError:
-            return f"<{self.kind}>"
-        return f"<{self.kind}: {count:,} parameters>" if isinstance(count, int) else f"<{self.kind}>"
+            return f"<{self.class_name}>"
+        return f"<{self.class_name}: {count:,} parameters>" if isinstance(count, int) else f"<{self.class_name}>"
 
     def __str__(self) -> str:
         """The text of the real model's ``print(model)`` (the layout of torch.nn.Module.__repr__)."""
-        return "\n".join(line.text for line in self.lines())
+        return "\n".join(line.text for line in self.printed_lines())
 
-    def lines(self, path: str = "", copies: int = 1, label: str = "", indent: str = "") -> Iterator[PrintedLine]:
-        """The lines of ``print(model)``, each with its module."""
-        start = between("", (indent, label, f"{self.kind}("))
+    def printed_lines(
+        self, path: str = "", copies: int = 1, label: str = "", indent: str = ""
+    ) -> Iterator[PrintedLine]:
+        """The lines of ``print(model)``, each with its module.
+
+        ``path``, ``copies``, ``label`` and ``indent`` are those of this module in the tree that is printed.
+
+        >>> from bertcalc import load
+        >>> [line.text for line in load("bert-base-uncased").get_submodule("pooler").printed_lines()][1]
+        '  (dense): Linear(in_features=768, out_features=768, bias=True)'
+        """
+        start = between("", (indent, label, f"{self.class_name}("))
         children = list(self.named_children(folded=True))
         if not children:
             yield PrintedLine(between("", (start, self.extra_repr(), ")")), path, self, copies)
             return
         yield PrintedLine(start, path, self, copies, opens=True)
         for name, child, count in children:
-            yield from child.lines(join(path, name), count, self._label(name), f"{indent}  ")
+            yield from child.printed_lines(join(path, name), count, self._label(name), f"{indent}  ")
         yield PrintedLine(f"{indent})", path, self, copies, closes=True)
 
     def _label(self, name: str) -> str:
-        """The text that ``print`` puts in front of a child's kind."""
+        """The text that ``print`` puts in front of a child's class."""
         return f"({name}): "
 
 
@@ -361,7 +425,7 @@ class ModuleList(Module):
 class Linear(Module):
     """y = x W^T + b: a weight of (out_features, in_features), and a bias of (out_features) unless ``bias`` is False."""
 
-    kind = "Linear"
+    class_name = "Linear"
 
     def __init__(
         self, in_features: int, out_features: int, tied: Mapping[str, str] = NOT_TIED, bias: bool = True
@@ -388,7 +452,7 @@ class Linear(Module):
 class Conv1D(Module):
     """y = x W + b: a bias, and a weight of (in_features, out_features), the transpose of Linear's."""
 
-    kind = "Conv1D"
+    class_name = "Conv1D"
 
     def __init__(self, in_features: int, out_features: int) -> None:
         self.parameters = {"weight": (in_features, out_features), "bias": (out_features,)}
@@ -405,7 +469,7 @@ class Convolution(Module):
     It is padded so that the number of tokens stays the same. ``out`` is ``units`` unless another number is given.
     """
 
-    kind = "Conv1d"
+    class_name = "Conv1d"
 
     def __init__(self, units: int, kernel_size: int, out: int | None = None, bias: bool = True) -> None:
         self.out = units if out is None else out
@@ -423,7 +487,7 @@ class Convolution(Module):
 class Embedding(Module):
     """A lookup table with one row per id; the row at padding_idx exists, but is never trained."""
 
-    kind = "Embedding"
+    class_name = "Embedding"
     is_embedding = True
 
     def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None) -> None:
@@ -444,7 +508,7 @@ class Norm(Module):
     """
 
     def __init__(self, kind: str, size: int, eps: float, bias: bool = True) -> None:
-        self.kind = kind
+        self.class_name = kind
         self.parameters = {"weight": (size,), "bias": (size,)} if bias else {"weight": (size,)}
         self.size = size
         self.eps = eps
@@ -452,12 +516,12 @@ class Norm(Module):
     @property
     def centers(self) -> bool:
         """Whether the mean is subtracted, as in LayerNorm; an RMSNorm does not subtract it."""
-        return self.kind.endswith("LayerNorm")
+        return self.class_name.endswith("LayerNorm")
 
     @property
     def written_out(self) -> bool:
         """Whether it is computed step by step, not as a single operation."""
-        return self.kind != "LayerNorm"
+        return self.class_name != "LayerNorm"
 
     def extra_repr(self) -> str:
         if self.written_out and self.centers:
@@ -469,7 +533,7 @@ class Norm(Module):
 class Dropout(Module):
     """Dropout with probability ``p``, which has no parameters."""
 
-    kind = "Dropout"
+    class_name = "Dropout"
 
     def __init__(self, p: float) -> None:
         self.p = p
@@ -490,8 +554,10 @@ class Attention(Module):
 class Activation(Module):
     """An activation function under the class name that ``print`` shows; nearly all have no parameters."""
 
-    def __init__(self, kind: str, kept: Kept, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS) -> None:
-        self.kind = kind
+    def __init__(
+        self, kind: str, kept: TensorsForBackward, extra: str = "", parameters: Mapping[str, Shape] = NO_TENSORS
+    ) -> None:
+        self.class_name = kind
         self.parameters = parameters
         self.kept = kept
         self.extra = extra

@@ -28,7 +28,7 @@ def folded(kind: str, layers: Iterable[LayerRun]) -> ModuleList:
     ['ModuleList(', '  (0-1): 2 x A()', '  (2): B()', ')']
     """
     tree = ModuleList()
-    tree.kind = kind
+    tree.class_name = kind
     runs = [_run(list(run)) for _facts, run in groupby(layers, lambda entry: facts(entry[2]))]
     longest = max(runs, key=lambda run: run[1], default=None)
     for run in runs:
@@ -49,4 +49,11 @@ def _run(layers: list[LayerRun]) -> LayerRun:
 def facts(module: Module) -> tuple[object, ...]:
     """Everything about a module except its name, to tell whether two modules are equal."""
     inside = tuple((name, copies, facts(child)) for name, child, copies in module.named_children(folded=True))
-    return module.kind, module.is_embedding, module.extra_repr(), dict(module.parameters), dict(module.tied), inside
+    return (
+        module.class_name,
+        module.is_embedding,
+        module.extra_repr(),
+        dict(module.parameters),
+        dict(module.tied),
+        inside,
+    )

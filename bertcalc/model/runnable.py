@@ -1,9 +1,9 @@
 """Whether the forward pass of a model, or its loss, can run at all."""
 
 from bertcalc.config import Config, Problem, all_or_none
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Class
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 
@@ -90,4 +90,4 @@ def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
 
 def scores_of_answers(model: Model) -> int:
     """The number of answer scores per token."""
-    return next(step.takes[0].shape[-1] for step in model.run(Sizes()) if step.output == "start_logits")
+    return next(step.takes[0].shape[-1] for step in model.steps(Batch()) if step.output == "start_logits")

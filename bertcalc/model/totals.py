@@ -113,7 +113,7 @@ def openable(model: Model) -> list[str]:
 
     Paths have no body prefix, so that a link stays valid if the class changes.
     """
-    leaves = [(model.bare(path), module) for path, module, _ in model.modules() if module.parameters]
+    leaves = [(model.without_prefix(path), module) for path, module, _ in model.modules() if module.parameters]
     paths = {"": None}
     for top in dict.fromkeys(_top(path) for path, _ in leaves):
         paths[top] = None
@@ -134,7 +134,7 @@ def breakdown(model: Model, path: str = "") -> list[Bar]:
     if not path:
         # ``*`` comes last, so that a part of many layers opens one of the equal layers, not a first one that differs.
         tensors = sorted(model.tensors(), key=lambda tensor: "*" in tensor.name)
-        tops = {place_of(tensor): _top(model.bare(tensor.name)) for tensor in tensors}
+        tops = {place_of(tensor): _top(model.without_prefix(tensor.name)) for tensor in tensors}
         return [Bar(key[1], tops[key], key[0], count) for key, count in totals_by_part(model).items()]
     opened = submodule(model, path)
     component = component_at(model, path)

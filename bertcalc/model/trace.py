@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
 from bertcalc.config.activations import ACTIVATIONS
+from bertcalc.model.batch import Batch
 from bertcalc.model.modules import (
     NO_TENSORS,
     NOT_TIED,
@@ -35,7 +36,6 @@ from bertcalc.model.modules import (
     Shape,
     Tensor,
 )
-from bertcalc.text.arguments import record
 
 Operation = Literal[
     "input",
@@ -105,7 +105,7 @@ class Step(NamedTuple):
     - ``again``: a further call of a module, which adds no parameters.
     - ``asides``: operations of the body's forward method before it that are not steps (see ``Trace.aside``).
     - ``by_heads``: the heads are split before the last axis is cut (see ``Trace.cut``).
-    - ``parts``: the steps that replace it since a change of the model, such as an adapter; ``Model.run`` gives these.
+    - ``parts``: the steps that replace it since a change of the model, such as an adapter; ``Model.steps`` gives these.
     """
 
     name: str
@@ -168,29 +168,10 @@ def any_is_one(*sides: int) -> bool:
     return any(isinstance(side, int) and side == 1 for side in sides)
 
 
-@record
-class Sizes(NamedTuple):
-    """The sizes of a batch.
-
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
-    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
-    that is configured to fill a cache does so; causal language models with labels do not. A ``padded`` batch is a
-    tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains
-    zeros; only the peak memory depends on it.
-    """
-
-    batch_size: int = 1
-    sequence_length: int = 1
-    encoder_sequence_length: int | None = None
-    num_choices: int = 1
-    cached: bool = True
-    padded: bool = False
-
-
 class Trace:
     """The API of the families' programs. ``steps`` is None if only the modules are needed, which is twice as fast."""
 
-    def __init__(self, root: Module, base: str, sizes: Sizes, steps: list[Step] | None, *, choices: bool) -> None:
+    def __init__(self, root: Module, base: str, batch: Batch, steps: list[Step] | None, *, choices: bool) -> None:
         """``base`` is the prefix of the body's names, such as "bert."; with ``choices``, each sequence has several."""
         self._module = root
         self._path = ""
@@ -200,7 +181,7 @@ class Trace:
         self._core = False
         self._choices = choices
         self._outer: list[tuple[Module, str, _Roles, int, int]] = []
-        self.sizes = sizes
+        self.batch = batch
         self.steps = steps
         self.pruned_heads = 0  # of each self-attention
         self.drops: list[Collection[int]] = []  # layers that were dropped, in one go after the other
@@ -224,7 +205,7 @@ class Trace:
         """
         self._module.children[name] = module = Module(kind)
         if order:
-            module.order = order
+            module.registration_order = order
         if component or block:
             return self._enter(name, module, _roles(component or self._roles.component, block))
         return self._enter(name, module, self._roles)
@@ -236,7 +217,7 @@ class Trace:
         own_block = block or self._roles.block
         left = heads - self.pruned_heads if own_block == "attention" else heads
         self._module.children[name] = module = Attention(kind, left, head_size)
-        module.order = order
+        module.registration_order = order
         return self._enter(name, module, _roles(self._roles.component, block) if block else self._roles)
 
     def _units(self, role: str, out_features: int) -> int:
@@ -283,7 +264,7 @@ class Trace:
 
     def ordered(self, *order: str) -> "Trace":
         """Register these children of the current module first and in this order."""
-        self._module.order = order
+        self._module.registration_order = order
         return self._enter("", self._module, self._roles)
 
     def _enter(self, name: str, module: Module, roles: _Roles, copies: int = 1, runs: int = 1) -> "Trace":
@@ -429,14 +410,14 @@ class Trace:
         """Declare a tensor that the current module itself owns."""
         module, place = self._module, self._roles[role]
         module.parameters = {**module.parameters, name: shape}
-        module.places = {**module.places, name: place}
+        module.tensor_places = {**module.tensor_places, name: place}
         return (Tensor(f"{self._path}.{name}", shape, self._copies, place),)
 
     # Operations that are not modules.
 
     def inputs(self, *names: str) -> tuple[Value, ...]:
         """The id inputs of the model; the choices of a sequence are flattened into the batch axis."""
-        batch, length, _encoder, choices, *_flags = self.sizes
+        batch, length, _encoder, choices, *_flags = self.batch
         if self.steps is None:
             return (Value("ids", (batch, length), ids=True),) * len(names)
         shape = (batch, choices, length) if self._choices else (batch, length)
@@ -455,7 +436,7 @@ class Trace:
 
     def encoder_hidden_states(self, width: int) -> Value | None:
         """The output of an encoder that cross attention attends to, if given."""
-        batch, _length, seen, choices, *_flags = self.sizes
+        batch, _length, seen, choices, *_flags = self.batch
         if seen is None:
             return None
         return Value("encoder_hidden_states", (batch * choices if self._choices else batch, seen, width))

@@ -33,7 +33,7 @@ def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> Me
     import torch
 
     dtype = getattr(torch, PRECISIONS[plan.precision].dtype)
-    call = Call(batch_size, sequence_length, model.seen(sequence_length), num_choices=1)
+    call = Call(batch_size, sequence_length, model.encoder_length(sequence_length), num_choices=1)
     masks: list[torch.Tensor] = []
     with torch.device("meta"):
         real = empty_model(model).train().to(dtype)
@@ -41,7 +41,7 @@ def prove(model: Model, plan: Plan, batch_size: int, sequence_length: int) -> Me
         for name, parameter in real.named_parameters():
             parameter.requires_grad_(name not in frozen)
         _recompute(real, plan)
-        attentions = {module.kind for _path, module, _copies in model.modules() if isinstance(module, Attention)}
+        attentions = {module.class_name for _path, module, _copies in model.modules() if isinstance(module, Attention)}
         for module in real.modules():
             if type(module).__name__ in attentions:
                 module.register_forward_pre_hook(partial(_note_masks, masks), with_kwargs=True)

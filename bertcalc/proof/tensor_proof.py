@@ -68,7 +68,7 @@ def compare(model: Module, real: Any) -> tuple[list[Check], list[Difference]]:
     differences = [Difference(*pair) for pair in zip_longest(ours, theirs) if pair[0] != pair[1]]
     same_names = sum(mine[0] == other[0] for mine, other in zip(ours, theirs, strict=False))
     same_shapes = sum(mine[1] == other[1] for mine, other in zip(ours, theirs, strict=False))
-    kinds = Counter(module.kind for _, module, _ in model.modules(folded=False))
+    kinds = Counter(module.class_name for _, module, _ in model.modules(folded=False))
     real_kinds = Counter(type(module).__name__ for module in real.modules())
     lines, real_lines = str(model).splitlines(), str(real).splitlines()
     checks = [

@@ -32,7 +32,7 @@ def _listing() -> str:
 def torchinfo_table(model: Module) -> str:
     """The output of ``torchinfo.summary(model)``."""
     total, line = model.num_parameters(), "=" * 75
-    rows = [f"{model.kind:{_WIDTH}}--", *_torchinfo_rows(model, 1, Counter())]
+    rows = [f"{model.class_name:{_WIDTH}}--", *_torchinfo_rows(model, 1, Counter())]
     totals = (f"Total params: {total:,}", f"Trainable params: {total:,}", "Non-trainable params: 0")
     return "\n".join([line, f"{'Layer (type:depth-idx)':{_WIDTH}}Param #", line, *rows, line, *totals, line])
 
@@ -45,7 +45,7 @@ def _torchinfo_rows(module: Module, depth: int, numbers: Counter[int]) -> Iterat
             is_last = depth == _DEPTH or not any(child.named_children(folded=True))
             count = child.num_parameters() if is_last else child.own_parameters()
             bars = "├─" if depth == 1 else "│    " * (depth - 1) + "└─"
-            yield f"{f'{bars}{child.kind}: {depth}-{numbers[depth]}':{_WIDTH}}{f'{count:,}' if count else '--'}"
+            yield f"{f'{bars}{child.class_name}: {depth}-{numbers[depth]}':{_WIDTH}}{f'{count:,}' if count else '--'}"
             if not is_last:
                 yield from _torchinfo_rows(child, depth + 1, numbers)
 

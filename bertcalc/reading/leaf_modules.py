@@ -222,5 +222,5 @@ def _without_tensors() -> frozenset[str]:
     for family in FAMILIES.values():
         for _path, module, _copies in build(family.config.default()).modules():
             if not module.parameters and not any(module.named_children(folded=True)):
-                kinds.add(module.kind)
+                kinds.add(module.class_name)
     return frozenset(kinds)

@@ -107,34 +107,38 @@ def _sentence(tree: PrintedTree) -> Problem:
             N_("Read as: a printed PyTorch model ({name}), one layer."),
             N_("Read as: a printed PyTorch model ({name}), {layers} layers."),
         )
-        return Problem.of(one_layer if layers == 1 else several_layers, name=shorten(tree.root.kind), layers=layers)
+        return Problem.of(
+            one_layer if layers == 1 else several_layers, name=shorten(tree.root.class_name), layers=layers
+        )
     return Problem.of(
-        N_("Read as: a printed PyTorch model ({name}), {lines} lines."), name=shorten(tree.root.kind), lines=tree.lines
+        N_("Read as: a printed PyTorch model ({name}), {lines} lines."),
+        name=shorten(tree.root.class_name),
+        lines=tree.lines,
     )
 
 
 def _is_layer(module: Module) -> bool:
-    return module.kind.endswith(("Layer", "Block")) and any(module.named_children(folded=True))
+    return module.class_name.endswith(("Layer", "Block")) and any(module.named_children(folded=True))
 
 
 def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]:
     if len(trees) > 1:
         message = N_("The text has {count} printed models: this is {name}, with {lines} lines.")
-        yield Problem.of(message, count=len(trees), name=shorten(tree.root.kind), lines=tree.lines)
+        yield Problem.of(message, count=len(trees), name=shorten(tree.root.class_name), lines=tree.lines)
     if tree.headless:
         yield Problem.of(N_("The first lines of the printed model are missing."))
     for path in tree.left_out:
-        yield Problem.of(N_("Lines are left out inside {path}."), path=shorten(path or tree.root.kind))
+        yield Problem.of(N_("Lines are left out inside {path}."), path=shorten(path or tree.root.class_name))
     for path in tree.filled:
         yield Problem.of(
             N_(
                 "Layers are left out in {path}. Their numbers show how many; each is assumed to equal the layer "
                 "before it."
             ),
-            path=shorten(path or tree.root.kind),
+            path=shorten(path or tree.root.class_name),
         )
     for path in tree.cut:
-        yield Problem.of(N_("The printed model ends inside {path}."), path=shorten(path or tree.root.kind))
+        yield Problem.of(N_("The printed model ends inside {path}."), path=shorten(path or tree.root.class_name))
     kinds = dict.fromkeys(tree.unknown().values())
     if strange := [kind for kind in kinds if not kind.endswith("LayerNorm")]:
         names = ", ".join(map(shorten, strange[:8]))
@@ -143,7 +147,7 @@ def _notes(tree: PrintedTree, trees: Sequence[PrintedTree]) -> Iterator[Problem]
 
 def _recognized(tree: PrintedTree, printed: Mapping[str, Shape]) -> Recognition | None:
     """Compare the tree with the model of its class, adding the tensors that ``print`` does not show."""
-    named = [(path, module.kind) for path, module, _copies in tree.root.modules(folded=False)]
+    named = [(path, module.class_name) for path, module, _copies in tree.root.modules(folded=False)]
     place, cls = next(((path, kind) for path, kind in named if kind in CLASSES), ("", None))
     whole = cls if cls and _is_all(tree.root, place) else None
     kinds = {_without_adapters(path): kind for path, kind in named}
@@ -240,7 +244,7 @@ def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
     weights: dict[Shape, list[str]] = {}
     for path, module, copies in tree.root.modules():
         if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:
-            weights.setdefault(weight, []).append(f"{path} {module.kind}")
+            weights.setdefault(weight, []).append(f"{path} {module.class_name}")
     tables = [shape for shape, users in weights.items() if len(users) > 1 and any(map(_EMBEDDING.search, users))]
     if not tables:
         return ()
@@ -264,7 +268,7 @@ def _of_unsure(tree: PrintedTree, names: Sequence[str], count: int) -> tuple[Pos
     less = sum(copies[name.rpartition(".")[0]] * prod(shapes[name]) for name in names)
     if not less:
         return ()
-    kinds = {path: module.kind for path, module, _copies in tree.root.modules()}
+    kinds = {path: module.class_name for path, module, _copies in tree.root.modules()}
     of_norms = all(kinds[name.rpartition(".")[0]].endswith("Norm") for name in names)
     with_biases, without = (_WITH_BIASES, _WITHOUT_BIASES) if of_norms else (_BIASED, _UNBIASED)
     return PossibleCount(count, Problem.of(with_biases)), PossibleCount(count - less, Problem.of(without))
@@ -318,9 +322,9 @@ def _at(modules: Mapping[str, Module], path: str) -> Module | None:
 
 
 def _value(field: str, old: Module, new: Module, text: Module) -> Iterator[Any]:
-    if field.endswith(("hidden_act", "activation", "activation_function")) and old.kind != new.kind:
-        if text.kind != old.kind:
-            yield from (name for name, facts in ACTIVATIONS.items() if facts.kind == text.kind)
+    if field.endswith(("hidden_act", "activation", "activation_function")) and old.class_name != new.class_name:
+        if text.class_name != old.class_name:
+            yield from (name for name, facts in ACTIVATIONS.items() if facts.kind == text.class_name)
         return
     before, after = (arguments_of(module.extra_repr()).named for module in (old, new))
     printed = arguments_of(text.extra_repr()).named

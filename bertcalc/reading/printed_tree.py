@@ -66,7 +66,11 @@ class PrintedTree:
     def unknown(self) -> dict[str, str]:
         """The kinds of the modules whose tensors are not known, by path."""
         modules = ((path, module) for path, module, _copies in self.root.modules())
-        return {path: module.kind for path, module in modules if isinstance(module, PrintedModule) and not module.known}
+        return {
+            path: module.class_name
+            for path, module in modules
+            if isinstance(module, PrintedModule) and not module.known
+        }
 
     def unsure(self) -> list[str]:
         """The names of the tensors that may not exist: old releases of PyTorch do not print it."""

@@ -17,7 +17,7 @@ from math import prod
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from bertcalc.checkpoints.checkpoint import Matched, matches, model_of_shapes, wrapper_of
+from bertcalc.checkpoints.checkpoint import TensorMatch, matches, model_of_shapes, wrapper_of
 from bertcalc.config import Config, ConfigError
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
@@ -138,7 +138,7 @@ def _compared(
     printed_kinds = _plain(kinds, tensors, model)
     unprinted = _unprinted(model, printed_kinds)
     second = tuple(matched.name for matched in groups["tied"])
-    own_kinds = {model.bare(path): module.kind for path, module, _copies in model.modules(folded=False)}
+    own_kinds = {model.without_prefix(path): module.class_name for path, module, _copies in model.modules(folded=False)}
     return Recognition(
         model,
         guessed,
@@ -153,16 +153,17 @@ def _plain(kinds: Mapping[str, str], tensors: Sequence[StoredTensor], model: Mod
     """The kinds of a text's modules, by path without the prefixes of the body and of its wrapper."""
     wrapper = wrapper_of(tensors)
     return {
-        model.bare(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path] for path in kinds
+        model.without_prefix(path.removeprefix(wrapper)).removeprefix(f"{model.family.prefix}."): kinds[path]
+        for path in kinds
     }
 
 
 def _unprinted(model: Model, kinds: Mapping[str, str]) -> set[str]:
     """The tensors that ``print`` does not show, of modules that it shows."""
     return {
-        model.bare(name)
+        model.without_prefix(name)
         for path, module, _copies in model.modules(folded=False)
-        if is_hidden(module) and model.bare(path) in kinds
+        if is_hidden(module) and model.without_prefix(path) in kinds
         for name in own_names(path, module)
     }
 
@@ -177,9 +178,9 @@ def own_names(path: str, module: Module) -> Iterator[str]:
     return (f"{path}.{name}" if path else name for name in module.parameters)
 
 
-def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[UnmatchedPart, ...]:
+def _parts(matched: Iterable[TensorMatch], kinds: Mapping[str, str]) -> tuple[UnmatchedPart, ...]:
     """Group tensors by module; the same module of several layers is one part."""
-    tensors: dict[str, list[Matched]] = {}
+    tensors: dict[str, list[TensorMatch]] = {}
     for entry in matched:
         tensors.setdefault(entry.name.rpartition(".")[0], []).append(entry)
     parts: dict[tuple[str, str], UnmatchedPart] = {}
@@ -192,7 +193,7 @@ def _parts(matched: Iterable[Matched], kinds: Mapping[str, str]) -> tuple[Unmatc
     return tuple(parts.values())
 
 
-def _difference(matched: Matched) -> int:
+def _difference(matched: TensorMatch) -> int:
     """The elements of a tensor; for a tensor that both have, the text's minus the model's."""
     if matched.entry is None:
         return prod(matched.shape or ())
@@ -209,7 +210,7 @@ def starred(path: str) -> str:
     return ".".join([*("*" if name.isdecimal() else name for name in outside), last])
 
 
-def _kind(entries: Sequence[Matched]) -> str:
+def _kind(entries: Sequence[TensorMatch]) -> str:
     """The kind of a module, if its tensors show it: Linear for a matrix and a bias of as many rows; else empty."""
     shapes = {entry.name.rpartition(".")[2]: entry.entry.shape for entry in entries if entry.entry}
     weight, bias = shapes.get("weight", ()), shapes.get("bias", ())
@@ -265,7 +266,7 @@ def _as(model: Model, config: Config, prefixed: set[str]) -> Model | None:
 
 
 def _bare(model: Model) -> dict[str, Shape]:
-    return {model.bare(name): shape for name, shape in model.named_parameters()}
+    return {model.without_prefix(name): shape for name, shape in model.named_parameters()}
 
 
 def with_ties(model: Model, tied: bool) -> Model | None:

@@ -137,7 +137,7 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
     for _path, module, copies in model.modules():
         if isinstance(module, Linear | Conv1D | Embedding | Norm):
             shapes = module.shapes if isinstance(module, Linear) else module.parameters
-            counts[module.kind, sum(map(prod, shapes.values()))] += copies
+            counts[module.class_name, sum(map(prod, shapes.values()))] += copies
     kinds = {kind for kind, _count in counts}
     row_counts = Counter((row.kind, row.parameters) for row in rows if row.kind in kinds and row.parameters)
     return not row_counts - counts
@@ -183,7 +183,7 @@ def _solved(architecture: str, rows: Sequence[SummaryRow], count: int) -> Model 
     matrices = [row.parameters for row in rows if row.kind == "Linear" and row.parameters]
     if type(default.config).has("num_key_value_heads") and len(matrices) > 1:  # query, key, ...
         values["num_key_value_heads"] = max(1, matrices[1] * heads // hidden**2)
-    layers = sum(row.kind == layer.kind for row in rows)
+    layers = sum(row.kind == layer.class_name for row in rows)
     if layers and not type(default.config).has("num_hidden_groups"):
         values["num_hidden_layers"] = layers
     labels = [matrix // (hidden + 1) for matrix in matrices[-1:]]

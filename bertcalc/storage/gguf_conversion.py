@@ -41,7 +41,7 @@ class GgufTensor(NamedTuple):
 def architecture_of(model: Module) -> str:
     """GGUF's name of the architecture, such as bert. Raises InputError if llama.cpp does not convert the class."""
     if not (isinstance(model, Model) and model.architecture in _rules()["architectures"]):
-        raise wrong(_NOT_CONVERTED, "type", None, architecture=model.kind)
+        raise wrong(_NOT_CONVERTED, "type", None, architecture=model.class_name)
     name: str = _rules()["architectures"][model.architecture]
     return name
 
@@ -59,7 +59,7 @@ def converted(model: Module) -> list[GgufTensor]:
     assert isinstance(model, Model)
     tensors = []
     for tensor in saved(model, "F32"):
-        path, _dot, last = model.bare(tensor.name).rpartition(".")
+        path, _dot, last = model.without_prefix(tensor.name).rpartition(".")
         name = _name(path)
         if name is None:
             raise wrong(_NO_NAME, "type", None, name=tensor.name)

@@ -102,6 +102,15 @@ def file_bytes(
         max_shard_size: the most bytes of data in a safetensors file, as in save_pretrained.
         optimizer: whose states a checkpoint has.
         exporter: of ONNX: see ``bertcalc.storage.onnx_file``.
+
+    Raises ArgumentError for another format, dtype, optimizer or exporter, and for a model of columns.
+
+    >>> from bertcalc import Lora, load
+    >>> bert = load("bert-base-uncased")
+    >>> file_bytes(bert), file_bytes(bert, "bin", "bfloat16")
+    (437951328, 219042111)
+    >>> file_bytes(bert.adapted(Lora(r=8, target_modules=["query", "value"])), "adapter")
+    1186088
     """
     code = CODES[dtype]
     if format == "bin":
@@ -144,5 +153,5 @@ def quantized(model: Module, format: QuantizationFormat, dtype: Dtype = "float32
     made = QuantizedModel(model, format, dtype)
     if not made.quantized_weights:
         message = N_("{format} quantizes no weight of {kind}: it has no linear layer that the format accepts.")
-        raise wrong(message, "format", None, format=format.title, kind=model.kind)
+        raise wrong(message, "format", None, format=format.title, kind=model.class_name)
     return made

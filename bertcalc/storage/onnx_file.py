@@ -14,9 +14,10 @@ PyTorch 1 did not.
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Conv1D, Embedding, Linear, Module, Shape, Tensor
-from bertcalc.model.trace import Sizes, Step
+from bertcalc.model.trace import Step
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.toml_tables import table_beside
 
@@ -48,7 +49,7 @@ def onnx_bytes(model: Module, dtype: str, exporter: Exporter = "dynamo") -> int:
 
 def initializers(model: Module, dtype: str, exporter: Exporter) -> list[Initializer]:
     """The weights in the graph, in the order of the forward pass; unused weights are left out."""
-    steps = model.run(Sizes(2, 2)) if isinstance(model, Model) else None
+    steps = model.steps(Batch(2, 2)) if isinstance(model, Model) else None
     every = [*(_of_steps(steps) if steps is not None else _of_modules(model))]
     merged: dict[tuple[str, str], Initializer] = {}
     for name, shape, copies, runs, operation in every:
@@ -134,5 +135,5 @@ def _graphs() -> dict[str, dict[str, Any]]:
 def _layers(model: Module) -> int:
     """The number of layers that run, counted by their attentions."""
     if isinstance(model, Model):
-        return sum(step.runs for step in model.run(Sizes(2, 2)) if step.operation == "softmax")
+        return sum(step.runs for step in model.steps(Batch(2, 2)) if step.operation == "softmax")
     return sum(copies for _path, module, copies in model.modules() if isinstance(module, Attention))

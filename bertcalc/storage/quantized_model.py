@@ -45,7 +45,7 @@ class PackWeights(Change):
     >>> from bertcalc.model.model import build
     >>> from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
     >>> nf4 = PackWeights(BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4"))
-    >>> build("bert-base-uncased").changed(changes=(nf4,)).get_submodule("encoder.layer.*.output.dense").packed
+    >>> build("bert-base-uncased").changed(changes=(nf4,)).get_submodule("encoder.layer.*.output.dense").packed_weight
     Packed4Bits(num_bytes=(1179648, 147456, 64), shape=(768, 3072), item=4, scales=0)
     """
 
@@ -72,7 +72,7 @@ class PackWeights(Change):
             if name in packed:
                 if spot.module.tied or f"{name}.weight" in owners:
                     raise wrong(_SHARED, "changes", None, module=name)
-                spot.module.packed = packed[name]
+                spot.module.packed_weight = packed[name]
                 spot.module.frozen = frozenset(spot.module.parameters)
 
 
@@ -264,8 +264,7 @@ class AdaptedModel:
         """The number of parameters that are trained."""
         return self.model.num_parameters(only_trainable=True)
 
-    @property
-    def all_parameters(self) -> int:
+    def num_parameters(self) -> int:
         """The number of all parameters, what peft calls "all params"; modules that it keeps twice count twice."""
         return self.model.num_parameters()
 

@@ -7,8 +7,8 @@ from typing import Any, Literal
 
 from bertcalc.config import Config
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family
-from bertcalc.model.steps import Batch
 from bertcalc.text import N_
 
 Level = Literal["easy", "medium", "hard"]

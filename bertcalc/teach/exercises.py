@@ -16,12 +16,12 @@ from bertcalc.diagnosis.miscounts import MISCOUNTS, counted, total
 from bertcalc.explore.field_effects import effect
 from bertcalc.families import FAMILIES
 from bertcalc.memory.optimizers import PRECISIONS, Optimizer, Precision
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Batch, Step
+from bertcalc.model.steps import Step
 from bertcalc.model.totals import submodule
-from bertcalc.model.trace import Sizes
 from bertcalc.teach import exercise_models
 from bertcalc.teach.exercise_models import Level
 from bertcalc.teach.questions import Exercise, Kind, Mistake, Sentence, TrainingMemory, asked, by_place, shown
@@ -122,7 +122,7 @@ def _classes(level: Level, family: Family) -> tuple[str, ...]:
 
 def _paths(model: Model, meanings: Iterable[str]) -> dict[str, str]:
     """The paths of the model's modules and steps, by meaning; one layer stands for all."""
-    names = {step.key: step.name for step in model.run(Sizes())}
+    names = {step.key: step.name for step in model.steps(Batch())}
     layer, inside = split_layer(names["attention.scores"])
     tops = {key.split(".")[0]: name.split(".")[0] for key, name in names.items() if "." in name}
     paths = {**tops, **names, "layer": layer, "layer attention": f"{layer}.{inside.split('.')[0]}", "": ""}
@@ -193,7 +193,7 @@ def _others(right: int, mistakes: Iterable[Mistake]) -> tuple[Mistake, ...]:
 def _step(random: Random, level: Level, family: Family) -> Exercise:
     model = _drawn_model(random, level, family)
     batch = exercise_models.batch(random, level, model.config)
-    steps = {step.name: step for step in model.run(Sizes(*batch))}
+    steps = {step.name: step for step in model.steps(batch)}
     meaning, path = random.choice(tuple(_paths(model, _STEPS).items()))
     question = Sentence(
         N_("What is the shape of {what} (`{name}`)?"), {"what": _STEPS[meaning], "name": shown(path, model)}
@@ -209,13 +209,13 @@ def _flops(random: Random, level: Level, family: Family) -> Exercise:
         N_("How many FLOPs does a forward pass take for {what}? Only matrix products count, 2 for each multiply-add."),
         {"what": _PRODUCTS[level][meaning]},
     )
-    right = _cost(model.run(Sizes(*batch)), path)
+    right = _cost(model.steps(batch), path)
     mistakes = _others(right, _flops_mistakes(model, batch, path))
     return Exercise("flops", model, question, right, "FLOPs", batch, path, mistakes=mistakes)
 
 
 def _flops_mistakes(model: Model, batch: Batch, path: str) -> Iterator[Mistake]:
-    steps = model.run(Sizes(*batch))
+    steps = model.steps(batch)
     layers = model.config.num_hidden_layers
     no_square = [step for step in steps if part_of(step) != "scores and context"]
     single = model.changed(config=replace(model.config, num_hidden_layers=1))
@@ -225,14 +225,14 @@ def _flops_mistakes(model: Model, batch: Batch, path: str) -> Iterator[Mistake]:
     )
     yield Mistake(
         Sentence(N_("one sequence is counted, but there are {batch_size}"), {"batch_size": f"{batch.batch_size:,}"}),
-        _cost(model.run(Sizes(1, batch.sequence_length)), path),
+        _cost(model.steps(Batch(1, batch.sequence_length)), path),
     )
-    yield Mistake(Sentence(N_("one token is counted")), _cost(model.run(Sizes(1, 1)), path))
+    yield Mistake(Sentence(N_("one token is counted")), _cost(model.steps(Batch(1, 1)), path))
     yield Mistake(Sentence(N_("scores and context are left out")), _cost(no_square, path))
     if "*" in path:
         yield Mistake(_EVERYWHERE, layers * _cost(steps, path))
     elif not path:
-        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.run(Sizes(*batch)), path))
+        yield Mistake(Sentence(N_("a single layer is counted")), _cost(single.steps(batch), path))
 
 
 def _cost(steps: Iterable[Step], path: str, convention: Convention = PYTORCH) -> int:
@@ -315,7 +315,7 @@ _ASKED: Mapping[Unit, str] = {
 
 def change(of: Unit, field: str, model: Model, batch: Batch) -> int:
     """The effect of a small change of a field on the number of parameters, or on the FLOPs of a forward pass."""
-    field_effect = effect(field, model, *batch)
+    field_effect = effect(field, model, *batch.shape)
     return field_effect.parameters if of == "parameters" else field_effect.flops
 
 

@@ -9,9 +9,9 @@ from bertcalc.config import Config, sizes_of
 from bertcalc.diagnosis.miscounts import MISCOUNTS, MiscountSizes
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.optimizers import Optimizer, Part, Precision, StateSizes, parts
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
-from bertcalc.model.steps import Batch
 from bertcalc.model.totals import place_of, summed
 from bertcalc.text import N_
 from bertcalc.text.amounts import Unit
@@ -84,7 +84,7 @@ class Exercise(NamedTuple):
         labels = self.kind in ("architecture", "field")
         fields = [field for field in sizes_of(type(self.config)) if field != "num_labels" or labels]
         values = {field: getattr(self.config, field) for field in fields}
-        return values | (self.batch._asdict() if self.batch else {})
+        return values | (self.batch.sizes() if self.batch else {})
 
     def published(self) -> str | None:
         """The name of the preset with these sizes, or None."""
@@ -113,7 +113,7 @@ def by_place(tensors: Iterable[Tensor], model: Model) -> dict[tuple[str, str], i
 
 @lru_cache(maxsize=256)
 def _places(model: Model) -> Mapping[str, tuple[str, str]]:
-    return {model.bare(tensor.name): place_of(tensor) for tensor in model.tensors()}
+    return {model.without_prefix(tensor.name): place_of(tensor) for tensor in model.tensors()}
 
 
 def asked(exercise: Exercise, tensors: Iterable[Tensor]) -> Iterator[Tensor]:

@@ -110,12 +110,12 @@ def _flops(exercise: Exercise) -> WorkedLine:
     assert exercise.batch is not None
     steps = letters(exercise.model)
     cost = name_formulas(steps, PYTORCH)[exercise.path]
-    return _line(("FLOPs",), cost, exercise, exercise.right, **exercise.batch._asdict())
+    return _line(("FLOPs",), cost, exercise, exercise.right, **exercise.batch.sizes())
 
 
 def _shape(exercise: Exercise) -> WorkedLine:
     model = symbolic_model(exercise.model)
-    shapes: dict[str, Shape] = {model.bare(tensor.name): tensor.shape for tensor in model.tensors()}
+    shapes: dict[str, Shape] = {model.without_prefix(tensor.name): tensor.shape for tensor in model.tensors()}
     shapes |= {symbolic.step.name: symbolic.step.gives.shape for symbolic in symbolic_steps(exercise.model)}
     assert isinstance(exercise.right, tuple)
     sides = r" \times ".join(map(latex_number, exercise.right))

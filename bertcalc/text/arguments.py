@@ -26,7 +26,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import fields as members
 from fractions import Fraction
 from functools import cache, wraps
-from inspect import Parameter, signature
+from inspect import Parameter, signature, unwrap
 from numbers import Integral, Real
 from operator import is_not
 from typing import (
@@ -100,22 +100,24 @@ _LOWEST = {
     ),
     **dict.fromkeys(("num_virtual_tokens", "encoder_hidden_size", "encoder_num_layers", "token_dim"), 1),
     **dict.fromkeys(("group_size", "max_shard_size", "rank_pattern"), 1),
-    **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes"), 0),
+    **dict.fromkeys(("layers", "layer", "positions", "parameters", "bits", "metadata_bytes", "number", "wrong"), 0),
 }
 # A link may name these; the limits are those of hidden_size and num_hidden_layers.
 _HIGHEST = {
     **dict.fromkeys(("r", "rank_pattern", "num_virtual_tokens", "encoder_hidden_size", "token_dim"), 65_536),
     "encoder_num_layers": 1_000,
 }
-_WITH_LENGTH = {"sequence_length", "sizes", "call"}
+_WITH_LENGTH = {"sequence_length", "batch", "call"}
 _NOT_EMPTY = ("steps", "stops", "timeline", "growths")
 _WANTED: dict[str, str] = {
-    "Model": N_("a model, such as build(BertConfig())"),
-    "Module": N_("a module, such as build(BertConfig())"),
+    "Model": N_('a model, such as load("bert-base-uncased")'),
+    "Module": N_('a module, such as load("bert-base-uncased")'),
     "Config": N_("a configuration, such as BertConfig()"),
-    "Case": N_("a model with its batch, such as Case(build(BertConfig()))"),
-    "Sizes": N_("sizes of a batch, such as Sizes(1, 128)"),
-    "Step": N_("a step of model.run(...)"),
+    "Case": N_('a model with its batch, such as Case(load("bert-base-uncased"))'),
+    "Change": N_("a change, such as Lora(r=8)"),
+    "Freezing": N_("parts that are frozen, such as Freezing(layers=6)"),
+    "Batch": N_("sizes of a batch, such as Batch(1, 128)"),
+    "Step": N_("a step of model.steps(...)"),
     "Tensor": N_("a tensor of model.tensors()"),
     "Typed": N_("a number from typed(...)"),
     "QuantizationFormat": N_("a format, such as BitsAndBytesConfig(load_in_8bit=True)"),
@@ -135,9 +137,20 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     ``sequence_length`` must not exceed the model's positions, and ``config`` must be the model's configuration.
     """
 
+    call = _checked(function, _wanted_by)
+    CHECKED.append(call)
+    return call
+
+
+def method(function: Callable[P, R], name: str) -> Callable[P, R]:
+    """A checked function as a method of its first argument; its errors have the name of the method."""
+    return _checked(unwrap(function), lambda inner: _wanted_as_method(inner, name))
+
+
+def _checked(function: Callable[P, R], wanted_by: Callable[[Callable[P, R]], "_Signature"]) -> Callable[P, R]:
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        wanted = _wanted_by(function)
+        wanted = wanted_by(function)
         values = [check(name, value) for (name, check), value in zip(wanted.positional, args, strict=False)]
         if len(args) > len(values):
             values += [_each(wanted, value) for value in args[len(values) :]]
@@ -156,7 +169,6 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             _check_together({name: value for (name, _check), value in places} | named)
         return function(*values, **named)
 
-    CHECKED.append(call)
     return call
 
 
@@ -215,6 +227,14 @@ def _wanted_by(function: Callable[..., Any]) -> _Signature:
     return _Signature(
         name, tuple(positional), named, tuple(required), tuple(required_by_name), varargs, keywords, relates, counts_one
     )
+
+
+@cache
+def _wanted_as_method(function: Callable[..., Any], name: str) -> _Signature:
+    wanted = _wanted_by(function)
+    first, *positional = wanted.positional
+    named = {argument: check for argument, check in wanted.named.items() if argument != first[0]}
+    return wanted._replace(name=f"{name}()", positional=(("self", _self), *positional), named=named)
 
 
 def _self(name: str, value: Any) -> Any:
@@ -573,10 +593,11 @@ def _check_together(values: Mapping[str, Any]) -> None:
         length = getattr(values[name], "sequence_length", values[name])
         most = int(length.max()) if type(length) is not int and _is_column(length) else length
         if isinstance(most, int) and isinstance(longest, int) and most > longest:
+            field, rows = config.own_name("max_position_embeddings"), config.max_position_embeddings
             message = N_(
-                "sequence_length {value} is not possible: this model has positions for {high} tokens (config.longest)."
+                "sequence_length {value} is not possible: this model has positions for {high} tokens ({field} {rows})."
             )
-            raise _error(message, "sequence_length", most, high=longest)
+            raise _error(message, "sequence_length", most, high=longest, field=field, rows=rows)
 
 
 def single_model(function: str, *values: Any) -> None:

@@ -1,6 +1,7 @@
 """The public face: what loads a model, what its methods give, and what wrong input is told."""
 
 import copy
+import inspect
 import pickle
 import warnings
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import given
 import bertcalc
 from bertcalc.discover.results.shipped import shipped
 from bertcalc.families import FAMILIES, PRESETS
+from bertcalc.model.change import Change
 from bertcalc.model.freezing import Freezing
 from tests.examples import examples
 from tests.oracle import Case, facts, real_config
@@ -133,6 +135,8 @@ def test_a_copy_can_be_of_another_class() -> None:
     assert not bare.replace(vocab_size=5).pooler
     assert bare.replace(architecture="BertForMaskedLM").architecture == "BertForMaskedLM"
     assert bare.replace(add_pooling_layer=True).num_parameters() == BERT.num_parameters()
+    lora = bertcalc.Lora(target_modules=["query", "value"])
+    assert BERT.adapted(lora).replace(add_pooling_layer=False) == bare.adapted(lora)
     assert bertcalc.load("gpt2").replace(n_layer=6, hidden_size=384, n_inner=99).config == bertcalc.GPT2Config(
         n_layer=6, n_embd=384, n_inner=99
     )
@@ -143,6 +147,23 @@ def test_models_can_be_copied_and_pickled() -> None:
         assert isinstance(model, bertcalc.Model)
         assert facts(model) == facts(BERT)
         assert model.flops(1, 8) == BERT.flops(1, 8)
+
+
+def test_what_is_exported_has_an_example() -> None:
+    """Every function and every kind of change and format; and each method that the public Model itself defines."""
+    exported = {name: getattr(bertcalc, name) for name in bertcalc.__all__ if name[0].islower()}
+    exported |= {
+        name: kind for name, kind in vars(bertcalc).items() if inspect.isclass(kind) and issubclass(kind, Change)
+    }
+    methods = {name: method for name, method in vars(bertcalc.Model).items() if not name.startswith("_")}
+    assert [name for name, thing in (exported | methods).items() if ">>>" not in (inspect.getdoc(thing) or "")] == []
+
+
+@pytest.mark.parametrize("method", ["widget", "interactive_page", "file_bytes"])
+def test_many_models_have_no_sliders_and_no_file(method: str) -> None:
+    many = bertcalc.load(bertcalc.columns(TINY, num_hidden_layers=[1, 2]))
+    with pytest.raises(bertcalc.ArgumentError, match=rf"^{method}\(\) takes a single model, not a model of columns.$"):
+        getattr(many, method)()
 
 
 def test_columns_are_a_model_without_a_tree_to_show() -> None:
@@ -218,6 +239,10 @@ REFUSED: list[tuple[Any, str]] = [
     (transformers.BertConfig, "source must be a preset"),
     (torch.nn.Linear(1, 1), "(bertcalc.of reads a PyTorch model)"),
     ({"model_type": "t5"}, "model_type 't5' is a different kind of model"),
+    ({"model_type": "bart"}, "model_type 'bart' is a different kind of model"),
+    ({"model_type": "bertt"}, "model_type 'bertt' is unknown: did you mean bert?"),
+    ({"model_type": "lama"}, "model_type 'lama' is unknown: did you mean llama?"),
+    ("bert-bse-uncased", "and no file of that name: did you mean bert-base-uncased?"),
     (transformers.T5Config(), "bertcalc.infer finds the formula of any class of transformers."),
     ({"hidden_size": 770}, "hidden_size 770 is not a multiple of num_attention_heads 12: 768 or 780 would be."),
     ({"a": None}, "This is not a model's config.json"),

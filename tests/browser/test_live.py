@@ -35,11 +35,11 @@ from bertcalc.memory.peak.live_peak_formulas import live_growths, live_peak, liv
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import by_module
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.formula import symbolic_model
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.model.totals import breakdown, totals_by_component
 from bertcalc.text.live_numbers import (
     MIRRORED,
@@ -381,7 +381,7 @@ def test_the_live_figures_of_a_changed_model_are_those_of_any_other(page: Page, 
         after, _problem = changed_models(build(config, architecture), others)
         if len(after) < len(models):
             continue
-        sizes = sizes_of(after[-1].model, **argument_sizes(after[-1].model), **batch._asdict())
+        sizes = sizes_of(after[-1].model, **argument_sizes(after[-1].model), **batch.sizes())
         expected = effect(after[-1], batch, plan)
         for figure, text in zip(figures, computed(page, program.operations, sizes, wanted), strict=True):
             assert text in (plain(getattr(expected, figure)), None)

@@ -14,9 +14,9 @@ from bertcalc import BertConfig, build
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.walk import walk
+from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, held, hold, number, painted, ready, settled, slider, total
 
@@ -87,7 +87,7 @@ def test_what_is_frozen(look: Look) -> None:
 def test_a_step_of_the_walk(look: Look) -> None:
     page = opened(look, "layers?step=encoder.layer.after&rows=true")
     with held(page, "num_hidden_layers", 0.7) as layers:
-        stops = walk(build(replace(BASE, num_hidden_layers=layers)).run(Sizes(1, 128)))
+        stops = walk(build(replace(BASE, num_hidden_layers=layers)).steps(Batch(1, 128)))
         (stop,) = (stop for stop in stops if stop.name == "encoder.layer.after")
         said = f"So far {stop.so_far:,} of {stops[-1].so_far:,} parameters, {stop.parameters:,} of them in this step"
         expect(page.get_by_text(said)).to_be_visible()

@@ -9,8 +9,8 @@ import transformers
 from playwright.sync_api import Download, Locator, Page, expect
 
 from bertcalc import BertConfig
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.export.files import Origin, model_files

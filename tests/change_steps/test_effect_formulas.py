@@ -17,9 +17,9 @@ from bertcalc.controls.stops import SLIDERS, alike, moved, stops
 from bertcalc.families import CLASSES
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.text.live_numbers import OutsideError, evaluated, node_of
 from tests.adapters import adapters
 from tests.changes.resized import small
@@ -101,7 +101,7 @@ def test_virtual_tokens_with_a_width_of_their_own_have_live_figures(preset: str,
     [_before, changed], _problem = changed_models(model, [first_step(kind, model)])
     live, now = live_effect(changed, BATCH, PLAN), effect(changed, BATCH, PLAN)
     assert live == now
-    assert now.peak == peak(changes_of(changed.model, PLAN, *BATCH)).live
+    assert now.peak == peak(changes_of(changed.model, PLAN, *BATCH.shape)).live
     sizes = {**model.config.shared(), **argument_sizes(changed.model), **BATCH._asdict()}
     assert figures_at(live, sizes) == {figure: getattr(now, figure) for figure in FIGURES}
 

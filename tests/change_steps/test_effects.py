@@ -21,8 +21,8 @@ from bertcalc.change_steps.effects import StepEffect, changed_models, effect
 from bertcalc.change_steps.step_texts import ChangeStep, read_steps
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.storage.adapter_file import adapter_file_bytes
 from bertcalc.storage.quantized_model import PackWeights
 
@@ -50,8 +50,8 @@ def test_each_step_has_the_figures_of_the_changed_model() -> None:
     assert adapted.file_bytes - smaller.file_bytes == adapter_file_bytes(adapted.changed.model)
     assert adapted.memory_bytes == 4 * adapted.parameters
     changed = bert.adapted(vocabulary).adapted(lora)  # type: ignore[arg-type]  # both are changes
-    assert adapted.flops == bertcalc.forward_flops(changed, *BATCH)
-    assert adapted.peak == bertcalc.training_peak_bytes(changed, *BATCH, keep_outputs=False)
+    assert adapted.flops == bertcalc.forward_flops(changed, *BATCH.shape)
+    assert adapted.peak == bertcalc.training_peak_bytes(changed, *BATCH.shape, keep_outputs=False)
 
 
 def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
@@ -60,7 +60,7 @@ def test_an_adapter_on_quantized_weights_stays_in_float32() -> None:
     assert adapted.memory_bytes - quantized.memory_bytes == 4 * 294_912
     assert (quantized.trained, adapted.trained) == (None, 294_912)
     packed = bert.changed(changes=(PackWeights(NF4), Lora(r=8)))  # judged in tests/memory/test_quantized_peaks.py
-    assert adapted.peak == peak(changes_of(packed, PLAN, *BATCH)).live
+    assert adapted.peak == peak(changes_of(packed, PLAN, *BATCH.shape)).live
 
 
 def test_an_adapter_on_int8_can_need_more_memory_than_on_float32() -> None:

@@ -30,11 +30,11 @@ from bertcalc.memory.peak import NotSimulatedError, changes_of, training_peak_by
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import ATTENTIONS, Attention, Inference, Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.formula import ALL_SYMBOLS, component_formulas, formula
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Linear
-from bertcalc.model.trace import Sizes
 from tests.changes.resized import Changed, optional, small
 from tests.compute.test_flops import real_flops
 from tests.examples import examples, sampled
@@ -199,7 +199,7 @@ def test_steps_of_several_changes_use_the_tensors_of_the_tree(model: Changed) ->
 
 def check_steps(model: Model) -> None:
     """The tensors of a step, and the weight of the module that it calls, have the shapes that the tree gives them."""
-    for step in model.run(Sizes(2, 9)):
+    for step in model.steps(Batch(2, 9)):
         used = [tensor.name for tensor in step.tensors]
         module = step.module
         if isinstance(module, Linear) and "weight" in module.tied:
@@ -252,11 +252,11 @@ HEADS = columns(BertConfig(), num_attention_heads=[12, 24], hidden_size=[768, 15
 @pytest.mark.parametrize("change", [DropLayers([0, 5]), DropLayers(range(5)), PruneHeads(11), NarrowFeedForward(3072)])
 def test_changes_of_columns_are_those_of_each_row(change: Change) -> None:
     for many, fields in ((LAYERS, ["num_hidden_layers"]), (HEADS, ["num_attention_heads", "hidden_size"])):
-        counts = load(many).adapted(change).all_parameters
+        counts = load(many).adapted(change).num_parameters()
         rows = zip(*(getattr(many, field).tolist() for field in fields), strict=True)
         for count, row in zip(counts.tolist(), rows, strict=True):  # type: ignore[attr-defined]
             single = load(BertConfig(**dict(zip(fields, row, strict=True))))
-            assert count == single.adapted(change).all_parameters
+            assert count == single.adapted(change).num_parameters()
 
 
 @pytest.mark.parametrize(
@@ -283,9 +283,9 @@ def test_layers_named_by_number_need_a_single_number_of_layers(change: Change) -
     for read in (model.num_parameters, model.formula, partial(forward_flops, model, 1, 8)):
         with pytest.raises(MixedError, match="a fixed number of layers"):
             read()
-    narrow, wide = load(columns(BertConfig(), intermediate_size=[64, 3072])).adapted(change).all_parameters.tolist()  # type: ignore[attr-defined]
-    assert wide == load(BertConfig()).adapted(change).all_parameters
-    assert narrow == load(BertConfig(intermediate_size=64)).adapted(change).all_parameters
+    narrow, wide = load(columns(BertConfig(), intermediate_size=[64, 3072])).adapted(change).num_parameters().tolist()  # type: ignore[attr-defined]
+    assert wide == load(BertConfig()).adapted(change).num_parameters()
+    assert narrow == load(BertConfig(intermediate_size=64)).adapted(change).num_parameters()
 
 
 def test_an_adapter_comes_last() -> None:

@@ -45,10 +45,10 @@ from bertcalc.forward.outputs import Call, run
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.memory.saved import saved_activations
+from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import TRAIN, Freezing, Train
 from bertcalc.model.model import Model
 from bertcalc.model.steps import Step
-from bertcalc.model.trace import Sizes
 from bertcalc.text.problem import InputError
 from tests.examples import crossed, examples
 from tests.memory.live import on_cpu
@@ -120,9 +120,7 @@ def test_flops_are_those_that_pytorch_counts(drawn: tuple[Case, Call]) -> None:
         "encoder_sequence_length": call.encoder_sequence_length,
         "num_choices": call.num_choices,
     }
-    ours = [
-        flops(case.ours(), call.batch_size, call.sequence_length, **sizes) for flops in (forward_flops, training_flops)
-    ]
+    ours = [flops(case.ours(), *call.batch.shape, **sizes) for flops in (forward_flops, training_flops)]
     assert tuple(ours) == real_flops(case, call)[1:]
 
 
@@ -212,9 +210,9 @@ def test_what_a_family_cannot_run_again_is_refused() -> None:
         with pytest.raises(InputError, match=said):
             training_flops(model, 1, 8, **how)
         with pytest.raises(InputError, match=said):
-            saved_activations(model, Sizes(1, 8), Plan(**how))
+            saved_activations(model, Batch(1, 8), Plan(**how))
     with pytest.raises(InputError, match="AlbertModel cannot be trained with recompute full"):
-        changes_in(build(AlbertConfig(), "AlbertModel"), Plan(recompute="full"), Sizes(1, 8))
+        changes_in(build(AlbertConfig(), "AlbertModel"), Plan(recompute="full"), Batch(1, 8))
 
 
 @examples(12)

@@ -331,7 +331,7 @@ def test_a_row_where_heads_do_not_divide_the_hidden_size_is_refused() -> None:
         {"hidden_size": np.array([768, 770])},
         {"hidden_size": np.array([768, 770]), "num_attention_heads": np.array([12, 12])},
         {"hidden_size": np.array([[768], [770]]), "num_attention_heads": np.array([1, 12])},
-        {"hidden_size": np.array(770)},
+        {"hidden_size": np.array([770])},
     ):
         with pytest.raises(ConfigError) as caught:
             columns(BertConfig(), **arrays)

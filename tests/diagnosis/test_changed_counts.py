@@ -85,4 +85,4 @@ def test_a_changed_model_knows_its_parts_and_what_it_trains() -> None:
     assert "trains with Lora(r=5, " in str(lora.explain(f"{trained:,}"))
     assert str(lora.explain(f"{adapters:,}")).startswith("184,320 is the count of adapters of all 12 layers.")
     assert str(lora.explain(f"{whole:,}")) == "109,669,636 is the count of the whole model."
-    assert (lora.all_parameters, lora.trainable_parameters) == (whole, trained)
+    assert (lora.num_parameters(), lora.trainable_parameters) == (whole, trained)

@@ -10,7 +10,7 @@ from torch import nn
 
 from bertcalc import BertConfig, Config
 from bertcalc.change_steps.step_texts import read_steps
-from bertcalc.diagnosis.diagnose import Diagnosis, Elsewhere, Match, OwnPart, diagnose, told_apart
+from bertcalc.diagnosis.diagnose import Diagnosis, Match, OtherModelMatch, OwnPart, diagnose, told_apart
 from bertcalc.diagnosis.explain import Cause
 from bertcalc.diagnosis.known_counts import KnownCount
 from bertcalc.diagnosis.typos import is_slip, slips_to
@@ -630,7 +630,7 @@ def test_bytes_and_bits_never_stand_before_a_sum_of_tensors(preset: str) -> None
     for _number in range(12):
         number = sum(drawn.sample(layer, 2))
         found = of_preset(f"{number}", preset)
-        some: tuple[Match | OwnPart | Elsewhere, ...] = (*found.matches, *found.parts, *found.elsewhere)
+        some: tuple[Match | OwnPart | OtherModelMatch, ...] = (*found.matches, *found.parts, *found.elsewhere)
         meanings = {one.reading.key for one in some}
         assert meanings == {"parameters"}, number
 

@@ -62,7 +62,7 @@ def older_weights(model: Model, added: str) -> dict[str, torch.Tensor]:
     """What a real class saves, with a tensor that older releases save as well."""
     case = Case.of(model)
     weights: dict[str, torch.Tensor] = case.real("cpu").state_dict()
-    prefix, config = model.prefix, model.config
+    prefix, config = model.body_prefix, model.config
     if added == "pooler":
         base = Case(config, family_of(config).base.name).real("cpu").state_dict()
         weights |= {f"{prefix}{name}": tensor for name, tensor in base.items() if "pooler" in name}

@@ -107,5 +107,5 @@ def test_every_cost_is_proportional_to_its_batch() -> None:
     single = {cost._replace(operations=Fraction(0)): cost.operations for cost in costs if cost.batch_size == 1}
     assert single
     for cost in costs:
-        alone = single[cost._replace(operations=Fraction(0), batch_size=1)]
+        alone = single[cost._replace(operations=Fraction(0), batch=cost.batch._replace(batch_size=1))]
         assert cost.operations == cost.batch_size * alone

@@ -71,7 +71,7 @@ def test_as_many_numbers_in_another_shape_are_another_tensor() -> None:
 def test_a_line_that_names_a_tensor_counts_no_other(architecture: str) -> None:
     """In all layers, the bias of the intermediate layer has as many parameters as the biases of the attention."""
     model = build(BertConfig(), architecture)
-    name = f"{model.prefix}encoder.layer.0.intermediate.dense.bias"
+    name = f"{model.body_prefix}encoder.layer.0.intermediate.dense.bias"
     bias = dict(Case(BertConfig(), architecture).real().named_parameters())[name]
     for count in (bias.numel(), 12 * bias.numel()):
         verdict = verdict_on(f"{name} = {count}", model)

@@ -21,6 +21,7 @@ from bertcalc.discover.results.comparable import (
 from bertcalc.discover.results.shipped import shipped, shipped_classes
 from bertcalc.explore.model_refs import model_of_preset, write
 from bertcalc.explore.quantities import QUANTITIES, Case
+from bertcalc.model.batch import Batch
 from bertcalc.text.problem import InputError
 from tests.discover.real import real
 from tests.examples import examples
@@ -39,7 +40,7 @@ LLAMA = model("llama", "LlamaForCausalLM")
 
 def test_figures_are_those_of_the_real_class() -> None:
     sizes = {"hidden_size": 1024, "num_hidden_layers": 3}
-    case = DiscoveredCase(model("llama", "LlamaForCausalLM", **sizes), 2, 16)
+    case = DiscoveredCase(model("llama", "LlamaForCausalLM", **sizes), Batch(2, 16))
     there = real("llama", "LlamaForCausalLM", **sizes)
     assert figure("parameters", case) == sum(components_of(case).values()) == there
     assert figure("weights", case) == 4 * there

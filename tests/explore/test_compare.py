@@ -15,6 +15,7 @@ from bertcalc.explore.compare import PAIRS, WELL_KNOWN, FieldChange, differing, 
 from bertcalc.explore.model_refs import FIELDS, model_of_preset, read, values_of
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from tests import oracle
 from tests.examples import examples
@@ -43,7 +44,7 @@ def difference(name: str, quantity: str) -> int:
 @given(models(), models(), sizes)
 def test_the_parts_sum_to_the_difference_of_every_quantity(here: Model, there: Model, sizes: tuple[int, int]) -> None:
     length = min(sizes[1], here.config.max_position_embeddings, there.config.max_position_embeddings)
-    one, two = (Case(model, sizes[0], length) for model in (here, there))
+    one, two = (Case(model, Batch(sizes[0], length)) for model in (here, there))
     stages = [case for _changes, case in path(one, two)]
     for quantity in QUANTITIES.values():
         if any(quantity.known(case) is None for case in (one, two, *stages)):

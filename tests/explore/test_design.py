@@ -19,6 +19,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.storage.model_file import file_bytes, quantized
 from bertcalc.storage.usual_formats import USUAL_FORMATS
@@ -58,7 +59,7 @@ def bert_cases(draw: st.DrawFn) -> Case:
     drawn = draw(models(POSITION_EMBEDDING_TYPES))
     length = draw(st.integers(1, min(9, drawn.config.max_position_embeddings)))
     plan = Plan(precision=draw(st.sampled_from(list(PRECISIONS))))
-    return Case(drawn.model, draw(st.integers(1, 3)), length, plan)
+    return Case(drawn.model, Batch(draw(st.integers(1, 3)), length), plan)
 
 
 def candidates(config: Config, allowed: Constraints) -> Iterator[Candidate]:
@@ -85,13 +86,13 @@ def parameters(case: Case, config: Config) -> int:
 
 def flops(case: Case, config: Config) -> int:
     model = case.model.changed(config=config)
-    seen = case.model.seen(case.sequence_length)
-    return forward_flops(model, case.batch_size, case.sequence_length, encoder_sequence_length=seen)
+    seen = case.model.encoder_length(case.batch.sequence_length)
+    return forward_flops(model, *case.batch.shape, encoder_sequence_length=seen)
 
 
 def memory(case: Case, config: Config) -> int:
     model = case.model.changed(config=config)
-    return peak(changes_of(model, case.plan, case.batch_size, case.sequence_length)).live
+    return peak(changes_of(model, case.plan, *case.batch.shape)).live
 
 
 COUNTS: dict[str, Callable[[Case, Config], int]] = {
@@ -193,7 +194,7 @@ def test_equally_near_are_ordered_by_their_shape() -> None:
 
 def test_numbers_beyond_64_bits_are_exact() -> None:
     config = BertConfig(max_position_embeddings=10**6)
-    case = Case(Model(config), 10**6, 10**6)
+    case = Case(Model(config), Batch(10**6, 10**6))
     allowed = Constraints(hidden_to=128, layers_from=1, layers_to=3)
     every = values(case, "forward", allowed)
     assert min(every.values()) > 2**63
@@ -202,7 +203,7 @@ def test_numbers_beyond_64_bits_are_exact() -> None:
 
 
 def test_a_limit_is_kept_and_what_breaks_it_comes_last() -> None:
-    case = Case(Model(BertConfig()), 32, 512)
+    case = Case(Model(BertConfig()), Batch(32, 512))
     budget = Budget("training_memory", 16 * 10**9)
     assert budget.is_limit
     found = search(case, budget, Constraints())
@@ -246,7 +247,7 @@ def test_impossible_limits_are_explained_and_have_a_way_out(
 @pytest.mark.parametrize("quantity", ["parameters", "activations", "training_memory"])
 def test_heads_that_share_keys_are_a_multiple_of_these(quantity: str) -> None:
     config = EuroBertConfig(num_attention_heads=12, num_key_value_heads=4, num_hidden_layers=2)
-    case = Case(Model(config, "EuroBertModel"), 1, 8)
+    case = Case(Model(config, "EuroBertModel"), Batch(1, 8))
     found = search(
         case, Budget(quantity, 400_000_000), Constraints(layers_from=2, layers_to=3, hidden_to=1024), count=99
     )
@@ -286,7 +287,7 @@ def test_heads_that_rotary_positions_cannot_rotate_are_refused(quantity: str) ->
 def test_layers_that_alternate_are_counted_by_kind(quantity: str) -> None:
     """With fused attention, two of three layers of ModernBERT keep a mask."""
     config = ModernBertConfig(vocab_size=300, pad_token_id=0, local_attention=8, num_hidden_layers=2)
-    case = Case(Model(config, "ModernBertModel"), 2, 16, Plan(attention="fused"))
+    case = Case(Model(config, "ModernBertModel"), Batch(2, 16), Plan(attention="fused"))
     allowed = Constraints(layers_from=2, layers_to=20, hidden_to=128, ratios=RATIOS["2"])
     found = search(case, Budget(quantity, 10**7), allowed, count=99)
     assert len(found.designs) == found.candidates

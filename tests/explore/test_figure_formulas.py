@@ -8,7 +8,7 @@ from bertcalc.change_steps.effects import with_steps
 from bertcalc.change_steps.step_texts import read_steps
 from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS, moved, stops
-from bertcalc.explore.compare import Explanation, explain
+from bertcalc.explore.compare import Breakdown, explain
 from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure, live_shapes
 from bertcalc.explore.model_refs import model_of_preset
 from bertcalc.explore.quantities import EVERY_QUANTITY, QUANTITIES, Case, components
@@ -140,7 +140,7 @@ def test_a_difference_adds_up_to_that_of_the_moved_model(preset: str, measure: s
         assert expected <= {there.before, *totals}
 
 
-def fields_of(explanation: Explanation) -> list[tuple[str, ...]]:
+def fields_of(explanation: Breakdown) -> list[tuple[str, ...]]:
     return [tuple(change.field for change in part.changes) for part in explanation.parts]
 
 

@@ -18,10 +18,10 @@ from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.explore.sweep import Sweep, Ties, sweepable
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Attention, Plan
+from bertcalc.model.batch import Batch, rows_for
 from bertcalc.model.formula import ALL_SYMBOLS
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
-from bertcalc.model.steps import rows_for
 from tests.examples import crossed, examples
 from tests.explore.test_sweep import array, countable, near, sweeps
 
@@ -36,7 +36,9 @@ def breaks(sweep: Sweep, field: str, value: int) -> bool:
         whole_periods = (value - sweep.config.num_hidden_layers) % config.layer_period == 0
         if value == 1 or not (whole_periods or sweep.case.plan.attention == "eager"):
             return True
-    if field == "sequence_length" and config.masks_window(value) != config.masks_window(sweep.case.sequence_length):
+    if field == "sequence_length" and config.masks_window(value) != config.masks_window(
+        sweep.case.batch.sequence_length
+    ):
         return True
     return field in ("hidden_size", "embedding_size") and config.hidden_size in config.breaks
 
@@ -153,7 +155,7 @@ def test_of_a_peak_it_is_the_formula_of_the_moment_where_it_is_now(name: str, sw
 def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attention: Attention, name: str) -> None:
     """They have no letter in the formula of the present model."""
     config = replace(PRESETS[preset].config, num_hidden_layers=layers)
-    sweep = Sweep(Case(Model(config), 2, 128, Plan(attention=attention)), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(config), Batch(2, 128), Plan(attention=attention)), ("num_hidden_layers",))
     if QUANTITIES[name].known(sweep.case) is None:
         return
     trend = growth(name, sweep)
@@ -177,7 +179,7 @@ def test_a_peak_of_few_layers_grows_with_them(preset: str, layers: int, attentio
 def test_a_peak_grows_from_a_single_one(field: str, order: int, attention: Attention, name: str) -> None:
     """A single sequence, token, head or token type has no letter in the formula of the present model."""
     config = BertConfig(num_attention_heads=1, type_vocab_size=1, num_hidden_layers=2, hidden_size=64, vocab_size=99)
-    sweep = Sweep(Case(Model(config), 1, 1, Plan(attention=attention)), (field,))
+    sweep = Sweep(Case(Model(config), Batch(1, 1), Plan(attention=attention)), (field,))
     trend = growth(name, sweep)
     start = trend.start or sweep.present(field)
     assert trend.order in range(field in ("hidden_size", "type_vocab_size", "batch_size"), order + 1)
@@ -193,7 +195,7 @@ def test_memory_is_linear_in_the_batch_also_for_a_single_sequence() -> None:
         trend = growth(name, Sweep(case, ("batch_size",)))
         assert (trend.order, trend.start) == (1, 0)
         for batch_size in (1, 2, 64):
-            figure = QUANTITIES[name].of(case._replace(batch_size=batch_size))
+            figure = QUANTITIES[name].of(case._replace(batch=Batch(batch_size, 128)))
             assert batch_size > 1 or trend.figure(case, batch_size) == figure
 
 
@@ -220,13 +222,13 @@ def test_a_peak_where_embeddings_and_layers_are_as_wide_now(name: str, width: in
 def test_the_masks_of_a_window_are_in_the_formula(field: str) -> None:
     """Of layers with a window, which are two of three: a formula for whole periods of layers."""
     config = ModernBertConfig(num_hidden_layers=7, hidden_size=64, num_attention_heads=2, pad_token_id=0, vocab_size=99)
-    case = Case(Model(config, "ModernBertModel"), 2, 256, Plan(attention="fused"))
+    case = Case(Model(config, "ModernBertModel"), Batch(2, 256), Plan(attention="fused"))
     sweep = Sweep(case, (field,))
     coefficients = growth("activations", sweep).coefficients(case)
     for more in (0, 3, 6):
         value = sweep.present(field) + more * (2 if field == "hidden_size" else 1)
         sizes: dict[str, Any] = {field: value}
-        other = case.replace(**sizes) if config.has(field) else case._replace(**sizes)
+        other = case.replace(**sizes) if config.has(field) else case._replace(batch=case.batch._replace(**sizes))
         figure = QUANTITIES["activations"].of(other) if field != "hidden_size" or not more else None
         total = sum(coefficient * Fraction(value) ** power for power, coefficient in coefficients.items())
         assert figure is None or total == figure

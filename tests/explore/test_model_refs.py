@@ -69,7 +69,7 @@ def test_the_present_model_is_the_one_that_is_given(present: Model, other: Model
     assert ModelRef(PRESENT).model(present) == present
     changed = ModelRef(PRESENT, (("architecture", other.architecture),)).model(present)
     assert changed.config == present.config
-    assert changed.kind == other.architecture
+    assert changed.class_name == other.architecture
 
 
 @given(st.lists(models(), min_size=1, max_size=3))

@@ -18,6 +18,7 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_of, peak
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.memory.saved import total_bytes
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import ALL_SYMBOLS, exact, in_letters, window_in_letters
 from bertcalc.model.runnable import cannot_run
 from bertcalc.text.problem import InputError
@@ -35,14 +36,14 @@ plans = st.tuples(st.sampled_from(WITHOUT_AUTOCAST), st.sampled_from(ATTENTIONS)
 def cases(draw: st.DrawFn) -> Case:
     drawn = draw(models())
     length = draw(st.integers(1, min(32, drawn.config.max_position_embeddings)))
-    return Case(drawn.model, draw(st.integers(1, 4)), length, draw(plans))
+    return Case(drawn.model, Batch(draw(st.integers(1, 4)), length), draw(plans))
 
 
 @given(cases())
 def test_a_quantity_is_what_the_other_pages_show(case: Case) -> None:
     found = {name: quantity.known(case) for name, quantity in QUANTITIES.items()}
     assert found["parameters"] == sum(found[name] or 0 for name in ("embeddings", "encoder", "pooler", "head"))
-    sizes = case.batch_size, case.sequence_length
+    sizes = case.batch.shape
     dtype = PRECISIONS[case.plan.precision].dtype
     assert found["weights"] == ITEM_BYTES[dtype] * found["parameters"]
     if cannot_run(case.model):
@@ -71,7 +72,7 @@ def test_a_quantized_model_has_the_figures_of_its_library_and_no_others() -> Non
     bert, lora = load("bert-base-uncased"), Lora(r=8)
     nf4 = BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4")
     whole, adapted = with_steps(bert, [nf4]), with_steps(bert, [nf4, lora])
-    cases = [Case(changed.model, 2, 64, base=changed.base) for changed in (whole, adapted)]
+    cases = [Case(changed.model, Batch(2, 64), base=changed.base) for changed in (whole, adapted)]
     own = bert.quantized(nf4)
     stored: Any
     for case, stored in zip(cases, (own, own.adapted(lora)), strict=True):
@@ -117,19 +118,19 @@ def test_a_column_holds_what_each_row_gives_alone(name: str, case: Case, rows: l
 def test_the_formula_gives_the_number(name: str, case: Case) -> None:
     if QUANTITIES[name].known(case) is None:
         assert name in ("forward", "training", "activations")
-        is_too_long = case.sequence_length > case.model.config.longest
+        is_too_long = case.batch.sequence_length > case.model.config.longest
         assert is_too_long or cannot_run(case.model) or (name == "training" and unknown_training(case.model))
         return
-    sizes: dict[str, Any] = {"batch_size": case.batch_size, "sequence_length": case.sequence_length}
+    sizes: dict[str, Any] = case.batch.sizes()
     config = in_letters(case.model.config)
     written: dict[str, Any] = {size: ALL_SYMBOLS[size] for size in sizes}
     if config.ones_matter:  # what is kept of a single sequence, token or head is no matter of its size alone
         written = {size: symbol if sizes[size] > 1 else 1 for size, symbol in written.items()}
         if (heads := case.model.config.num_attention_heads) == 1:
             config = unchecked(config, num_attention_heads=heads)
-    config = unchecked(config, **window_in_letters(case.model.config, case.sequence_length))
+    config = unchecked(config, **window_in_letters(case.model.config, case.batch.sequence_length))
     letters = case._replace(model=case.model.changed(config=config))
-    expression = exact(QUANTITIES[name].of(letters._replace(**written)))
+    expression = exact(QUANTITIES[name].of(letters._replace(batch=Batch(**written))))
     numbers = {**case.model.config.shared(), **sizes}
     found = expression.subs(
         {ALL_SYMBOLS[field]: number for field, number in numbers.items() if number and field in ALL_SYMBOLS}

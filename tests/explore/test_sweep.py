@@ -17,9 +17,9 @@ from bertcalc.explore.sweep import Sweep, Ties, around, crossing, levels, line, 
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.memory.plan import Attention, Plan, Recompute
+from bertcalc.model.batch import BATCH, Batch, batch_problems
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text.problem import InputError
 from tests.examples import examples
 from tests.strategies import cases as models
@@ -36,7 +36,7 @@ def sweeps(draw: st.DrawFn, dimensions: int = 1) -> Sweep:
     assume(not convolves or min(drawn.config.num_attention_heads, drawn.config.attention_head_size) > 1)
     length = draw(st.integers(1, min(32, drawn.config.longest)))
     plan = Plan(attention=draw(st.sampled_from(("eager", "fused"))))
-    case = Case(drawn.model, draw(st.integers(1, 4)), length, plan)
+    case = Case(drawn.model, Batch(draw(st.integers(1, 4)), length), plan)
     known = sweepable(drawn.model)
     fields = draw(st.lists(st.sampled_from(known), min_size=dimensions, max_size=dimensions, unique=True))
     return Sweep(case, tuple(fields), draw(ties))
@@ -67,12 +67,12 @@ def one(sweep: Sweep, **values: int) -> Case | None:
     if any(now[field] * then["hidden_size"] != then[field] * now["hidden_size"] for field in sweep.following):
         return None  # what goes along would not keep its ratio
     sizes = {field: fields.pop(field) for field in BATCH if field in fields}
-    case = sweep.case._replace(**sizes)
+    case = sweep.case._replace(batch=sweep.case.batch._replace(**sizes))
     try:
         config = replace(sweep.config, **fields)
     except ConfigError:
         return None
-    if any(batch_problems(config, {field: getattr(case, field) for field in BATCH})):
+    if any(batch_problems(config, case.batch.sizes())):
         return None
     return case._replace(model=case.model.changed(config=config))
 
@@ -96,7 +96,9 @@ def test_a_row_may_have_a_model_whose_heads_share_no_keys(name: str, attention: 
     """EuroBERT with two key heads: a model of two heads does not repeat them, those of four and eight do."""
     config = EuroBertConfig(vocab_size=9, hidden_size=16, num_attention_heads=4, num_key_value_heads=2, pad_token_id=0)
     config = replace(config, num_hidden_layers=2, intermediate_size=1)
-    sweep = Sweep(Case(Model(config), 1, 16, Plan(attention=attention)), ("num_attention_heads",), Ties(heads=False))
+    sweep = Sweep(
+        Case(Model(config), Batch(1, 16), Plan(attention=attention)), ("num_attention_heads",), Ties(heads=False)
+    )
     alone = [one(sweep, num_attention_heads=heads) for heads in (2, 4, 8)]
     assert sweep.row(name, [2, 4, 8], array) == [figure_of(name, case) for case in alone if case]
 
@@ -255,7 +257,7 @@ def test_rounding_up_finds_the_nearest(number: Fraction) -> None:
 @pytest.mark.parametrize("dimensions", [("batch_size",), ("batch_size", "sequence_length"), ("hidden_size",)])
 def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[str, ...]) -> None:
     config = BertConfig(max_position_embeddings=10**6, num_hidden_layers=1000, vocab_size=10**7)
-    case = Case(Model(config, "BertForMaskedLM"), 10**4, 10**4)
+    case = Case(Model(config, "BertForMaskedLM"), Batch(10**4, 10**4))
     sweep = Sweep(case, dimensions)
     ranges = {field: sweep.limits(field) for field in dimensions}
     assert not sweep.fits([name], ranges)
@@ -274,12 +276,12 @@ def test_what_int64_cannot_count_is_known_before(name: str, dimensions: tuple[st
 
 def test_where_not_even_one_model_can_be_counted_there_is_none() -> None:
     config = BertConfig(max_position_embeddings=10**6)
-    sweep = Sweep(Case(Model(config), 10**6, 10**6), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(config), Batch(10**6, 10**6)), ("num_hidden_layers",))
     assert sweep.fitting(["forward"], {"num_hidden_layers": (1, 48)}) is None
 
 
 def test_no_quantity_of_a_model_that_fits_wraps_around() -> None:
-    sweep = Sweep(Case(Model(BertConfig(max_position_embeddings=10**6)), 1, 10**6), ("batch_size",))
+    sweep = Sweep(Case(Model(BertConfig(max_position_embeddings=10**6)), Batch(1, 10**6)), ("batch_size",))
     found = sweep.fitting(["forward"], {"batch_size": (1, 10**6)})
     assert found is not None
     values = sweep.values("batch_size", *found["batch_size"])
@@ -341,7 +343,7 @@ def test_a_size_that_cannot_run_leaves_the_others_in_the_chart() -> None:
 @pytest.mark.parametrize("frozen", [0, 2])
 def test_layers_that_run_again_are_swept_as_each_is_alone(recompute: Recompute, frozen: int) -> None:
     plan = Plan(recompute=recompute, freezing=Freezing(layers=frozen))
-    sweep = Sweep(Case(Model(BertConfig(vocab_size=300), "BertForMaskedLM"), 2, 8, plan), ("num_hidden_layers",))
+    sweep = Sweep(Case(Model(BertConfig(vocab_size=300), "BertForMaskedLM"), Batch(2, 8), plan), ("num_hidden_layers",))
     for measure in ("training", "activations", "training_memory"):
         values = list(range(frozen + 1, 12))
         alone = [QUANTITIES[measure].of(sweep.at(num_hidden_layers=layers)) for layers in values]

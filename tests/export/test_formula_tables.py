@@ -61,7 +61,7 @@ def test_the_numbers_in_mathml_give_the_count(case: Case) -> None:
 def test_the_formula_of_flops_gives_the_flops(architecture: str, cross: bool) -> None:
     config = BertConfig(num_hidden_layers=3, is_decoder=cross, add_cross_attention=cross, num_labels=2)
     model = Model(config, architecture)
-    flops = forward_flops(model, 4, 32, encoder_sequence_length=model.seen(32))
+    flops = forward_flops(model, 4, 32, encoder_sequence_length=model.encoder_length(32))
     _letters, numbers = flops_formula(model, 4, 32)
     assert worth(numbers, {}) == flops
 

@@ -12,6 +12,7 @@ from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Report, ReportFormulas, Verification, html, markdown, report
 from bertcalc.export.table import Table
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from tests.examples import sampled
 
@@ -24,7 +25,7 @@ def report_of(config: Config, architecture: str) -> Report:
     model = Model(config, architecture)
     checks = Table("", ("Compared", "ours", "theirs"), (("Tensors", "199", "199"),))
     return report(
-        Case(model, 2, 64),
+        Case(model, Batch(2, 64)),
         ReportFormulas(component_table(model, str), flops_formula(model, 2, 64)),
         Verification("The real model agrees & all is well.", checks),
         name="<b>my</b> model",
@@ -63,7 +64,7 @@ class Page(HTMLParser):
 def test_every_model_has_a_report_with_all_figures_in_both_formats(architecture: str, config: Config) -> None:
     told = report_of(config, architecture)
     page = Page(html(told))
-    case = Case(Model(config, architecture), 2, 64)
+    case = Case(Model(config, architecture), Batch(2, 64))
     quantities = [quantity for name, quantity in QUANTITIES.items() if name not in ("embeddings", "pooler", "head")]
     figures = [figure for quantity in quantities if (figure := quantity.known(case)) is not None]
     assert len(figures) == len(quantities)

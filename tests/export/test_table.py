@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bertcalc.export.table import Code, Math, Shown, marked_html, plain
+from bertcalc.export.table import Code, Math, TableOrChart, marked_html, plain
 from tests.markdown import read
 
 
@@ -40,7 +40,7 @@ def test_counts_of_a_chart_have_all_their_digits() -> None:
         "cost": [7247757312.0, 0.5, None],
         "room": [1.0, 1.0, 2.0],
     }
-    table = Shown("costs", drawn, numbers={"name": "Part", "cost": "FLOPs"}).table()
+    table = TableOrChart("costs", drawn, numbers={"name": "Part", "cost": "FLOPs"}).table()
     assert table.columns == ("Part", "FLOPs")
     assert table.rows == (("a b", 7_247_757_312), ("b", 0.5))
     assert isinstance(table.rows[0][1], int)

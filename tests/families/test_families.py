@@ -25,11 +25,12 @@ from bertcalc.forward.walk import walk
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Inference
 from bertcalc.model import registry
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Hidden
 from bertcalc.model.formula import component_formulas, symbolic_steps
 from bertcalc.model.model import Model, config_of_class
 from bertcalc.model.totals import totals_by_part
-from bertcalc.model.trace import Sizes, Trace
+from bertcalc.model.trace import Trace
 from bertcalc.proof.tensor_proof import prove
 from bertcalc.teach.exercises import KINDS, sheet
 from bertcalc.teach.lessons import lesson, questions
@@ -113,10 +114,12 @@ def names() -> set[str]:
     for name, family in CLASSES.items():
         found.add(family.config.__name__)
         model = build(family.fullest(), name)
-        found |= {module.kind for _path, module, _copies in model.modules() if not hasattr(torch.nn, module.kind)}
+        found |= {
+            module.class_name for _path, module, _copies in model.modules() if not hasattr(torch.nn, module.class_name)
+        }
         paths = {*(path for path, _module, _copies in model.modules()), *dict(model.named_parameters())}
-        found |= {part for path in paths for part in model.bare(path).split(".")}
-        steps = model.run(Sizes(1, 2, encoder_sequence_length=2))
+        found |= {part for path in paths for part in model.without_prefix(path).split(".")}
+        steps = model.steps(Batch(1, 2, encoder_sequence_length=2))
         places = [module.place for _path, module, _copies in model.modules()] + [step.place for step in steps]
         meanings |= {word for place in places for said in place for word in re.findall(r"\w+", said)}
     library = {"Conv1D", *(facts.kind for facts in ACTIVATIONS.values())}
@@ -185,7 +188,7 @@ def test_every_class_of_every_family_can_be_read_in_every_way(architecture: str)
     assert sum(totals_by_part(model).values()) == model.num_parameters()
     assert all(lesson(stop).text for stop in walk(steps))
     assert component_formulas(model)
-    assert len(symbolic_steps(model)) == len(model.run(Sizes(2, 3)))
+    assert len(symbolic_steps(model)) == len(model.steps(Batch(2, 3)))
     flops = forward_flops(model, batch_size=2, sequence_length=3)
     assert training_flops(model, batch_size=2, sequence_length=3) == 3 * flops > 0
     assert saved_activation_bytes(model, batch_size=2, sequence_length=3) > 0
@@ -241,7 +244,7 @@ def test_a_head_added_in_one_place_counts_and_runs(known: Family) -> None:
     assert model.num_parameters() == body.num_parameters() + more
     flops = forward_flops(model, 2, 9) - forward_flops(body, 2, 9)
     assert flops == 2 * (2 * 9 * 768 * 5 + 2 * 9 * 5 * 3)
-    assert [stop.name for stop in walk(model.run(Sizes(2, 9)))][-2:] == ["first", "last"]
+    assert [stop.name for stop in walk(model.steps(Batch(2, 9)))][-2:] == ["first", "last"]
 
 
 def test_a_class_that_transformers_lacks_is_no_class_to_compare_with(known: Family) -> None:
@@ -274,7 +277,7 @@ def test_what_the_module_of_the_embeddings_holds_does_not_depend_on_its_name(kno
 
     def held(family: Family) -> list[tuple[int, str]]:
         model = Model.of_family(family, family.base, BertConfig(), add_pooling_layer=False)
-        changes = changes_in(model, Inference(), Sizes(2, 9))
+        changes = changes_in(model, Inference(), Batch(2, 9))
         return [(change.num_bytes, change.where.replace("table.", "embeddings.")) for change in changes]
 
     assert held(replace(known, body=body)) == held(known)
@@ -288,7 +291,7 @@ def test_a_question_about_beta_is_asked_where_there_is_one(known: Family, kind: 
 
     config = known.config.default()
     model = Model.of_family(known, known.classes[1]._replace(head=head), config)
-    norm, decoder = walk(model.run(Sizes(1, 4)))[-2:]
+    norm, decoder = walk(model.steps(Batch(1, 4)))[-2:]
     assert ("beta" in "".join(asked.question for asked in questions(norm, config))) == bias
     assert ("no beta" in lesson(norm).text) == (not bias)
     decoder = decoder._replace(key="language model.decoder")

@@ -28,7 +28,7 @@ def test_a_walk_follows_from_the_walk_through_another_model() -> None:
         if most < 3 or cannot_run(first) or cannot_run(second):
             continue
         length = min(24, first.config.longest, second.config.longest)
-        call, layer = Call(2, length, first.seen(5)), rng.randrange(most - 1)
+        call, layer = Call(2, length, first.encoder_length(5)), rng.randrange(most - 1)
         sizes = sizes_of(second, **call_sizes(call))
         moved = [evaluated(node_of(figure), sizes) for figure in figures(walk(live_steps(first, call), layer))]
         assert moved == [node_of(figure) for figure in figures(walk(run(second, call), layer))]

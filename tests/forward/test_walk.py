@@ -13,9 +13,9 @@ from bertcalc import ARCHITECTURES, BertConfig, Config, DebertaV2Config, build
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.walk import AFTER, BEFORE, factors, in_layer, keras_rows, per_head, walk
+from bertcalc.model.batch import Batch
 from bertcalc.model.modules import Attention
 from bertcalc.model.totals import submodule
-from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import lesson, questions
 from tests.oracle import Case, owned
 from tests.strategies import cases
@@ -24,7 +24,7 @@ from tests.strategies import cases
 def test_002_row_by_row() -> None:
     """The figures of the write-up; its configuration is bert-large with 21,128 word pieces, without the pooler."""
     model = build(PRESETS["bert-large-chinese"].config, add_pooling_layer=False)
-    rows = keras_rows(walk(model.run(Sizes(1, 512))))
+    rows = keras_rows(walk(model.steps(Batch(1, 512))))
     assert [(row.keras, row.parameters) for row in rows] == [
         ("Input-Token", 0),
         ("Input-Segment", 0),
@@ -54,7 +54,7 @@ def test_002_row_by_row() -> None:
 def test_any_layer_can_be_opened_and_the_walk_ends_at_the_real_total(case: Case, data: st.DataObject) -> None:
     layer = data.draw(st.integers(0, case.config.num_hidden_layers - 1))
     seen = 3 if case.config.add_cross_attention else None
-    stops = walk(case.ours().run(Sizes(1, 1, encoder_sequence_length=seen)), layer)
+    stops = walk(case.ours().steps(Batch(1, 1, encoder_sequence_length=seen)), layer)
     assert stops[-1].so_far == sum(stop.parameters for stop in stops) == case.real().num_parameters()
     assert len({stop.name for stop in stops}) == len(stops)
     skipped = {stop.key: stop.layers for stop in stops if stop.layers}
@@ -66,7 +66,7 @@ def test_any_layer_can_be_opened_and_the_walk_ends_at_the_real_total(case: Case,
 def test_inside_a_layer_its_count_grows_to_that_of_the_real_layer(case: Case, data: st.DataObject) -> None:
     layer = data.draw(st.integers(0, case.config.num_hidden_layers - 1))
     seen = 3 if case.config.add_cross_attention else None
-    stops = walk(case.ours().run(Sizes(1, 1, encoder_sequence_length=seen)), layer)
+    stops = walk(case.ours().steps(Batch(1, 1, encoder_sequence_length=seen)), layer)
     inside = [found for at in range(len(stops)) if (found := in_layer(stops, at))]
     real = {name: tensor.numel() for name, tensor in case.real().named_parameters()}
     total = sum(
@@ -88,7 +88,7 @@ def test_names_of_tensors_on_the_walk_are_the_real_ones(case: Case) -> None:
     seen = 3 if case.config.add_cross_attention else None
     walked = {
         (tensor.name, tensor.shape)
-        for stop in walk(case.ours().run(Sizes(1, 1, encoder_sequence_length=seen)), layer)
+        for stop in walk(case.ours().steps(Batch(1, 1, encoder_sequence_length=seen)), layer)
         for tensor in stop.tensors
     }
     real = {(name, tuple(tensor.shape)) for name, tensor in owned(case.real()).items()}
@@ -101,7 +101,7 @@ def test_names_of_tensors_on_the_walk_are_the_real_ones(case: Case) -> None:
 def test_what_goes_in_came_out_before() -> None:
     """Each stop takes what an earlier one gave, or what comes from outside, by its name."""
     outside = {"position_ids", "attention_mask"}
-    stops = walk(build(BertConfig(num_hidden_layers=5)).run(Sizes(1, 8)), 2)
+    stops = walk(build(BertConfig(num_hidden_layers=5)).steps(Batch(1, 8)), 2)
     for at, stop in enumerate(stops):
         given = {value.name for earlier in stops[: at + 1] for value in earlier.gives}
         assert {value.name for value in stop.takes} <= given | outside, stop.name
@@ -109,7 +109,7 @@ def test_what_goes_in_came_out_before() -> None:
 
 def test_a_layer_that_does_not_exist_is_refused() -> None:
     with pytest.raises(IndexError, match="layer 12 is not one of 0 to 11"):
-        walk(build(BertConfig()).run(Sizes(1, 8)), 12)
+        walk(build(BertConfig()).steps(Batch(1, 8)), 12)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
@@ -120,7 +120,7 @@ def test_every_stop_has_something_to_say(architecture: str, relative: bool) -> N
         is_decoder=True,
         add_cross_attention=True,
     )
-    stops = walk(build(config, architecture).run(Sizes(1, 8, encoder_sequence_length=8)), 1)
+    stops = walk(build(config, architecture).steps(Batch(1, 8, encoder_sequence_length=8)), 1)
     assert all(lesson(stop).text for stop in stops)
 
 
@@ -129,7 +129,7 @@ def test_no_two_stops_of_a_walk_have_one_name_and_say_different_things(architect
     family = CLASSES[architecture]
     for config in (family.config.default(), family.fullest()):
         for seen in (None, 8):
-            steps = build(config, architecture).run(Sizes(1, 8, encoder_sequence_length=seen))
+            steps = build(config, architecture).steps(Batch(1, 8, encoder_sequence_length=seen))
             said: dict[str, str] = {}
             for stop in (stop for layer in (0, 1) for stop in walk(steps, layer) if not stop.layers):
                 name, text = lesson(stop)
@@ -138,7 +138,7 @@ def test_no_two_stops_of_a_walk_have_one_name_and_say_different_things(architect
 
 def test_a_convolution_comes_once_between_the_first_layer_and_the_others() -> None:
     config = PRESETS["deberta-v2-xlarge"].config
-    steps = build(config).run(Sizes(1, 8))
+    steps = build(config).steps(Batch(1, 8))
     (convolution,) = (at for at, stop in enumerate(walk(steps)) if stop.key == "convolution.convolution")
     assert walk(steps)[convolution].parameters == 3 * 1536**2 + 1536
     assert all(stop.in_layer for stop in walk(steps)[convolution - 9 : convolution - 1])
@@ -148,12 +148,12 @@ def test_a_convolution_comes_once_between_the_first_layer_and_the_others() -> No
         assert "The convolution runs once, after the first layer" in lesson(before).text
         assert before.parameters == layer * 28_331_520 + 3 * 1536**2 + 3 * 1536
     without: dict[str, Any] = {"conv_kernel_size": 0}
-    assert not any(stop.between for stop in walk(build(replace(config, **without)).run(Sizes(1, 8)), 1))
+    assert not any(stop.between for stop in walk(build(replace(config, **without)).steps(Batch(1, 8)), 1))
 
 
 def test_questions_are_asked_where_they_arise() -> None:
     def asked(config: Config, architecture: str = "BertForMaskedLM") -> dict[str, list[str]]:
-        stops = walk(build(config, architecture).run(Sizes(1, 8)))
+        stops = walk(build(config, architecture).steps(Batch(1, 8)))
         return {stop.inside: [question.question for question in questions(stop, config)] for stop in stops}
 
     base = asked(BertConfig())

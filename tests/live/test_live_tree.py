@@ -15,7 +15,7 @@ from tests.alike import alike_models, sizes_of
 
 def readings(tree: Model) -> Iterator[Any]:
     yield tree.num_parameters()
-    for line in tree.lines():
+    for line in tree.printed_lines():
         yield line.text
         yield from (line.copies, line.module.num_parameters())
     for group in inventory(tree):

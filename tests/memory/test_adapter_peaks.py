@@ -20,7 +20,6 @@ from bertcalc.memory.peak.live_peak_formulas import live_peak
 from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.text.problem import InputError
 from tests.adapters import Adapter, running_adapters, running_prompts
 from tests.compute.test_adapter_flops import check as check_flops
@@ -53,7 +52,7 @@ def check(case: Case, call: Call, plan: Plan, adapter: Adapter) -> None:
             simulated(plan._replace(recompute="none"), case, call, adapter=adapter)
         return
     try:
-        model.run(Sizes(call.batch_size, call.sequence_length, num_choices=call.num_choices))
+        model.steps(call.batch)
     except InputError:
         check_flops(case, call, adapter, "none")  # the real model cannot run, either
         return

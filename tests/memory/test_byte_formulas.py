@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from bertcalc.memory.byte_formulas import kept_formulas, korthikanti_formulas
 from bertcalc.memory.footprint import kept, korthikanti
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, total_bytes
+from bertcalc.memory.saved import SavedActivation, total_bytes
 from bertcalc.model.formula import ALL_SYMBOLS, Formula
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
@@ -34,7 +34,7 @@ def test_the_formulas_of_what_is_kept_are_the_counts(model: Model, plan: Plan, b
     plan, length = possible(plan, model), min(length, model.config.longest)
     saved, found = kept(model, plan, batch, length), kept_formulas(model, plan, batch, length)
     assert [one.name for one in found.saved] == [one.name for one in saved]
-    by_component: dict[str, list[Saved]] = {}
+    by_component: dict[str, list[SavedActivation]] = {}
     for one in saved:
         by_component.setdefault(component_of(one.step), []).append(one)
     assert {name: substituted(formula, model, batch, length) for name, formula in found.components.items()} == {

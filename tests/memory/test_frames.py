@@ -25,8 +25,8 @@ from bertcalc.memory.simulator.frames import Frame, Variables, frame, operation
 from bertcalc.memory.simulator.simulated_tensor import Memory, Node, ReleasedError, SimulatedTensor, Storage
 from bertcalc.memory.simulator.tape import Tape
 from bertcalc.memory.timeline import MemoryChange, alive
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.quantized_model import PackWeights
 
@@ -61,7 +61,7 @@ RUNS: dict[str, tuple[Model, Plan | Inference]] = {
     "8 bits": (Model(BERT, changes=(PackWeights(INT8), DORA)), Plan()),
     "prefix": (Model(BERT, changes=(PrefixTuning(num_virtual_tokens=2, task_type="FEATURE_EXTRACTION"),)), Plan()),
 }
-SIZES = Sizes(2, 6)
+SIZES = Batch(2, 6)
 runs = pytest.mark.parametrize("run", RUNS)
 
 

@@ -43,9 +43,9 @@ from bertcalc.memory.peak import (
 from bertcalc.memory.peak import peak as our_peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Attention, Inference, Plan
 from bertcalc.memory.timeline import AREAS, MemoryChange, alive
+from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import TRAIN, Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from tests.adapters import Adapter
 from tests.examples import crossed, examples
 from tests.memory.allocator import inference_allocated, training_allocated
@@ -77,7 +77,7 @@ def simulated(
     how: Plan | Inference, case: Case, call: Call, *, padded: bool = False, adapter: Adapter | None = None
 ) -> list[MemoryChange]:
     """What comes and goes by our simulation."""
-    sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    sizes = call.batch
     model = case.ours()
     if adapter:
         model = model.changed(changes=(*model.changes, adapter.ours()))
@@ -453,25 +453,25 @@ def test_the_figures_of_the_issue_that_asked_for_them() -> None:
     assert inference_peak_bytes(body, 2135, 128) == 11_353_833_472
     assert inference_peak_bytes(body, 32, 128) - 4 * body.num_parameters() == 163_618_816
     classes = build(BertConfig(), "BertForSequenceClassification")
-    head_alone = our_peak(changes_in(classes, Plan(freezing=Freezing(train="head")), Sizes(16, 384)))
+    head_alone = our_peak(changes_in(classes, Plan(freezing=Freezing(train="head")), Batch(16, 384)))
     assert (head_alone.phase, round(head_alone.live / 1e9, 3)) == ("forward", 0.872)
 
 
 def test_a_language_model_peaks_in_the_loss_and_a_classifier_in_the_backward_pass() -> None:
     config = BertConfig(num_hidden_layers=2)
-    words = our_peak(changes_in(build(config, "BertForMaskedLM"), Plan(keep_outputs=True), Sizes(32, 128)))
+    words = our_peak(changes_in(build(config, "BertForMaskedLM"), Plan(keep_outputs=True), Batch(32, 128)))
     assert (words.phase, words.where) == ("backward", "loss")  # of log-softmax
     classes = our_peak(
-        changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Sizes(32, 128))
+        changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Batch(32, 128))
     )
     assert (classes.phase, classes.where) == ("backward", "encoder.layer.1.output.dense")
-    small = our_peak(changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Sizes(1, 8)))
+    small = our_peak(changes_in(build(config, "BertForSequenceClassification"), Plan(keep_outputs=True), Batch(1, 8)))
     assert (small.phase, small.where) == ("optimizer", "bert.embeddings.word_embeddings.weight")
 
 
 def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
     model = build(BertConfig(num_hidden_layers=2, vocab_size=3000), "BertForMaskedLM")
-    changes = changes_in(model, Plan(keep_outputs=True), Sizes(32, 128))
+    changes = changes_in(model, Plan(keep_outputs=True), Batch(32, 128))
     assert all(sum(moment.areas.values()) == moment.live for moment in curve(changes))
     top = our_peak(changes)
     before = sum(change.phase == "before" for change in changes)
@@ -487,7 +487,7 @@ def test_areas_add_up_and_what_is_alive_at_the_peak_is_named() -> None:
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_states_of_8_bits_are_those_of_the_rule(precision: Precision) -> None:
     model = build(BertConfig(num_hidden_layers=1, vocab_size=300), "BertForMaskedLM")
-    found = our_peak(changes_in(model, Plan(precision, "adamw-8bit"), Sizes(1, 8)))
+    found = our_peak(changes_in(model, Plan(precision, "adamw-8bit"), Batch(1, 8)))
     assert found.areas["optimizer states"] == sum(
         num_bytes
         for part, num_bytes in parts(model.num_parameters(), sizes(model.tensors()), precision, "adamw-8bit").items()
@@ -570,7 +570,7 @@ def test_shared_layers_have_one_gradient_however_often_they_run(layers: int) -> 
 def test_a_moment_has_the_name_of_a_real_module_and_of_shared_layers_the_run(architecture: str) -> None:
     case = Case(replace(CLASSES[architecture].config.default(), num_hidden_layers=3), architecture)
     model, modules = case.ours(), {name for name, _module in case.real().named_modules()}
-    changes = changes_in(model, Plan(), Sizes(1, 2))
+    changes = changes_in(model, Plan(), Batch(1, 2))
     found = [run_of(model, moment.where) for moment in curve(changes) if ".dense" in moment.where]
     prefix = CLASSES[architecture].prefix
     for name, _run in found:
@@ -616,6 +616,6 @@ def test_the_projections_of_deberta_run_in_the_order_of_the_real_ones(share_att_
             module.register_forward_hook(lambda *_call, name=name: called.append(name))
     with torch.no_grad():
         real(torch.ones((2, 8), dtype=torch.int64))
-    places = [change.where for change in changes_in(case.model, Inference(), Sizes(2, 8)) if change.phase == "forward"]
+    places = [change.where for change in changes_in(case.model, Inference(), Batch(2, 8)) if change.phase == "forward"]
     ours = dict.fromkeys(place for place in places if place.endswith(("_proj", "_again")))
     assert [place.removesuffix("_again") for place in ours] == called

@@ -67,7 +67,7 @@ def runs(draw: st.DrawFn, classes: Sequence[str] = SIMULATED) -> tuple[Model, Pl
         layers = min(how.freezing.layers, config.num_hidden_layers)
         recompute = possible(case, how.recompute)
         how = simulated_plan(how._replace(freezing=replace(how.freezing, layers=layers), recompute=recompute), config)
-    return case.model.changed(config=config), how, call.batch_size, call.sequence_length
+    return case.model.changed(config=config), how, *call.batch.shape
 
 
 def in_numbers(model: Model, how: Plan | Inference, batch: int, length: int) -> int | None:
@@ -226,9 +226,9 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
     case = case._replace(config=replace(case.config, hidden_act="gelu", max_position_embeddings=40))
     how: Plan | Inference = Plan() if training else Inference()
     call = call._replace(labels=training, num_choices=1)
-    limit = peak_bytes(case.model, how, call.batch_size, call.sequence_length) + more
+    limit = peak_bytes(case.model, how, *call.batch.shape) + more
     longest = case.config.longest if field == "sequence_length" else None
-    found = most(growths(case.model, how, field, call.batch_size, call.sequence_length), limit, longest).number
+    found = most(growths(case.model, how, field, *call.batch.shape), limit, longest).number
     assert found
     real = case.real()
     real.set_attn_implementation("eager")
@@ -236,7 +236,7 @@ def test_the_most_that_fits_fits_the_real_model_and_one_more_does_not(
         if longest is not None and number > longest:
             continue
         batch = call._replace(**{field: number})
-        batch = batch._replace(encoder_sequence_length=case.model.seen(batch.sequence_length))
+        batch = batch._replace(encoder_sequence_length=case.model.encoder_length(batch.sequence_length))
         given = unmasked(case, batch)
         moments = training_moments(real, given, how) if isinstance(how, Plan) else inference_moments(real, given)
         assert (measured(moments).live <= limit) == fits

@@ -15,7 +15,6 @@ from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.peak import changes_in, curve
 from bertcalc.memory.plan import ATTENTIONS, Inference, Plan
 from bertcalc.model.freezing import TRAIN, Freezing
-from bertcalc.model.trace import Sizes
 from tests.examples import sampled
 from tests.memory.live import tops
 from tests.oracle import Case, arguments, ask_transformers4
@@ -119,7 +118,7 @@ def possible(run: Run) -> bool:
 def simulated(run: Run) -> list[int]:
     """The tops of the simulation."""
     case, call, how, padded = run
-    sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    sizes = call.batch
     changes = changes_in(case.ours(), how, sizes._replace(padded=padded))
     return tops(moment.live for moment in curve(changes))
 

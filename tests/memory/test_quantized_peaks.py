@@ -26,7 +26,6 @@ from bertcalc.memory.peak.peak_formulas import growths, peak_bytes
 from bertcalc.memory.plan import Plan, Recompute
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.storage.quantization_format import QuantizationFormat
 from bertcalc.storage.quantized_model import PackWeights, QuantizedModel
@@ -78,7 +77,7 @@ def our_tops(
 ) -> list[int]:
     dtype = dtype or PRECISIONS[plan.precision].dtype
     packed = QuantizedModel(case.ours(), BitsAndBytesConfig(**options), dtype).adapted(adapter.ours()).packed(dtype)
-    sizes = Sizes(call.batch_size, call.sequence_length, call.encoder_sequence_length, call.num_choices)
+    sizes = call.batch
     return tops(moment.live for moment in curve(changes_in(packed, plan, sizes)))
 
 

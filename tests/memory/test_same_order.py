@@ -16,7 +16,7 @@ PROGRAM = """
 import sys
 from dataclasses import replace
 from bertcalc.explore.model_refs import model_of_preset
-from bertcalc.model.trace import Sizes
+from bertcalc.model.batch import Batch
 from bertcalc.memory.peak import changes_in
 from bertcalc.memory.plan import Plan
 from bertcalc.text.problem import InputError
@@ -25,7 +25,7 @@ for preset in sys.argv[2:]:
     model = model_of_preset(preset)
     model = model.changed(config=replace(model.config, num_hidden_layers=2))
     try:
-        print(*changes_in(model, Plan(recompute=sys.argv[1]), Sizes(2, 8)), sep="\\n")
+        print(*changes_in(model, Plan(recompute=sys.argv[1]), Batch(2, 8)), sep="\\n")
     except InputError as error:  # not every family has every kind of recomputation
         print(error)
 """

@@ -26,9 +26,9 @@ from bertcalc.forward.outputs import Call, needs_mask
 from bertcalc.memory.optimizers import Dtype
 from bertcalc.memory.plan import RECOMPUTE, Attention, Plan, Recompute
 from bertcalc.memory.saved import cache_bytes, saved_activations, total_bytes
+from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family
 from bertcalc.model.freezing import TRAIN, Freezing, Train
-from bertcalc.model.trace import Sizes
 from tests.examples import crossed, examples
 from tests.oracle import Case, arguments, possible, real_config, real_outputs
 from tests.strategies import passes
@@ -85,7 +85,7 @@ def test_eager_attention_keeps_what_the_hooks_see(run: tuple[Case, Call], dtype:
     if "encoder_hidden_states" in given:
         given["encoder_hidden_states"] = given["encoder_hidden_states"].to(DTYPES[dtype])
     plan = Plan("fp32" if dtype == "float32" else "bf16")
-    saved = saved_activations(case.ours(), Sizes(*call[:4]), plan)
+    saved = saved_activations(case.ours(), call.batch, plan)
     assert total_bytes(saved) == seen_bytes(real, given)
 
 
@@ -96,7 +96,7 @@ def test_what_few_classes_have_is_kept_as_the_hooks_see(run: tuple[Case, Call]) 
     case, call = run
     real = case.real().train()
     real.set_attn_implementation("eager")
-    saved = saved_activations(case.ours(), Sizes(*call[:4]), Plan())
+    saved = saved_activations(case.ours(), call.batch, Plan())
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call))
 
 
@@ -110,7 +110,7 @@ def test_freezing_and_recomputing_keep_what_the_hooks_see(
     real = case.real().train()
     recompute = possible(case, recompute)
     freeze(real, freezing, case.ours())
-    saved = saved_activations(case.ours(), Sizes(*call[:4]), Plan(recompute=recompute, freezing=freezing))
+    saved = saved_activations(case.ours(), call.batch, Plan(recompute=recompute, freezing=freezing))
     masks = recompute_in(real, "eager", recompute)
     assert total_bytes(saved) == seen_bytes(real, arguments(case, call), masks)
 
@@ -122,7 +122,7 @@ def test_what_a_checkpoint_of_each_family_keeps(family: Family) -> None:
     for recompute in (one for one in RECOMPUTE if one in family.recomputes):
         real = case.real().train()
         masks = recompute_in(real, "eager", recompute)
-        saved = saved_activations(case.ours(), Sizes(2, 5), Plan(recompute=recompute))
+        saved = saved_activations(case.ours(), Batch(2, 5), Plan(recompute=recompute))
         assert total_bytes(saved) == seen_bytes(real, arguments(case, Call(2, 5)), masks)
 
 
@@ -182,7 +182,7 @@ def test_fused_attention_keeps_what_the_cpu_kernel_keeps(
     if needs_mask(case.model) or config.has("relative_attention"):
         given["attention_mask"] = torch.ones_like(given["input_ids"])
     plan = Plan(attention="fused", recompute=recompute, freezing=freezing)
-    saved = saved_activations(case._replace(config=config).ours(), Sizes(batch_size, length), plan)
+    saved = saved_activations(case._replace(config=config).ours(), Batch(batch_size, length), plan)
     masks = recompute_in(real, "sdpa", recompute)
     assert total_bytes(saved) == seen_bytes(real, given, masks)
 
@@ -208,7 +208,7 @@ def test_every_way_to_freeze_a_decoder(train: Train, recompute: Recompute, atten
             freeze(real, freezing, build(config))
             ours: Attention = "eager" if attention == "eager" else "fused"
             plan = Plan(attention=ours, recompute=recompute, freezing=freezing)
-            saved = saved_activations(build(config), Sizes(2, 5, encoder_sequence_length=7), plan)
+            saved = saved_activations(build(config), Batch(2, 5, encoder_sequence_length=7), plan)
             masks = recompute_in(real, attention, recompute)
             assert total_bytes(saved) == seen_bytes(real, given, masks), freezing
 
@@ -257,5 +257,5 @@ def test_the_cache_is_the_one_that_the_real_model_returns(run: tuple[Case, Call]
         call = call._replace(encoder_sequence_length=None)
     caches = [output for output in real_outputs(case, call) if output.name == "past_key_values"]
     elements = sum(torch.Size(shape).numel() for cache in caches for shape, _dtype in cache.tensors)
-    steps = case.ours().run(Sizes(*call[:3]))
+    steps = case.ours().steps(call.batch)
     assert cache_bytes(steps) == 4 * elements

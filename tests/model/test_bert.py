@@ -15,7 +15,7 @@ SMALL = BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, intermedi
 
 
 def kinds(model: Module) -> list[tuple[str, str]]:
-    return [(path, module.kind) for path, module, _ in model.modules(folded=False)]
+    return [(path, module.class_name) for path, module, _ in model.modules(folded=False)]
 
 
 def real_kinds(model: Any) -> list[tuple[str, str]]:
@@ -95,7 +95,7 @@ def test_every_module_has_the_place_and_the_kind_of_the_real_one(case: Case) -> 
 def test_there_are_as_many_modules_of_each_kind_as_in_the_real_model(case: Case) -> None:
     folded: Counter[str] = Counter()
     for _, module, copies in case.ours().modules():
-        folded[module.kind] += copies
+        folded[module.class_name] += copies
     real = Counter(kind for _, kind in real_kinds(case.real()))
     for kind in ("Linear", "LayerNorm", "Dropout", "Embedding", "Conv1D"):
         assert folded[kind] == real[kind]

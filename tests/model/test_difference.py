@@ -55,7 +55,7 @@ def test_what_print_alone_shows_is_a_difference() -> None:
     shown = [real_modules(case)["dropout"] for case in (here, there)]
     assert shown == [("Dropout", "p=0.2, inplace=False"), ("Dropout", "p=0.1, inplace=False")]
     [dropout] = [change for change in differences(here.ours(), there.ours()) if change.path == "dropout"]
-    assert [(one.kind, one.extra_repr()) for one in (dropout.here, dropout.there) if one] == shown
+    assert [(one.class_name, one.extra_repr()) for one in (dropout.here, dropout.there) if one] == shown
     assert dropout.parameters == 0
 
 

@@ -41,8 +41,8 @@ def test_a_list_of_one_is_printed_by_its_number_and_not_as_a_range() -> None:
 
 def test_a_layer_is_found_by_any_of_its_numbers_and_by_the_star() -> None:
     layer = a_stack(12).get_submodule("layers.*")
-    assert layer.kind == "Layer"
-    assert all(a_stack(12).get_submodule(f"layers.{number}").kind == "Layer" for number in range(12))
+    assert layer.class_name == "Layer"
+    assert all(a_stack(12).get_submodule(f"layers.{number}").class_name == "Layer" for number in range(12))
     assert a_stack(12).get_submodule("layers.11.fc").num_parameters() == 8
 
 

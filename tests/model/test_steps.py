@@ -15,8 +15,8 @@ from bertcalc import BertConfig, GPT2Config, MPNetConfig, RobertaConfig, build, 
 from bertcalc.config import Config
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
-from bertcalc.model.steps import Step, batch_problems
-from bertcalc.model.trace import Sizes
+from bertcalc.model.batch import Batch, batch_problems
+from bertcalc.model.steps import Step
 from tests.examples import examples
 from tests.oracle import Case, arguments, bare, layers_of, numbered
 from tests.strategies import passes
@@ -25,7 +25,7 @@ Called = tuple[str, tuple[int, ...], tuple[int, ...]]
 
 
 def steps_of(case: Case, call: Call) -> list[Step]:
-    return case.ours().run(Sizes(*call[:4]))
+    return case.ours().steps(call.batch)
 
 
 def real_calls(case: Case, call: Call) -> list[Called]:
@@ -114,8 +114,8 @@ def test_columns_are_many_passes_at_once() -> None:
     many = build(columns(BertConfig(num_attention_heads=4), hidden_size=np.array(sizes)), "BertForPreTraining")
     for at, size in enumerate(sizes):
         one = build(BertConfig(hidden_size=size, num_attention_heads=4), "BertForPreTraining")
-        products = [np.broadcast_to(step.multiply_adds(), 3)[at] for step in many.run(Sizes(2, 16))]
-        assert products == [step.multiply_adds() for step in one.run(Sizes(2, 16))]
+        products = [np.broadcast_to(step.multiply_adds(), 3)[at] for step in many.steps(Batch(2, 16))]
+        assert products == [step.multiply_adds() for step in one.steps(Batch(2, 16))]
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_can_go_through_is_no_problem() -> None:
 
 def test_each_attention_is_masked_where_its_own_tokens_are_padding() -> None:
     config = BertConfig(num_hidden_layers=1, is_decoder=True, add_cross_attention=True)
-    steps = build(config, "BertModel").run(Sizes(1, 4, encoder_sequence_length=3))
+    steps = build(config, "BertModel").steps(Batch(1, 4, encoder_sequence_length=3))
     masks = {step.key: step.takes[1].name for step in steps if step.place.role == "mask"}
     assert masks == {"attention.mask": "attention_mask", "cross-attention.mask": "encoder_attention_mask"}
     # transformers' names.

@@ -8,9 +8,10 @@ import transformers
 from torch.utils.flop_counter import FlopCounterMode
 
 from bertcalc.forward.walk import walk
+from bertcalc.model.batch import Batch
 from bertcalc.model.modules import Conv1D, Module, Norm
 from bertcalc.model.stack import in_layers, stack
-from bertcalc.model.trace import Sizes, Step, Trace, Value
+from bertcalc.model.trace import Step, Trace, Value
 
 SMALL = {"vocab_size": 50, "pad_token_id": 0}
 
@@ -159,7 +160,7 @@ MODELS: dict[str, Any] = {
 
 def traced(program: Any, config: Any, name: str) -> tuple[Module, list[Step]]:
     root, steps = Module(name), list[Step]()
-    program(Trace(root, "", Sizes(2, 9), steps, choices=False), config)
+    program(Trace(root, "", Batch(2, 9), steps, choices=False), config)
     return root, steps
 
 
@@ -174,7 +175,7 @@ def test_another_architecture_can_be_written_and_is_the_real_one(name: str) -> N
     assert list(ours.named_parameters()) == shapes
     assert ours.num_parameters() == sum(tensor.numel() for tensor in real.parameters())
     declared, _nothing = Module(name), None
-    program(Trace(declared, "", Sizes(), None, choices=False), config)
+    program(Trace(declared, "", Batch(), None, choices=False), config)
     assert str(declared) == str(real)
     # Every product of the real forward pass, in every run of a layer.
     real.set_attn_implementation("eager")
@@ -294,7 +295,7 @@ def test_layers_take_angles_in_turn() -> None:
 
 def test_what_is_not_run_is_counted_and_said() -> None:
     root, steps = Module("Model"), list[Step]()
-    t = Trace(root, "", Sizes(1, 4), steps, choices=False)
+    t = Trace(root, "", Batch(1, 4), steps, choices=False)
     with t.module("body", "Body"):
         x = t.embedding("table", t.inputs("input_ids")[0], 5, 3, role="word")
         with t.not_run():
@@ -311,6 +312,6 @@ def test_what_is_not_run_is_counted_and_said() -> None:
 
 
 def test_an_output_that_no_step_gives_is_a_mistake() -> None:
-    t = Trace(Module("Model"), "", Sizes(1, 4), [], choices=False)
+    t = Trace(Module("Model"), "", Batch(1, 4), [], choices=False)
     with pytest.raises(ValueError, match="no step gives nothing"):
         t.output("logits", Value("nothing", (1,)))

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Html, Table
 
 from bertcalc import Config
-from bertcalc.export.table import Shown
+from bertcalc.export.table import TableOrChart
 from bertcalc.text import code
 from pages.ui.shell import page_slider
 
@@ -65,7 +65,7 @@ def slide(app: AppTest, name: str, text: str) -> None:
     app.run()
 
 
-def frame_of(one: Shown) -> pd.DataFrame:
+def frame_of(one: TableOrChart) -> pd.DataFrame:
     """The data of a table or a chart; with dtype object, integers stay integers if some are missing."""
     return pd.DataFrame(one.data, dtype=object)
 

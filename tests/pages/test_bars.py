@@ -16,11 +16,11 @@ from bertcalc.compute.flop_formulas import letters, plain_formulas
 from bertcalc.compute.flops import PYTORCH, by_part
 from bertcalc.config import letters as letters_of
 from bertcalc.families import CLASSES
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import bar_formulas
 from bertcalc.model.model import Model
 from bertcalc.model.names import PART_NAMES
 from bertcalc.model.totals import breakdown, openable, place_of
-from bertcalc.model.trace import Sizes
 from pages.ui.widgets.bars import Bars, bars_frame, proportions_frame
 from tests.oracle import Case
 from tests.pages.apptest import move, open_app
@@ -67,7 +67,7 @@ def test_the_formula_of_each_bar_gives_its_figure(case: Case) -> None:
 @given(cases())
 def test_the_formula_of_each_part_of_compute_gives_its_figure(case: Case) -> None:
     length = min(5, case.config.longest)
-    costs = by_part(case.ours().run(Sizes(3, length, num_choices=2)))
+    costs = by_part(case.ours().steps(Batch(3, length, num_choices=2)))
     written = plain_formulas(letters(case.model, PYTORCH), PYTORCH)
     assert {part: value(one, case.config, B=3, S=length, N=2) for part, one in written.items()} == costs
 

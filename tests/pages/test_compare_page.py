@@ -219,7 +219,7 @@ def test_a_table_of_models_with_steps_has_what_is_trained_and_the_bytes() -> Non
     weights = (
         4 * bert.num_parameters(),
         quantized.memory_bytes,
-        4 * adapted.all_parameters,
+        4 * adapted.num_parameters(),
         4 * distil.num_parameters(),
     )
     for row, sizes in (("size of the file", files), ("memory of the weights", weights)):

@@ -23,7 +23,7 @@ def counts(rng: random.Random) -> tuple[Count, Count]:
         first, second = alike_models(rng)
     options: dict[str, Any] = {"operations": ("matmul", "all"), "logits": ("all", "masked"), "unit": ("FLOPs", "MACs")}
     convention = Convention(**{name: rng.choice(values) for name, values in options.items()})
-    call = Call(2, min(24, first.config.longest, second.config.longest), first.seen(5))
+    call = Call(2, min(24, first.config.longest, second.config.longest), first.encoder_length(5))
 
     def count(model: Model) -> Count:
         steps = as_stated(run(model, call), convention, call.sequence_length)

@@ -8,8 +8,7 @@ from bertcalc import ARCHITECTURES, BertConfig, build
 from bertcalc.families import CLASSES
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.walk import walk
-from bertcalc.model.steps import Batch
-from bertcalc.model.trace import Sizes
+from bertcalc.model.batch import Batch
 from bertcalc.teach.lessons import lesson
 from pages.ui.walk.walk_steps import values_of
 from tests.examples import sampled
@@ -25,7 +24,7 @@ def headline(app: object) -> str:
 @pytest.mark.parametrize("architecture", sampled(ARCHITECTURES, 5))
 def test_next_leads_to_the_end_and_the_real_total(architecture: str) -> None:
     app = open_app("layers.py", architecture=architecture)
-    stops = walk(Case(BertConfig(), architecture).ours().run(Sizes(1, 128)))
+    stops = walk(Case(BertConfig(), architecture).ours().steps(Batch(1, 128)))
     total = f"{Case(BertConfig(), architecture).real().num_parameters():,}"
     for number in range(1, len(stops) + 1):
         assert headline(app).startswith(f"## {number} / {len(stops)} · ")
@@ -139,7 +138,7 @@ def test_heads_whose_matrix_has_no_bias() -> None:
 @pytest.mark.parametrize("architecture", CLASSES)
 def test_every_lesson_has_its_numbers(architecture: str) -> None:
     model = build(CLASSES[architecture].fullest(), architecture)
-    for stop in walk(model.run(Sizes(1, 16))):
+    for stop in walk(model.steps(Batch(1, 16))):
         assert "{" not in lesson(stop).text.format(**values_of(model, stop, Batch(1, 16)))
 
 

@@ -6,13 +6,13 @@ import pytest
 from bertcalc import ARCHITECTURES, BertConfig, Config, build
 from bertcalc.charts.walk_picture import picture
 from bertcalc.forward.walk import AFTER, BEFORE, Stop, walk
-from bertcalc.model.trace import Sizes
+from bertcalc.model.batch import Batch
 from pages.ui.walk.picture import picture_frame
 
 
 def drawn(config: Config, architecture: str = "BertModel", layer: int = 0) -> tuple[list[Stop], pd.DataFrame, int]:
     seen = 8 if config.add_cross_attention else None
-    stops = walk(build(config, architecture).run(Sizes(1, 8, encoder_sequence_length=seen)), layer)
+    stops = walk(build(config, architecture).steps(Batch(1, 8, encoder_sequence_length=seen)), layer)
     frame, rows = picture_frame(stops, {stops[3].name}, config, layer)
     return stops, pd.DataFrame(frame), rows
 

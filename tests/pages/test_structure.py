@@ -95,7 +95,7 @@ def test_every_line_has_the_real_modules_count_on_request(architecture: str) -> 
     case = Case(BertConfig(), architecture)
     [tree] = trees(structure(architecture=architecture, counts="true"))
     counts = real_counts(case)
-    lines = [line for line in case.ours().lines() if not line.closes]
+    lines = [line for line in case.ours().printed_lines() if not line.closes]
     assert len(tree.found["span"]) == len(lines)
     for line, text in zip(lines, tree.found["span"], strict=True):
         one = counts[line.path.replace("*", "0")]

@@ -20,13 +20,13 @@ from bertcalc.compute.flops import training_flops
 from bertcalc.explore.quantities import QUANTITIES, Case
 from bertcalc.export.formats import csv_text
 from bertcalc.export.step_code import code
-from bertcalc.export.table import Shown
+from bertcalc.export.table import TableOrChart
 from bertcalc.memory.optimizers import ITEM_BYTES, Dtype
 from bertcalc.memory.peak.peak_formulas import peak_bytes
 from bertcalc.memory.plan import Inference, Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.proof import real_model
 from pages.ui.change.step_words import TITLES
 from pages.ui.shell.sidebar import Choice
@@ -62,8 +62,8 @@ PLACE = Origin("http://somewhere.test/?preset=bert-base-uncased", "en")
 DEFAULT = Choice(Model(BertConfig()), "bert-base-uncased")
 
 
-def noted(app: AppTest) -> list[Shown]:
-    found: list[Shown] = app.session_state["shown"]
+def noted(app: AppTest) -> list[TableOrChart]:
+    found: list[TableOrChart] = app.session_state["shown"]
     return found
 
 
@@ -400,7 +400,7 @@ def test_figures_beyond_what_a_float_holds_are_exact() -> None:
     link = {"batch_size": "40963", "sequence_length": "511"}
     found = chart_of("compare.py", compare="bars", compare_by="training", **link).iloc[:, -1]
     model = Model(BertConfig(), "BertModel")
-    assert found[0] == QUANTITIES["training"].of(Case(model, 40_963, 511)) > 2**53
+    assert found[0] == QUANTITIES["training"].of(Case(model, Batch(40_963, 511))) > 2**53
     assert chart_of("compute.py", **link)["FLOPs"].sum() * 3 == found[0]
 
 

@@ -81,7 +81,7 @@ def test_lora_on_a_quantized_model() -> None:
                 base.adapted(lora)
             continue
         adapted = base.adapted(lora)
-        assert (adapted.trainable_parameters, adapted.all_parameters) == (real["trained"], real["all"])
+        assert (adapted.trainable_parameters, adapted.num_parameters()) == (real["trained"], real["all"])
         assert adapted.memory_bytes == real["memory"], (options, adapter, dtype)
         if dtype == "float32":
             assert adapted.file_bytes - base.file_bytes == real["adapter file"], (options, adapter)
@@ -192,7 +192,7 @@ def converted_tensors(model: bertcalc.Model, form: bertcalc.Gguf) -> dict[str, A
     """The tensors with the names that conversion/bert.py gives to gguf; which type each has is judged by real files."""
     tensors = []
     for tensor, block_type in _stored(form, model):
-        name = model.bare(tensor.source)
+        name = model.without_prefix(tensor.source)
         if name.startswith("classifier.") and name.count(".") == 1 and "Roberta" not in model.architecture:
             name = name.replace("classifier", "classifier.out_proj")
         tensors.append((name, tensor.shape, block_type.name))

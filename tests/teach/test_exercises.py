@@ -184,7 +184,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(modeling_bert, "eager_attention_forward", watched)
-        real(**arguments(case_of(exercise), Call(*exercise.batch)))
+        real(**arguments(case_of(exercise), Call(*exercise.batch.shape)))
     inside = "encoder.layer.0.attention.self."
     for name, tensor in zip(("query_heads", "scores", "context"), heads, strict=True):
         found[inside + name] = tuple(tensor.shape)
@@ -195,7 +195,7 @@ def test_shapes_on_the_way_are_those_of_the_real_model(exercise: Exercise) -> No
 @given(exercises("flops"))
 def test_flops_are_those_that_pytorch_counts(exercise: Exercise) -> None:
     assert exercise.batch is not None
-    modules, forward, _both = real_flops(case_of(exercise), Call(*exercise.batch))
+    modules, forward, _both = real_flops(case_of(exercise), Call(*exercise.batch.shape))
     inside = "encoder.layer.0.attention.self"
     products = modules[inside] - 3 * modules[f"{inside}.query"]  # scores and context, which cost the same
     modules |= {"": forward, f"{inside}.scores": products // 2, f"{inside}.context": products // 2}
@@ -249,7 +249,7 @@ def test_fields_change_what_they_change_in_the_real_model(exercise: Exercise) ->
         case = Case(replace(config, pad_token_id=0), exercise.model.architecture)
         if exercise.unit == "parameters":
             return sum(tensor.numel() for tensor in case.real().parameters())
-        return real_flops(case, Call(*exercise.batch))[1] if exercise.batch else 0
+        return real_flops(case, Call(*exercise.batch.shape))[1] if exercise.batch else 0
 
     before = cost(exercise.config)
     # A padding token of another number changes nothing that is looked at here, but has to be in the vocabulary.

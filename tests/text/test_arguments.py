@@ -9,6 +9,7 @@ import inspect
 import pickle
 import pkgutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, get_type_hints
@@ -45,13 +46,13 @@ from bertcalc.memory.optimizers import StateSizes
 from bertcalc.memory.peak import changes_in, inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.plan import Inference, Plan
 from bertcalc.memory.saved import saved_activation_bytes, saved_activations
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import formula
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
-from bertcalc.model.trace import Sizes
 from bertcalc.storage.stored_tensors import StoredTensor
 from bertcalc.text.amounts import typed
-from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError
+from bertcalc.text.arguments import CHECKED, ArgumentError, UnknownNameError, check_of
 from bertcalc.text.problem import InputError
 from tests.memory import live
 from tests.oracle import real_config
@@ -61,7 +62,7 @@ SMALL = bertcalc.BertConfig(
 )
 MODEL = build(SMALL, "BertForMaskedLM")
 SUBJECT = Model(SMALL, "BertForMaskedLM")
-STEPS = MODEL.run(Sizes(2, 3))
+STEPS = MODEL.steps(Batch(2, 3))
 STORED = [StoredTensor(name, "F32", shape) for name, shape in MODEL.named_parameters()]
 
 
@@ -134,10 +135,10 @@ SPECIAL: dict[tuple[str, str], Any] = {
     ("bertcalc.explore.quantities.flops", "count"): forward_flops,
     ("bertcalc.explore.quantities.peak", "name"): "training_memory",
     ("bertcalc.explore.growth_formulas.growth", "name"): "parameters",
-    ("bertcalc.memory.peak.changes_in", "sizes"): Sizes(2, 3),
-    ("bertcalc.memory.peak.peak", "timeline"): changes_in(MODEL, Plan(), Sizes(2, 3)),
-    ("bertcalc.memory.peak.curve", "timeline"): changes_in(MODEL, Plan(), Sizes(2, 3)),
-    ("bertcalc.memory.timeline.alive", "changes"): changes_in(MODEL, Plan(), Sizes(2, 3)),
+    ("bertcalc.memory.peak.changes_in", "batch"): Batch(2, 3),
+    ("bertcalc.memory.peak.peak", "timeline"): changes_in(MODEL, Plan(), Batch(2, 3)),
+    ("bertcalc.memory.peak.curve", "timeline"): changes_in(MODEL, Plan(), Batch(2, 3)),
+    ("bertcalc.memory.timeline.alive", "changes"): changes_in(MODEL, Plan(), Batch(2, 3)),
     ("bertcalc.model.inventory.named", "name"): "dense",
     ("bertcalc.storage.model_file.file_bytes", "format"): "safetensors",
     ("bertcalc.storage.model_file.file_bytes", "max_shard_size"): 10**6,
@@ -152,7 +153,7 @@ EXAMPLES: tuple[Any, ...] = (
         MODEL,
         SUBJECT,
         Case(SUBJECT),
-        Sizes(2, 3),
+        Batch(2, 3),
         Call(2, 3),
         Plan(),
         PYTORCH,
@@ -175,7 +176,7 @@ SEQUENCES: dict[str, Any] = {
     "TypedLine": count_lines.read("V*H", SMALL),
     "Stop": walk(STEPS),
     "Polynomial": [Polynomial(1, 1, 1, 0)],
-    "Saved": saved_activations(MODEL, Sizes(2, 3), Plan()),
+    "SavedActivation": saved_activations(MODEL, Batch(2, 3), Plan()),
     "Model": [SUBJECT],
 }
 WRONG: tuple[Any, ...] = (
@@ -257,7 +258,7 @@ METHODS: dict[str, dict[str, Any]] = {  # right arguments for each method of a m
     "named_children": {"folded": True},
     "modules": {"path": "", "copies": 1, "folded": True},
     "tensors": {"folded": True},
-    "lines": {"path": "", "copies": 1, "label": "", "indent": ""},
+    "printed_lines": {"path": "", "copies": 1, "label": "", "indent": ""},
     **{name: {} for name in ("own_parameters", "named_parameters", "ties")},
     "formula": {"path": "encoder"},
     "explain": {"number": 3},
@@ -292,12 +293,31 @@ def test_every_method_of_a_model_checks_its_arguments() -> None:
     """It is one of those above, or a function that is public, too."""
     methods = {name: value for name, value in vars(bertcalc.Model).items() if inspect.isfunction(value)}
     public = {name for name in methods if not name.startswith("_")}
-    functions = {name for name in public if methods[name] in FUNCTIONS.values()}
+    originals = {*map(inspect.unwrap, FUNCTIONS.values())}
+    functions = {name for name in public if inspect.unwrap(methods[name]) in originals}
     assert functions | METHODS.keys() == public
-    assert {getattr(bertcalc, name) for name in functions - {"flops"}} == {
-        methods[name] for name in functions - {"flops"}
+    of_module = {name: getattr(bertcalc, "forward_flops" if name == "flops" else name) for name in functions}
+    assert {name: inspect.unwrap(methods[name]) for name in functions} == {
+        name: inspect.unwrap(function) for name, function in of_module.items()
     }
-    assert methods["flops"] is bertcalc.forward_flops
+
+
+PUBLIC = {
+    f"{function.__module__}.{function.__qualname__}": function
+    for owner in (bertcalc, bertcalc.Model)
+    for name, function in vars(owner).items()
+    if inspect.isfunction(function) and not name.startswith("_")
+}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_an_argument_of_a_class_of_bertcalc_is_wanted_with_an_example(name: str) -> None:
+    hints = get_type_hints(inspect.unwrap(PUBLIC[name]))
+    kinds = {argument: hint for argument, hint in hints.items() if inspect.isclass(hint) and argument != "return"}
+    for argument, kind in kinds.items():
+        if kind.__module__.startswith("bertcalc."):
+            with pytest.raises(ArgumentError, match=rf"^{argument} must be .*such as .*\(.*, not a numpy"):
+                check_of(kind)(argument, numpy.array([1]))
 
 
 LLAMA = "llama-7b"
@@ -311,22 +331,28 @@ GPT2 = build(bertcalc.GPT2Config())
 assert BLOOM
 # A wrong call, and words of the sentence that says what would be right.
 CALLS: list[tuple[Callable[[], object], str]] = [
-    (lambda: forward_flops(bertcalc.BertConfig(), 1, 128), "model must be a model, such as build"),
+    (lambda: forward_flops(bertcalc.BertConfig(), 1, 128), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: forward_flops(transformers.BertConfig(), 1, 128), "not a transformers BertConfig"),
     (lambda: forward_flops("bert-base-uncased", 1, 128), "model must be a model"),
     (lambda: forward_flops(MODEL, -1, 128), "batch_size -1 is not possible: it must be a whole number from 1"),
     (lambda: forward_flops(MODEL, True, 128), "batch_size True is not possible"),
     (lambda: forward_flops(MODEL, 1.0, 128), "batch_size 1.0 is not possible"),
     (lambda: forward_flops(MODEL, "1", 128), "batch_size '1' is not possible"),
-    (lambda: forward_flops(MODEL, 1, 513), "positions for 512 tokens"),
+    (lambda: forward_flops(MODEL, 1, 513), "positions for 512 tokens (max_position_embeddings 512)."),
     (lambda: forward_flops(MODEL, 1, numpy.array([8, 513])), "positions for 512 tokens"),
-    (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens"),
-    (lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511), "positions for 510 tokens"),
+    (lambda: forward_flops(GPT2, 1, 1025), "positions for 1,024 tokens (n_positions 1,024)."),
+    (
+        lambda: forward_flops(build(bertcalc.RobertaConfig()), 1, 511),
+        "positions for 510 tokens (max_position_embeddings 512).",
+    ),
     (lambda: forward_flops(MODEL, 1), "forward_flops() needs sequence_length"),
     (lambda: forward_flops(MODEL, 1, 2, 3), "forward_flops() takes only these arguments"),
     (lambda: forward_flops(MODEL, batchsize=1, sequence_length=2), "did you mean batch_size?"),
     (lambda: training_flops(MODEL, 1, 8, recompute="checkpoint"), "must be none, selective or full"),
-    (lambda: training_flops(MODEL, 1, 8, freezing=3), "freezing must be Freezing"),
+    (
+        lambda: training_flops(MODEL, 1, 8, freezing=3),
+        "parts that are frozen, such as Freezing(layers=6)",
+    ),
     (lambda: training_flops(MODEL, 1, 8, freezing=Freezing(layers=-1)), "layers -1 is not possible"),
     (lambda: training_flops(MODEL, 1, 8, freezing=Freezing(train="heads")), "did you mean head?"),
     (lambda: training_peak_bytes(MODEL, 1, 8, dtype="float64"), "must be float32, bfloat16 or float16"),
@@ -344,13 +370,18 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: inference_peak_bytes(MODEL, 1, 8, num_choices=0), "num_choices 0 is not possible"),
     (lambda: saved_activation_bytes(MODEL, 1, 8, "float8"), "must be float32, bfloat16 or float16"),
     (lambda: saved_activation_bytes(MODEL, 0, 8), "batch_size 0 is not possible"),
-    (lambda: changes_in(MODEL, "train", Sizes(1, 2)), "how must be Plan or Inference"),
-    (lambda: changes_in(MODEL, Plan(optimizer="adagrad"), Sizes(1, 2)), "optimizer 'adagrad'"),
-    (lambda: changes_in(MODEL, Inference("float64"), Sizes(1, 2)), "dtype 'float64'"),
-    (lambda: changes_in(MODEL, Plan(), Sizes(0, 2)), "batch_size 0"),
-    (lambda: changes_in(MODEL, Plan(), Sizes(1, 513)), "positions for 512 tokens"),
-    (lambda: LOADED.flops(1), "forward_flops() needs sequence_length"),
-    (lambda: LOADED.flops(batchsize=1, sequence_length=2), "did you mean batch_size?"),
+    (lambda: changes_in(MODEL, "train", Batch(1, 2)), "how must be Plan or Inference"),
+    (lambda: changes_in(MODEL, Plan(optimizer="adagrad"), Batch(1, 2)), "optimizer 'adagrad'"),
+    (lambda: changes_in(MODEL, Inference("float64"), Batch(1, 2)), "dtype 'float64'"),
+    (lambda: changes_in(MODEL, Plan(), Batch(0, 2)), "batch_size 0"),
+    (lambda: changes_in(MODEL, Plan(), Batch(1, 513)), "positions for 512 tokens"),
+    (lambda: LOADED.flops(1), "flops() needs sequence_length."),
+    (lambda: LOADED.flops(batch=1, sequence_length=2), "flops() has no argument batch: did you mean batch_size?"),
+    (lambda: LOADED.flops(1, 2, 3), "flops() takes only these arguments: batch_size, sequence_length."),
+    (lambda: LOADED.flops(1, 2, model=LOADED), "flops() has no argument model"),
+    (lambda: LOADED.adapted(3), "adapter must be a change, such as Lora(r=8), not 3."),
+    (lambda: LOADED.explain(-5), "number -5 is not possible: it must be a whole number from 0."),
+    (lambda: explain(MODEL, SMALL, -5), "wrong -5 is not possible: it must be a whole number from 0."),
     (lambda: LOADED.training_peak_bytes(1, 8, optimizer="lion"), "must be sgd, momentum"),
     (lambda: LOADED.explain("many"), '"many" is not a valid amount'),
     (lambda: LOADED.formula("encoder.layer.2"), "There is no module '2' in encoder.layer"),
@@ -376,7 +407,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: MODEL.get_submodule("bert.encodr"), "did you mean encoder?"),
     (lambda: MODEL.get_submodule(3), "path must be a text"),
     (lambda: formula(SUBJECT, path="encoder.layer.2"), "There is no module '2' in encoder.layer"),
-    (lambda: formula(SMALL), "model must be a model, such as build"),
+    (lambda: formula(SMALL), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: formula(Model(SMALL, "BertForMasked"), path="0"), "did you mean BertForMaskedLM?"),
     (lambda: formula(SUBJECT).latex(MODEL), "config must be a configuration"),
     (lambda: explain(MODEL, bertcalc.GPT2Config(), 5), "config must be the configuration of the model"),
@@ -386,6 +417,12 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: bertcalc.columns(SMALL, num_layers=[1, 2]), "num_layers is not a dimension"),
     (lambda: bertcalc.columns(SMALL, num_hidden_layers=[1, 2.5]), "num_hidden_layers 1.0 is not possible"),
     (lambda: bertcalc.columns(SMALL, num_hidden_layers=[[1], [1, 2]]), "must be an array or a list"),
+    (lambda: bertcalc.columns(SMALL, num_hidden_layers=3), "num_hidden_layers 3 is not a column: it must be an array"),
+    (lambda: bertcalc.columns(SMALL, num_hidden_layers=numpy.array(3)), "num_hidden_layers array(3) is not a column"),
+    (
+        lambda: bertcalc.columns(SMALL, num_hidden_layers=numpy.int64(3)),
+        "num_hidden_layers np.int64(3) is not a column",
+    ),
     (lambda: bertcalc.columns(SMALL, num_hidden_layers=[1, 2], vocab_size=[1, 2, 3]), "do not fit together"),
     (lambda: bertcalc.columns(MODEL, num_hidden_layers=[1]), "config must be a configuration"),
     (lambda: bertcalc.BertConfig(hiden_size=8), "did you mean hidden_size?"),
@@ -419,7 +456,7 @@ CALLS: list[tuple[Callable[[], object], str]] = [
     (lambda: FAMILIES["bert"].for_task(TWO), "task a numpy ndarray is not possible"),
     (lambda: FAMILIES["bert"].for_task(torch.tensor([1, 2])), "task a torch Tensor is not possible"),
     (lambda: search(Case(SUBJECT), Budget("parameters", TWO), Constraints()), "amount must be a single whole"),
-    (lambda: diagnose(KnownCount(None, 1), typed("1")), "model must be a model, such as build"),
+    (lambda: diagnose(KnownCount(None, 1), typed("1")), 'model must be a model, such as load("bert-base-uncased")'),
     (lambda: diagnose(KnownCount(SUBJECT, TWO), typed("1")), "parameters must be a single whole number"),
     (lambda: combinations(MODEL, MiscountSizes.of(SMALL), 5), "tensors must be a list"),
     (lambda: combinations(list(MODEL.tensors()), SMALL, 5), "sizes must be MiscountSizes"),
@@ -484,7 +521,7 @@ def test_a_name_of_pytorch_or_transformers_means_the_same(argument: str, name: A
         assert inference_peak_bytes(MODEL, 2, 8, **named) == inference_peak_bytes(MODEL, 2, 8, **plain)
         assert saved_activation_bytes(MODEL, 2, 8, **named) == saved_activation_bytes(MODEL, 2, 8, **plain)
     else:
-        assert changes_in(MODEL, Plan(**named), Sizes(2, 8)) == changes_in(MODEL, Plan(**plain), Sizes(2, 8))
+        assert changes_in(MODEL, Plan(**named), Batch(2, 8)) == changes_in(MODEL, Plan(**plain), Batch(2, 8))
 
 
 def test_each_name_says_something_of_its_own() -> None:
@@ -517,9 +554,7 @@ def test_numpys_integers_are_whole_numbers(number: Any) -> None:
 
 def test_lists_are_columns() -> None:
     counts = build(bertcalc.columns(SMALL, num_hidden_layers=[1, 2])).num_parameters()
-    assert list(counts) == [
-        build(bertcalc.columns(SMALL, num_hidden_layers=layers)).num_parameters() for layers in (1, 2)
-    ]
+    assert list(counts) == [build(replace(SMALL, num_hidden_layers=layers)).num_parameters() for layers in (1, 2)]
     assert counts[1] == build(SMALL).num_parameters()
 
 
@@ -546,7 +581,7 @@ def test_a_model_is_copied_and_pickled(architecture: str, copied: Callable[[Any]
     assert twin.config == model.config == copied(model.config)
     assert str(twin) == str(model)
     assert list(twin.named_parameters()) == list(model.named_parameters())
-    assert twin.run(Sizes(1, 2)) is not None
+    assert twin.run(Batch(1, 2)) is not None
     assert forward_flops(twin, 1, 2) == forward_flops(model, 1, 2)
 
 

@@ -28,13 +28,14 @@ from bertcalc.discover.results.size_steps import refused
 from bertcalc.discover.results.size_steps import write as write_sizes
 from bertcalc.discover.results.types import types
 from bertcalc.explore import quantities
-from bertcalc.explore.compare import Explanation, FieldChange, PartChange, attributed
+from bertcalc.explore.compare import Breakdown, FieldChange, PartChange, attributed
 from bertcalc.explore.compare import explain as explain_fields
 from bertcalc.explore.model_refs import ModelRef, Wrong, read_item, read_with
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families.presets import preset_named
 from bertcalc.memory.optimizers import ITEM_BYTES, PRECISIONS
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import DEFAULT_BATCH, Batch
 from bertcalc.model.modules import Component
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text import N_, shorten
@@ -97,11 +98,10 @@ class DiscoveredModel(NamedTuple):
 
 
 class DiscoveredCase(NamedTuple):
-    """A discovered model, with a batch size and a sequence length."""
+    """A discovered model and its batch."""
 
     model: DiscoveredModel
-    batch_size: int = 1
-    sequence_length: int = 128
+    batch: Batch = DEFAULT_BATCH
 
     def parameters(self) -> int:
         return sum(self.components().values())
@@ -115,9 +115,8 @@ class DiscoveredCase(NamedTuple):
 
     def flops(self) -> int:
         """The FLOPs of a forward pass. Raises InputError if there is no formula or the number is too large."""
-        _model, batch_size, length = self
         sizes = self.model.discovery.whole(**dict(self.model.changes))
-        count = self.model.discovery.count_flops(batch_size=batch_size, sequence_length=length, **sizes)
+        count = self.model.discovery.count_flops(**self.batch.sizes(), **sizes)
         if count > _MOST:
             message = N_("{name} would take more than {most} FLOPs: choose a smaller batch or a shorter sequence.")
             raise wrong(message, name=self.model.architecture, most=_MOST)
@@ -155,7 +154,7 @@ def components_of(case: Case | DiscoveredCase) -> Mapping[Component, int]:
     return quantities.components(case.model) if isinstance(case, Case) else case.components()
 
 
-def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Explanation:
+def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure: str) -> Breakdown:
     """Explain the difference between two models as a sum over changed fields, or over components for different classes.
 
     Raises InputError if one of the models does not have the quantity.
@@ -175,12 +174,12 @@ def explain(first: Case | DiscoveredCase, second: Case | DiscoveredCase, measure
     return explain_components(components_of(first), components_of(second))
 
 
-def explain_whole(before: int, after: int) -> Explanation:
+def explain_whole(before: int, after: int) -> Breakdown:
     """The difference of two figures as one part."""
     return attributed(before, [((PartChange("", before, after),), after)])
 
 
-def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Explanation:
+def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
     """The difference of two models as a sum over their components; live if one of them is."""
     before = total = sum(first.values())
     counts = []

@@ -91,22 +91,22 @@ GUESSED = N_(
 )
 
 
-class Recognized(NamedTuple):
+class RecognizedFamily(NamedTuple):
     """The family of a config.json, with a remark if the file does not name it."""
 
     family: Family
     remark: Problem | None = None
 
 
-def recognized(content: Mapping[str, Any]) -> Recognized:
+def recognized(content: Mapping[str, Any]) -> RecognizedFamily:
     """The family of a config.json. Raises InputError if no family fits, or several do."""
     if content.get("model_type") not in (None, ""):
-        return Recognized(_of_type(content["model_type"]))
+        return RecognizedFamily(_of_type(content["model_type"]))
     names = content.get("architectures")
     if classes := listed(names):
         of_classes = [*map(_of_class, classes)]
         if family := next((family for family in FAMILIES.values() if family in of_classes), None):
-            return Recognized(family)
+            return RecognizedFamily(family)
         message = N_("architectures {value} is a different kind of model: bertcalc counts only {known}.")
         raise InputError(problem("architectures", names, message, known=_family_names()))
     return _of_keys(content)
@@ -153,12 +153,12 @@ def _of_class(name: str) -> Family | None:
     return next(own_heads, None)
 
 
-def _of_keys(content: Mapping[str, Any]) -> Recognized:
+def _of_keys(content: Mapping[str, Any]) -> RecognizedFamily:
     for name, keys in _SIGNATURES:
         if content.keys() >= {*keys}:
             remark = Problem.of(RECOGNIZED, "model_type", None, family=name, keys=", ".join(keys))
             _check_unknown(content, FAMILIES[name])
-            return Recognized(FAMILIES[name], remark)
+            return RecognizedFamily(FAMILIES[name], remark)
     for keys, names in _SHARED:
         if content.keys() >= {*keys}:
             message = N_(
@@ -169,7 +169,7 @@ def _of_keys(content: Mapping[str, Any]) -> Recognized:
             raise InputError(Problem("model_type", None, message, words, tuple(remedies)))
     _check_unknown(content, _default())
     message = LIKE_BERT if _has_every_size(content, _default()) else GUESSED
-    return Recognized(_default(), Problem.of(message, "model_type", None))
+    return RecognizedFamily(_default(), Problem.of(message, "model_type", None))
 
 
 def _has_every_size(content: Mapping[str, Any], family: Family) -> bool:

@@ -17,10 +17,10 @@ from bertcalc.memory.optimizers import PRECISIONS, Dtype, Optimizer, Precision
 from bertcalc.memory.plan import Attention, Inference, Plan, Recompute, checkpointed
 from bertcalc.memory.saved import UNDER_AUTOCAST, by_labels, check_recompute
 from bertcalc.memory.timeline import AREAS, Area, MemoryChange, Phase
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import ModuleList, layer_number, split_layer
 from bertcalc.model.runnable import cannot_run, in_pairs, unpadded
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.arguments import Single, checked
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -94,14 +94,14 @@ def training_peak_bytes(
         None: "fp32" if dtype == "float32" else "bf16",
     }
     plan = checkpointed(Plan(precisions[autocast], optimizer, attention, keep_outputs=keep_outputs), recompute)
-    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
-    return _peak_bytes(model, plan, sizes)
+    batch = Batch(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
+    return _peak_bytes(model, plan, batch)
 
 
-def _peak_bytes(model: Model, how: Plan | Inference, sizes: Sizes) -> int:
-    if problem := not_taken(model, sizes):
+def _peak_bytes(model: Model, how: Plan | Inference, batch: Batch) -> int:
+    if problem := not_taken(model, batch):
         raise InputError(problem)
-    return peak(changes_in(model, how, sizes)).live
+    return peak(changes_in(model, how, batch)).live
 
 
 @checked
@@ -124,8 +124,8 @@ def inference_peak_bytes(
     >>> inference_peak_bytes(build("bert-base-uncased"), 1, 128)
     443049984
     """
-    sizes = Sizes(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
-    return _peak_bytes(model, Inference(dtype, attention), sizes)
+    batch = Batch(batch_size, sequence_length, encoder_sequence_length, num_choices, padded=padded)
+    return _peak_bytes(model, Inference(dtype, attention), batch)
 
 
 @checked
@@ -154,8 +154,8 @@ def curve(timeline: Sequence[MemoryChange]) -> list[Moment]:
 @checked
 def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[MemoryChange]:
     """The allocations and releases of a step; a decoder's encoder_hidden_states are as long as its own sequence."""
-    sizes = Sizes(batch_size, sequence_length, model.seen(sequence_length))
-    return changes_in(model, how, sizes)
+    batch = Batch(batch_size, sequence_length, model.encoder_length(sequence_length))
+    return changes_in(model, how, batch)
 
 
 @checked
@@ -171,7 +171,7 @@ def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequen
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
     """The name of a moment's step in the model, and the run, from 1, if it is in a layer that runs several times."""
-    name = model.bare(where)
+    name = model.without_prefix(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model
     runs = sum(copies for _start, copies in shared.groups.values()) if isinstance(shared, ModuleList) else 0
@@ -186,7 +186,7 @@ def run_of(model: Model, where: str) -> tuple[str, int | None]:
 
 
 @checked
-def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[MemoryChange]:
+def changes_in(model: Model, how: Plan | Inference, batch: Batch) -> list[MemoryChange]:
     """The allocations and releases, in order, of a forward pass of ``model.eval()`` under ``torch.no_grad()``.
 
     With a plan, those of one step of the usual training loop in steady state:
@@ -233,7 +233,7 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Memory
     Raises InputError if nothing is trained or the class cannot run, and NotSimulatedError if the model's memory is
     not simulated.
     """
-    _check(model, sizes, training=isinstance(how, Plan))
+    _check(model, batch, training=isinstance(how, Plan))
     if isinstance(how, Plan):
         if problem := _unknown_under_autocast(model, how) or _unknown_with_changes(model, how.precision):
             raise NotSimulatedError(problem)
@@ -243,27 +243,27 @@ def changes_in(model: Model, how: Plan | Inference, sizes: Sizes) -> list[Memory
     from bertcalc.memory.family_steps import overrides_of  # a tenth of the library's import time
     from bertcalc.memory.simulator import simulate
 
-    return simulate(model, how, sizes, overrides_of(model))
+    return simulate(model, how, batch, overrides_of(model))
 
 
-def _check(model: Model, sizes: Sizes, *, training: bool) -> None:
+def _check(model: Model, batch: Batch, *, training: bool) -> None:
     config: Any = model.config
     cls = model.cls
     values = {"architecture": cls.name}
     one_of_them = cls.task == "double-heads" and config.choice_token in ("first", "last")
     # The chosen one of several tokens is not contiguous: PyTorch uses another product.
-    if not model.family.peaks or (one_of_them and sizes.num_choices > 1):
+    if not model.family.peaks or (one_of_them and batch.num_choices > 1):
         raise NotSimulatedError(Problem("architecture", cls.name, UNKNOWN, values))
     for change in model.changes:
         if problem := change.unsimulated(model):
             raise NotSimulatedError(problem)
-    if sizes.padded and any(isinstance(change, Prompts) for change in model.changes):
+    if batch.padded and any(isinstance(change, Prompts) for change in model.changes):
         raise NotSimulatedError(Problem("architecture", cls.name, PADDED_PROMPTS, values))
-    if training and sizes.padded and cls.task == "replaced-tokens":
+    if training and batch.padded and cls.task == "replaced-tokens":
         raise NotSimulatedError(Problem("architecture", cls.name, PADDING, values))
     if training and (problem := by_labels(model)):
         raise NotSimulatedError(problem)
-    if problem := cannot_run(model, training=training) or unpadded(cls, model.config, sizes.batch_size):
+    if problem := cannot_run(model, training=training) or unpadded(cls, model.config, batch.batch_size):
         raise InputError(problem)
 
 

@@ -13,6 +13,7 @@ from bertcalc.memory.simulator.lifetimes import HEADS, held_until, sine_of, unfo
 from bertcalc.memory.simulator.packed_memory import packed_linear, unpacked_weight
 from bertcalc.memory.simulator.simulated_tensor import Memory, Region, SimulatedTensor
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, HALF, INT64, Autocast, Tape
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import ADAPTER
 from bertcalc.model.family import Task
 from bertcalc.model.model import Model
@@ -29,7 +30,6 @@ from bertcalc.model.modules import (
     split_layer,
 )
 from bertcalc.model.steps import Step
-from bertcalc.model.trace import Sizes
 
 ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.
@@ -63,17 +63,17 @@ class Overrides(NamedTuple):
 class Pass:
     """A model, its batch, and the variables of its forward methods."""
 
-    def __init__(self, model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides) -> None:
+    def __init__(self, model: Model, how: Plan | Inference, batch: Batch, overrides: Overrides) -> None:
         self.model = model
         self.training = training = isinstance(how, Plan)
         self.plan = plan = how if isinstance(how, Plan) else Plan(attention=how.attention)
         self.width = ITEM_BYTES[PRECISIONS[how.precision].dtype if isinstance(how, Plan) else how.dtype]
-        self.padded = padded = sizes.padded
+        self.padded = padded = batch.padded
         self.overrides = overrides
         self.memory = Memory()
         autocast = PRECISIONS[how.precision].autocast if isinstance(how, Plan) else None
         self.tape = Tape(self.memory, grad=training, autocast=Autocast(autocast) if autocast else None)
-        steps = list(map(_called, model.calls(sizes._replace(cached=self.caches()))))
+        steps = list(map(_called, model.declared_steps(batch._replace(cached=self.caches()))))
         if plan.attention == "fused":
             steps = fuse_attention(steps)
         self._fused = not any(step.place.role == "softmax" for step in steps)
@@ -81,15 +81,15 @@ class Pass:
         self._cached_apart = any(step.place.role in ("value_cached", "value_prefixed") for step in steps)
         self._earlier = next((step.takes[0].shape[-2] for step in steps if step.place.role == "key_prefixed"), 0)
         # The fused kernel is causal without a mask, but not with earlier keys.
-        is_causal = self._fused and (not self._earlier or sizes.sequence_length == 1)
+        is_causal = self._fused and (not self._earlier or batch.sequence_length == 1)
         self._masks = padded or (model.config.is_decoder and not is_causal)
-        self.batch_size = sizes.batch_size
+        self.batch_size = batch.batch_size
         self.held = held_until(self.steps, pooler=model.cls.pooler)
         self._regions = [recomputed_in(step, plan.recompute if training else "none") for step in self.steps]
         self._windowed = _windowed(self.steps)
         self._whole = _whole(self.steps, overrides)
         self._window_mask = model.config.window is not None and (
-            padded or model.config.masks_window(sizes.sequence_length + model.virtual_tokens)
+            padded or model.config.masks_window(batch.sequence_length + model.virtual_tokens)
         )
         self.given_mask = padded or (
             model.cls.task == "multiple-choice"
@@ -104,7 +104,9 @@ class Pass:
         self._has_types = any(step.place.role == "token type" for step in self.steps)
         self.parameters = Variables()  # all but packed weights
         self._packed = {
-            f"{path}.weight": module.packed for path, module, _copies in model.modules(folded=False) if module.packed
+            f"{path}.weight": module.packed_weight
+            for path, module, _copies in model.modules(folded=False)
+            if module.packed_weight
         }
         self._unnamed: list[SimulatedTensor] = []  # packed weights, and all buffers
         self.buffers = Variables()

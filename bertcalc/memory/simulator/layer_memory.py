@@ -20,9 +20,9 @@ def simulate_activation(
     """Run an activation, selected by what it saves and by its class name."""
     if module.kept in (INPUT, OUTPUT) and not learned:  # a single kernel
         return tape.kernel(x, "input" if module.kept == INPUT else "output")
-    if module.kind in _WRITTEN_OUT:
-        return _WRITTEN_OUT[module.kind](tape, x, *learned)
-    raise NotImplementedError(f"There is no rule for what {module.kind} allocates.")
+    if module.class_name in _WRITTEN_OUT:
+        return _WRITTEN_OUT[module.class_name](tape, x, *learned)
+    raise NotImplementedError(f"There is no rule for what {module.class_name} allocates.")
 
 
 def _gelu_new(t: Tape, x: SimulatedTensor) -> SimulatedTensor:

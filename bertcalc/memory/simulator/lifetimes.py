@@ -66,7 +66,7 @@ def _in_order(steps: Sequence[Step]) -> list[Step]:
     return ordered
 
 
-class Held(NamedTuple):
+class Lifetimes(NamedTuple):
     """The steps after which values are released and modules return.
 
     ``after``: for each step, the values that no variable holds after it. ``returns``: the last step of each module;
@@ -77,7 +77,7 @@ class Held(NamedTuple):
     returns: Mapping[str, int]
 
 
-def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
+def held_until(steps: Sequence[Step], *, pooler: bool) -> Lifetimes:
     """Find out how long each value is held; ``pooler``: whether the body has one.
 
     The caller's frame holds a module's argument while the module runs. A variable of a forward method holds its value
@@ -138,7 +138,7 @@ def held_until(steps: Sequence[Step], *, pooler: bool) -> Held:
     after: list[list[str]] = [[] for _step in range(end + 1)]
     for name, index in until.items():
         after[index].append(name)
-    return Held(after, last_in | {"": body})
+    return Lifetimes(after, last_in | {"": body})
 
 
 def sine_of(angles: str) -> str:

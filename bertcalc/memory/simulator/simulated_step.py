@@ -14,22 +14,22 @@ from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import FLOAT32, Tape
 from bertcalc.memory.timeline import MemoryChange, alive
 from bertcalc.model import modules
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.problem import wrong
 
 NOTHING_TO_TRAIN = N_("Everything in {architecture} is frozen: there is nothing to train.")
 
 
-def simulate(model: Model, how: Plan | Inference, sizes: Sizes, overrides: Overrides) -> list[MemoryChange]:
+def simulate(model: Model, how: Plan | Inference, batch: Batch, overrides: Overrides) -> list[MemoryChange]:
     """Simulate a training step with a plan, or a forward pass, and return its timeline.
 
     ``overrides`` are the steps in which the model's forward methods differ from the defaults. Raises InputError if
     nothing is trained.
     """
-    step = Pass(model, how, sizes, overrides)
+    step = Pass(model, how, batch, overrides)
     step.begin()
     if isinstance(how, Plan):
         return _train(step, how)

@@ -8,7 +8,7 @@ from bertcalc.discover.results.expressions import letters
 from bertcalc.discover.results.result import NOT_ASKED, Discovered
 from bertcalc.explore.factor_formulas import WHOLE, growths, whole
 from bertcalc.live.live_formulas import with_formula
-from bertcalc.model.steps import LARGEST
+from bertcalc.model.batch import LARGEST
 from bertcalc.proof import real_model
 from bertcalc.text.digits import scaled
 from bertcalc.text.live_numbers import grouped, joined
@@ -19,7 +19,7 @@ from pages.ui.shell.any_model import TypeSelection
 from pages.ui.shell.controls import sentence, show_problem
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
-from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH
+from pages.ui.widgets.batch_controls import BATCH_SIZE, SEQUENCE_LENGTH
 from pages.ui.widgets.growth import grown_by
 from pages.ui.widgets.metrics import show_metric
 

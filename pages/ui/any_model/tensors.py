@@ -10,7 +10,7 @@ from bertcalc.charts.columns import Columns
 from bertcalc.discover.results.components import Part, count, folded, live_count, openable, parts
 from bertcalc.discover.results.expressions import latex, letters, shape_numbers, text, value
 from bertcalc.discover.results.result import Discovered, Tensors
-from bertcalc.export.table import Shown
+from bertcalc.export.table import TableOrChart
 from bertcalc.model.formula_latex import aligned
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number
@@ -105,7 +105,7 @@ def show_tensors(discovery: Discovered, values: Mapping[str, int]) -> None:
         "share": _("Share"),
     }
     if details is None:
-        note(Shown(title, {names[name]: cells for name, cells in columns.items()}))
+        note(TableOrChart(title, {names[name]: cells for name, cells in columns.items()}))
         return
     with details:
         st.caption(

@@ -21,7 +21,7 @@ from bertcalc.text.problem import InputError, Problem
 from pages.ui.any_model.link_to import show_config_link
 from pages.ui.bring import report_view
 from pages.ui.checkpoints import matching
-from pages.ui.checkpoints.chooser import Wanted, choose_files, take_files
+from pages.ui.checkpoints.chooser import AcceptedFiles, choose_files, take_files
 from pages.ui.diagnosis import terms_view
 from pages.ui.diagnosis.number_view import show_number
 from pages.ui.session import address, kept
@@ -36,7 +36,7 @@ _KINDS = {AUTOMATIC: N_("the recognized kind")} | {str(kind): name for kind, nam
 # Part of the link, but not drawn: the box takes far longer texts.
 LINKED = Text("text", N_("Text"), "", 1_500)
 READ_AS: Select[str] = Select("read_as", N_("Read as"), words=_KINDS, width=200)
-_FILES = Wanted(accept="", several=False, whole="", largest=LARGEST)
+_FILES = AcceptedFiles(accept="", several=False, whole="", largest=LARGEST)
 _MOST_PARTS = 200  # rows of a table of differences
 
 

@@ -8,7 +8,7 @@ from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import PRECISIONS
 from bertcalc.memory.peak.peak_formulas import growths, most_sequences
 from bertcalc.memory.plan import Plan
-from bertcalc.model.steps import Batch
+from bertcalc.model.batch import Batch
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.text import N_
 from pages.ui.memory.fit_view import whether_it_fits
@@ -47,5 +47,5 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
 
 def _largest(changed: ChangedModel, batch: Batch, plan: Plan, device: Device) -> str:
     model = changed.in_training(plan)
-    number = most(growths(model, plan, "batch_size", *batch), device.for_tensors, most_sequences(model)).number
+    number = most(growths(model, plan, "batch_size", *batch.shape), device.for_tensors, most_sequences(model)).number
     return _("any") if number is None else f"{number:,}" if number else _("none")

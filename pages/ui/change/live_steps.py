@@ -10,8 +10,8 @@ from bertcalc.change_steps.effect_formulas import argument_size, argument_sizes,
 from bertcalc.change_steps.effects import ChangedModel, StepEffect
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.memory.plan import Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
-from bertcalc.model.steps import Batch
 from pages.ui.change.step_words import title
 from pages.ui.shell import live, page_slider
 from pages.ui.shell.i18n import with_colon
@@ -21,7 +21,7 @@ _WIDTH, _FIELD, _LETTER = 230, 150, 9  # pixels: a slider at least, the field be
 
 def live_effects(models: Sequence[ChangedModel], batch: Batch, plan: Plan) -> list[StepEffect]:
     """The figures of each model, which move with the sliders."""
-    live.note_sizes({**batch._asdict(), **argument_sizes(models[-1].model)})
+    live.note_sizes({**batch.sizes(), **argument_sizes(models[-1].model)})
     return [live_effect(changed, batch, plan) for changed in models]
 
 

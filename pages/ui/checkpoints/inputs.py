@@ -18,15 +18,15 @@ from bertcalc.checkpoints.safetensors import LARGEST_HEADER
 from bertcalc.config import Config
 from bertcalc.families import CLASSES, counterpart, family_of
 from bertcalc.families.config_files.key_remarks import MISSPELLED
-from bertcalc.families.hf_json import LARGEST, Described, is_of_another_type, read, read_object, text_of
+from bertcalc.families.hf_json import LARGEST, ConfigReading, is_of_another_type, read, read_object, text_of
 from bertcalc.hub import hub_workers, reader
 from bertcalc.model.model import Model
 from bertcalc.text import N_, code, shorten
 from bertcalc.text.problem import InputError, Problem
 from pages.server.run_queue import RUN_QUEUE
 from pages.ui.any_model.link_to import show_config_link
-from pages.ui.checkpoints.chooser import Wanted, take_files
-from pages.ui.checkpoints.matching import Brought
+from pages.ui.checkpoints.chooser import AcceptedFiles, take_files
+from pages.ui.checkpoints.matching import CheckpointReading
 from pages.ui.session import kept
 from pages.ui.shell.controls import Text, sentence, set_values, view
 from pages.ui.shell.i18n import _, with_colon
@@ -37,11 +37,11 @@ VIEW = view(
     "bring", {"text": N_("Text"), "config": "config.json", "hub": "Hugging Face Hub", "file": N_("Weights file")}
 )
 REPO_ID = Text("repo_id", N_("Name on the Hub"), "google-bert/bert-base-uncased", reader.LONGEST, width=420)
-CONFIG = Wanted(accept=".json", several=False, whole="", largest=LARGEST)
-WEIGHTS = Wanted(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
+CONFIG = AcceptedFiles(accept=".json", several=False, whole="", largest=LARGEST)
+WEIGHTS = AcceptedFiles(accept=f"{SUFFIX},.json", several=True, whole=INDEX_SUFFIX, largest=LARGEST_HEADER)
 
 
-def read_config(text: str) -> Described | None:
+def read_config(text: str) -> ConfigReading | None:
     """Read a config.json and return it, or None; its problems go into the session.
 
     If a file could not be read, the text in the field and its model stay.
@@ -52,7 +52,7 @@ def read_config(text: str) -> Described | None:
         except InputError as error:
             st.session_state["problems of config"] = error.problems
             st.session_state.pop("config read last", None)  # no older number below the problems of this text
-    last: Described | None = last_read("config") if text.strip() or _problems("config") else None
+    last: ConfigReading | None = last_read("config") if text.strip() or _problems("config") else None
     return last
 
 
@@ -75,7 +75,7 @@ def read_from_hub(repo_id: str) -> None:
     try:
         with st.spinner(_("Asking the Hub ...")):
             reading, comparison = ask_hub(repo_id)
-        st.session_state["hub read last"] = Brought(repo_id, comparison, remarks=reading.remarks)
+        st.session_state["hub read last"] = CheckpointReading(repo_id, comparison, remarks=reading.remarks)
     except InputError as error:
         st.session_state["problems of hub"] = error.problems
         config = ""
@@ -85,7 +85,7 @@ def read_from_hub(repo_id: str) -> None:
         st.session_state["other config of hub"] = config
 
 
-def ask_hub(repo_id: str) -> tuple[Described, Matching]:
+def ask_hub(repo_id: str) -> tuple[ConfigReading, Matching]:
     """Read a model from the Hub; other runs continue meanwhile. Raises InputError."""
     with RUN_QUEUE.pause():
         return hub_workers.ask(repo_id, wanted)
@@ -108,7 +108,7 @@ def take_files_of_weights() -> None:
         st.session_state["problems of file"] = tuple(problem._replace(field="") for problem in error.problems)
         return
     compared = compare(weights.tensors, model)
-    st.session_state["file read last"] = Brought(weights.name, compared, guessed, weights.cut_off)
+    st.session_state["file read last"] = CheckpointReading(weights.name, compared, guessed, weights.cut_off)
 
 
 def forget(view: str) -> None:
@@ -159,7 +159,7 @@ def _offer(text: str, key: str, name: str, corrected: Callable[[str], dict[str, 
     st.button(label, key=f"read {key} as {name}", on_click=_put, args=(text, corrected))
 
 
-def show_remarks(text: str, described: Described) -> None:
+def show_remarks(text: str, described: ConfigReading) -> None:
     """Show what was ignored or missing in a config.json; ask about a key that is probably misspelled."""
     for remark in described.remarks:
         if not remark.remedies:
@@ -196,7 +196,7 @@ def _problems(view: str) -> Sequence[Problem]:
     return problems
 
 
-def show_lost(view: str, brought: Brought | None) -> None:
+def show_lost(view: str, brought: CheckpointReading | None) -> None:
     """If the server has restarted, say that the read file is lost; otherwise have the browser keep its name."""
     if view in ("text", "config"):
         return

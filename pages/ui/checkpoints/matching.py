@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import streamlit as st
 
-from bertcalc.checkpoints.checkpoint import Group, Matched, Matching, Members, classes_of
+from bertcalc.checkpoints.checkpoint import Group, Matching, Members, TensorMatch, classes_of
 from bertcalc.checkpoints.local_files import CutOff
 from bertcalc.config import Config
 from bertcalc.config.fields import is_int
@@ -33,7 +33,7 @@ _WORDS: dict[Group, str] = {
 }
 
 
-class Brought(NamedTuple):
+class CheckpointReading(NamedTuple):
     """A checkpoint that was read: its name, comparison, guessed fields, truncated files and remarks."""
 
     name: str
@@ -60,7 +60,7 @@ def show_cut_off(file: CutOff) -> None:
     st.warning(message.format(**{**file._asdict(), "name": code(shorten(file.name))}), icon=":material/content_cut:")
 
 
-def show_details(brought: Brought) -> None:
+def show_details(brought: CheckpointReading) -> None:
     """Show data types, the common prefix of all names, and the fields that cannot be read from shapes."""
     comparison, config, by_names = brought.comparison, brought.comparison.model.config, "tie_word_embeddings"
     dtypes = " · ".join(f"{dtype} {count:,}" for dtype, count in comparison.dtypes.items())
@@ -81,7 +81,7 @@ def show_details(brought: Brought) -> None:
     st.caption("  \n".join(lines))
 
 
-def show_verdict(brought: Brought) -> None:
+def show_verdict(brought: CheckpointReading) -> None:
     """Say whether a checkpoint matches the model, contains all of it, or does not fit."""
     comparison = brought.comparison
     names = {"name": code(brought.name), "architecture": _described(comparison.model)}
@@ -146,7 +146,7 @@ def _examples(group: Group, members: Members, config: Config) -> str:
     return code(shorten(_full_name(tensors[0])) if group == "other" else _full_name(tensors[0]))
 
 
-def _full_name(tensor: Matched) -> str:
+def _full_name(tensor: TensorMatch) -> str:
     """A tensor's name in the file if it is there, else in the model."""
     return tensor.entry.name if tensor.entry else tensor.name
 

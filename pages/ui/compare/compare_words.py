@@ -6,7 +6,7 @@ from typing import Any
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.config import LETTERS
 from bertcalc.discover.results.comparable import DiscoveredRef
-from bertcalc.explore.compare import Explanation
+from bertcalc.explore.compare import Breakdown
 from bertcalc.explore.model_refs import PRESENT, STEPS, ModelRef
 from bertcalc.text import distinct, written
 from bertcalc.text.digits import signed_count
@@ -77,6 +77,6 @@ def signed(difference: int) -> str:
     return signed_count(difference, "0")
 
 
-def relative(explanation: Explanation) -> str:
+def relative(explanation: Breakdown) -> str:
     """The difference in percent of the first figure; empty if the first figure is 0."""
     return "" if explanation.share is None else signed_percent(explanation.difference, explanation.before)

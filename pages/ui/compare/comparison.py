@@ -23,7 +23,7 @@ from bertcalc.discover.results.comparable import (
     figure,
     read,
 )
-from bertcalc.explore.compare import PAIRS, Explanation
+from bertcalc.explore.compare import PAIRS, Breakdown
 from bertcalc.explore.figure_formulas import LiveCase, live_components, live_explanation, live_figure
 from bertcalc.explore.model_refs import LONGEST, MOST, PRESENT, ModelRef, Wrong, item_of, write
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case, Quantity
@@ -31,8 +31,8 @@ from bertcalc.families import family_of
 from bertcalc.families.hf_json import PASTED, is_of_another_type
 from bertcalc.families.hf_json import read as read_json
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import LARGEST, Batch
 from bertcalc.model.model import Model
-from bertcalc.model.steps import LARGEST, Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.storage.quantized_model import QuantizedModel
 from bertcalc.text import N_
@@ -44,7 +44,7 @@ from pages.ui.session.present_model import own_name
 from pages.ui.shell.controls import Reason, Select, Text, change, sentence, set_values, view
 from pages.ui.shell.i18n import _, filled
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
+from pages.ui.widgets.batch_controls import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.widgets.quantity_words import QUANTITY_NAMES, reason
 
 _BASE, _LARGE = "bert-base-uncased", "bert-large-uncased"
@@ -93,7 +93,7 @@ _ORDERS = {"descending": N_("Largest first"), "ascending": N_("Smallest first"),
 ORDER = Select[str]("order", N_("Order"), words=_ORDERS, width=250)
 
 
-class Compared(NamedTuple):
+class ComparedModel(NamedTuple):
     """A model of the comparison: its text in the link, its name, and the model itself."""
 
     item: ModelRef | DiscoveredRef
@@ -109,7 +109,7 @@ class Compared(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Present:
+class PresentModel:
     """The present model with its steps from the Change page, and the problem with their text, if any."""
 
     model: Model
@@ -134,17 +134,17 @@ class Present:
 _PRESENT = ModelRef(PRESENT)
 
 
-def present_with_steps(choice: Choice) -> Present:
+def present_with_steps(choice: Choice) -> PresentModel:
     """The present model with the steps of the link."""
     steps, wrong = steps_of_link()
-    return Present(choice.model, steps, wrong[0][1] if wrong else None)
+    return PresentModel(choice.model, steps, wrong[0][1] if wrong else None)
 
 
 class Comparison(NamedTuple):
     """The values of the controls; the first model is the baseline."""
 
     view: str
-    models: list[Compared]
+    models: list[ComparedModel]
     batch: Batch
     measure: str
     order: str = "chosen"
@@ -158,23 +158,23 @@ class Comparison(NamedTuple):
         """The quantities of the table, in addition to parameters."""
         return (*_OF_STEPS, *FIGURES) if any(model.steps for model in self.models) else FIGURES
 
-    def case(self, compared: Compared) -> Case | DiscoveredCase:
+    def case(self, compared: ComparedModel) -> Case | DiscoveredCase:
         """A model with its batch."""
         if isinstance(compared.model, DiscoveredModel):
-            return DiscoveredCase(compared.model, *self.batch)
-        return Case(compared.model, *self.batch, base=compared.base)
+            return DiscoveredCase(compared.model, self.batch)
+        return Case(compared.model, self.batch, base=compared.base)
 
-    def figure_of(self, model: Compared, measure: str = "") -> int | None:
+    def figure_of(self, model: ComparedModel, measure: str = "") -> int | None:
         """The figure of a model, by default of the chosen quantity; None if it is not known."""
         with suppress(InputError):
             return self._known_figure(model, measure or self.measure)
         return None
 
-    def _known_figure(self, model: Compared, measure: str) -> int:
+    def _known_figure(self, model: ComparedModel, measure: str) -> int:
         side = self.side(model)
         return live_figure(measure, side) if side else figure(measure, self.case(model))
 
-    def side(self, model: Compared) -> LiveCase | None:
+    def side(self, model: ComparedModel) -> LiveCase | None:
         """A model that can follow the sliders, with its batch; None for one that was discovered."""
         case = self.case(model)
         return LiveCase(case, model.follows) if isinstance(case, Case) else None
@@ -195,7 +195,7 @@ class Comparison(NamedTuple):
         reasons.pop("", None)
         return reasons
 
-    def components(self, model: Compared) -> dict[Any, int]:
+    def components(self, model: ComparedModel) -> dict[Any, int]:
         side = self.side(model)
         return live_components(side) if side else dict(components_of(self.case(model)).items())
 
@@ -206,13 +206,13 @@ class Comparison(NamedTuple):
             parts |= {"encoder": _("layers"), "pooler": _("pooler, other parts")}
         return parts
 
-    def explained(self, model: Compared) -> Explanation | None:
+    def explained(self, model: ComparedModel) -> Breakdown | None:
         """The explained difference of a model from the first; None if one of the figures is not known."""
         with suppress(InputError):
             return self.explain(model)
         return None
 
-    def explain(self, model: Compared) -> Explanation:
+    def explain(self, model: ComparedModel) -> Breakdown:
         """The explained difference of a model from the first. Raises InputError if one of the figures is not known."""
         first = self.models[0]
         sides = [self.side(side) for side in (first, model)]
@@ -226,13 +226,13 @@ class Comparison(NamedTuple):
         return explain_components(self.components(first), self.components(model))
 
 
-def models_of_link(choice: Choice, present: Present) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
+def models_of_link(choice: Choice, present: PresentModel) -> tuple[list[ModelRef | DiscoveredRef], list[Wrong]]:
     """The models in the link, or the default comparison, and the problems in the rest of the text."""
     text = st.session_state[MODELS.name]
     return read(text, type(choice.config)) if text.strip() else ([*begin(choice, present)], [])
 
 
-def begin(choice: Choice, present: Present) -> list[ModelRef]:
+def begin(choice: Choice, present: PresentModel) -> list[ModelRef]:
     """The default comparison: the present model without and with its steps.
 
     Without steps, it is the present model with bert-large-uncased, and that preset with bert-base-uncased. It does not
@@ -257,7 +257,7 @@ def choose_measure(view: str) -> str:
     return COMPARE_BY.show(offered, help=words, **glance)
 
 
-def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -> Batch:
+def choose_common_batch(models: Sequence[ComparedModel], present: Model, view: str) -> Batch:
     """Draw the batch controls, limited to batches that all models with known limits accept."""
     configs = [compared.model.config for compared in models if isinstance(compared.model, Model)]
     if models and not configs and view != "scatter":
@@ -268,7 +268,7 @@ def choose_common_batch(models: Sequence[Compared], present: Model, view: str) -
     return choose_batch(min(configs, key=lambda config: config.longest), sidebar=False)
 
 
-def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, present: Present) -> None:
+def choose_models(items: Sequence[ModelRef | DiscoveredRef], choice: Choice, present: PresentModel) -> None:
     """Draw the list of models, for adding and removing some."""
     written = list(map(str, items))
     names = dict(zip(written, names_of(items, present.steps), strict=True))
@@ -398,13 +398,13 @@ def _take_pair(key: str) -> None:
     change({"models": pair.models, **({VIEW.name: pair.view} if pair.view else {})})
 
 
-def build(items: Sequence[ModelRef | DiscoveredRef], present: Present) -> tuple[list[Compared], list[Wrong]]:
+def build(items: Sequence[ModelRef | DiscoveredRef], present: PresentModel) -> tuple[list[ComparedModel], list[Wrong]]:
     """The possible models, and the problems of the others."""
     models, wrong = [], []
     for item, name in zip(items, names_of(items, present.steps), strict=True):
         try:
             if isinstance(item, DiscoveredRef):
-                models.append(Compared(item, name, discovered_models.build(item)))
+                models.append(ComparedModel(item, name, discovered_models.build(item)))
                 continue
             changed = present.changed(item)
         except InputError as error:
@@ -412,7 +412,7 @@ def build(items: Sequence[ModelRef | DiscoveredRef], present: Present) -> tuple[
         else:
             fixed = {field for field, _value in item.changes}
             follows = frozenset(SLIDERS) - fixed if item.base == PRESENT else frozenset[str]()
-            models.append(Compared(item, name, changed.model, follows, base=changed.base))
+            models.append(ComparedModel(item, name, changed.model, follows, base=changed.base))
     return models, wrong
 
 
@@ -421,7 +421,7 @@ def _reason(problem: Problem) -> str:
     return sentence(problem, str, label=own_name)
 
 
-def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
+def show_wrong(wrong: Sequence[Wrong], models: Sequence[ComparedModel]) -> None:
     """List the models that are left out, with the reasons, and a button that removes them from the link."""
     with st.container(border=True, key="left_out"):
         for model, problem in wrong:
@@ -431,7 +431,7 @@ def show_wrong(wrong: Sequence[Wrong], models: Sequence[Compared]) -> None:
         st.button(_("Remove it from the link"), on_click=change, args=({"models": right},))
 
 
-def choose_explained(models: Sequence[Compared]) -> None:
+def choose_explained(models: Sequence[ComparedModel]) -> None:
     """Draw the choice of the model whose difference is explained, and the button that makes it the baseline."""
     if len(models) > 2:
         names = {str(model.item): model.name for model in models[1:]}
@@ -458,7 +458,7 @@ def discovered_in(comparison: Comparison) -> dict[DiscoveredRef, DiscoveredModel
     }
 
 
-def explained(models: Sequence[Compared]) -> Compared:
+def explained(models: Sequence[ComparedModel]) -> ComparedModel:
     """The model whose difference from the first is explained: the chosen one, or the second."""
     key = st.session_state.get("explained")
     return next((model for model in models[1:] if str(model.item) == key), models[1])

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.change_steps.step_texts import written as written_steps
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Explanation, FieldChange, PartChange, counted_words
+from bertcalc.explore.compare import COUNTED_PHRASES, Attribution, Breakdown, FieldChange, PartChange, counted_words
 from bertcalc.explore.model_refs import STEPS
 from bertcalc.text.digits import scaled, size
 from bertcalc.text.live_choices import differ, distance, either, if_negative
@@ -29,7 +29,7 @@ _MANY = 6
 _HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become unreadable; _LOW on the projector
 
 
-def difference(comparison: Comparison) -> Explanation | None:
+def difference(comparison: Comparison) -> Breakdown | None:
     """The difference of the explained model from the first; None, with the reason on the page, if it is not known."""
     try:
         return comparison.explain(explained(comparison.models))
@@ -38,7 +38,7 @@ def difference(comparison: Comparison) -> Explanation | None:
         return None
 
 
-def how_found(comparison: Comparison, explanation: Explanation) -> str:
+def how_found(comparison: Comparison, explanation: Breakdown) -> str:
     """A sentence on how the parts of a difference were computed."""
     if not explanation.by_part:
         return _(
@@ -50,7 +50,7 @@ def how_found(comparison: Comparison, explanation: Explanation) -> str:
     return _("These models have different configurations, so the difference cannot be assigned to parts.")
 
 
-def show_parts(comparison: Comparison, explanation: Explanation, *, changing: bool = False) -> None:
+def show_parts(comparison: Comparison, explanation: Breakdown, *, changing: bool = False) -> None:
     """Draw the parts of a difference as a waterfall of bars, and their sum.
 
     Parts of 0 are left out if there are many parts, or with ``changing``.
@@ -97,7 +97,7 @@ def _is_change(part: Attribution) -> int:
     return differ([change.before for change in changes], [change.after for change in changes])
 
 
-def show_steps(comparison: Comparison, explanation: Explanation) -> None:
+def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
     """Show the sum as a table, with the fields to change in the sidebar to check each line.
 
     A table gets no new rows while a slider moves: it is marked as outdated when a field begins or ceases to differ.
@@ -117,7 +117,7 @@ def show_steps(comparison: Comparison, explanation: Explanation) -> None:
         show_rows(titles, rows, _("The difference, step by step"))
 
 
-def show_all(comparison: Comparison, chosen_explanation: Explanation) -> None:
+def show_all(comparison: Comparison, chosen_explanation: Breakdown) -> None:
     """Show the difference of each model from the first; ``chosen_explanation`` is that of the explained model."""
     first, *others = comparison.models
     chosen = explained(comparison.models)
@@ -182,7 +182,7 @@ def _label(comparison: Comparison, difference: int, nothing: str | None = None) 
     return joined("  ·  ", (signed(difference), either(difference, 0, nothing, short)))
 
 
-def sum_formula(explanation: Explanation) -> dict[str, Any]:
+def sum_formula(explanation: Breakdown) -> dict[str, Any]:
     """The difference as a sum with words under each term, for the component that draws formulas."""
     before, after, whole = explanation.before, explanation.after, explanation.difference
     terms = [

@@ -11,14 +11,14 @@ from bertcalc.controls.chosen_model import ChosenModel
 from bertcalc.discover.results.comparable import DiscoveredModel, DiscoveredRef
 from bertcalc.explore.model_refs import PRESENT
 from bertcalc.families import family_of
+from bertcalc.model.batch import Batch
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.text.digits import fixed, size
 from bertcalc.text.live_choices import quotient
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.any_model.link_to import link_of
-from pages.ui.compare.comparison import GLANCE, Compared, Comparison
+from pages.ui.compare.comparison import GLANCE, ComparedModel, Comparison
 from pages.ui.shell.any_model import PAGE
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
@@ -43,7 +43,7 @@ def show_links(comparison: Comparison, choice: Choice) -> None:
         show_rows(titles, rows, _("The models, with a link to each"))
 
 
-def in_order(comparison: Comparison) -> list[Compared]:
+def in_order(comparison: Comparison) -> list[ComparedModel]:
     """The models, sorted; those with an unknown figure come last."""
     placed = zip(comparison.models, places_of(comparison), strict=True)
     return [model for model, _place in sorted(placed, key=lambda pair: pair[1])]
@@ -84,7 +84,7 @@ def _titles(batch: Batch) -> list[str]:
     return [_("Parameters"), _("Embeddings"), _("FLOPs for a token"), memory]
 
 
-def cells_of(comparison: Comparison, model: Compared) -> list[Cell]:
+def cells_of(comparison: Comparison, model: ComparedModel) -> list[Cell]:
     """The figures of a model, in the order of the columns."""
     count, embeddings, flops, memory = (comparison.figure_of(model, name) for name in GLANCE)
     parts, batch = comparison.components(model), comparison.batch
@@ -101,21 +101,21 @@ def cells_of(comparison: Comparison, model: Compared) -> list[Cell]:
     ]
 
 
-def _family(compared: Compared) -> str:
+def _family(compared: ComparedModel) -> str:
     """The name of a model's family, as in its class names; for a discovered model its model type."""
     if isinstance(compared.model, DiscoveredModel):
         return compared.model.discovery.model_type
     return family_of(compared.model.config).config.__name__.removesuffix("Config")
 
 
-def _named(model: Compared) -> str:
+def _named(model: ComparedModel) -> str:
     """A model's name, followed by its family if the name does not contain it."""
     family = _family(model)
     is_named = family.lower() in model.name.lower().replace("-", "")
     return model.name if is_named else f"{model.name} · {family}"
 
 
-def _link(compared: Compared, choice: Choice) -> str:
+def _link(compared: ComparedModel, choice: Choice) -> str:
     """The link of a model's first page, with the language and the projector view of this page."""
     kept = {name: st.query_params[name] for name in ("lang", "present") if name in st.query_params}
     item, model = compared.item, compared.model

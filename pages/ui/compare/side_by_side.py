@@ -10,21 +10,21 @@ import streamlit as st
 from bertcalc.charts.bar_charts import Piece, PieceBar
 from bertcalc.charts.compare_charts import ModelPoint, points_frame, scatter
 from bertcalc.discover.results.comparable import DiscoveredModel
-from bertcalc.explore.compare import Explanation, differing
+from bertcalc.explore.compare import Breakdown, differing
 from bertcalc.explore.figure_formulas import LiveCase, live_shapes
 from bertcalc.explore.model_refs import FIELDS, STEPS, model_of_preset, values_of
 from bertcalc.explore.quantities import EVERY_QUANTITY, Case
 from bertcalc.families import family_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.live.live_formulas import live_size
+from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Batch
 from bertcalc.model.totals import COMPONENTS
 from bertcalc.text.digits import figure, multiple, scaled
 from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.compare.compare_words import relative, signed, steps_text, value_text
-from pages.ui.compare.comparison import Compared, Comparison
+from pages.ui.compare.comparison import ComparedModel, Comparison
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
@@ -58,7 +58,7 @@ def show_side_by_side(comparison: Comparison) -> None:
         show_table(columns | {name: cells for name, cells in [*figures, *fields] if len(set(cells)) > 1}, alt)
 
 
-def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
+def _field_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]]:
     models = [shown.model for shown in compared]
     ours = [model for model in models if isinstance(model, Model)]
     values = [model.values() if isinstance(model, DiscoveredModel) else values_of(model) for model in models]
@@ -79,7 +79,7 @@ def _field_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
     return [*rows, (f"`{STEPS}`", steps)] if len(set(steps)) > 1 else rows
 
 
-def _names_class(compared: Compared) -> bool:
+def _names_class(compared: ComparedModel) -> bool:
     """Whether a model's name shows its class: it contains the class, or the class is the family's base class."""
     model = compared.model
     if isinstance(model, DiscoveredModel):
@@ -87,7 +87,7 @@ def _names_class(compared: Compared) -> bool:
     return model.architecture in (*compared.name.split(", "), family_of(model.config).base.name)
 
 
-def _shape_rows(compared: Sequence[Compared]) -> list[tuple[str, list[str]]]:
+def _shape_rows(compared: Sequence[ComparedModel]) -> list[tuple[str, list[str]]]:
     """The shapes of a few matrices, if they differ."""
     columns = [
         live_shapes(LiveCase(Case(shown.model), shown.follows)) if isinstance(shown.model, Model) else {}
@@ -127,7 +127,7 @@ def _figure_rows(comparison: Comparison) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _changed(explanation: Explanation) -> str:
+def _changed(explanation: Breakdown) -> str:
     difference = signed(explanation.difference)
     return unbroken(fill("{difference} ({share})", difference=difference, share=relative(explanation)))
 
@@ -160,7 +160,7 @@ def show_bars(comparison: Comparison) -> None:
     )
 
 
-def _pieces(comparison: Comparison, model: Compared) -> dict[str, int]:
+def _pieces(comparison: Comparison, model: ComparedModel) -> dict[str, int]:
     """The pieces of a model's bar; empty if the figure is not known."""
     if comparison.measure != "parameters":
         count = comparison.figure_of(model)
@@ -206,7 +206,7 @@ def show_scatter(comparison: Comparison) -> None:
 def _presets(batch: Batch, measure: str) -> tuple[ModelPoint, ...]:
     points = []
     for name in PRESETS:
-        case = Case(model_of_preset(name), *batch)
+        case = Case(model_of_preset(name), batch)
         parameters, figure = case.model.num_parameters(), EVERY_QUANTITY[measure].known(case)
         short = re.sub(r"bert_uncased_(L-\d+)_(H-\d+)_A-\d+", r"\1 \2", name)  # BERT miniatures: L-2 H-128
         if figure is not None:

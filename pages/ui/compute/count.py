@@ -24,17 +24,18 @@ from bertcalc.explore.factor_formulas import Side
 from bertcalc.forward.outputs import Call, attends, possible, problems, run
 from bertcalc.forward.step_formulas import call_sizes
 from bertcalc.live.live_formulas import live_sizes, with_formula, with_formulas
+from bertcalc.model.batch import batch_problems
 from bertcalc.model.formula import Formula, in_numbers
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Step, batch_problems
+from bertcalc.model.steps import Step
 from bertcalc.text import N_
 from pages.ui.shell import live
 from pages.ui.shell.controls import Select, show_problem, view
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.batch import choose_batch, choose_training_batch
+from pages.ui.widgets.batch_controls import choose_batch, choose_training_batch
 from pages.ui.widgets.call_controls import ENCODER_SEQUENCE_LENGTH, NUM_CHOICES
 
 VIEW = view(
@@ -170,7 +171,7 @@ def choose_count(choice: Choice, *, trained: bool = False, pytorch: bool = False
 
 
 def _choose_call(model: Model, *, trained: bool) -> Call:
-    call = Call(*(choose_training_batch if trained else choose_batch)(model.config))
+    call = Call(*(choose_training_batch if trained else choose_batch)(model.config).shape)
     if model.reads_encoder:
         call = call._replace(encoder_sequence_length=ENCODER_SEQUENCE_LENGTH.show())
     if model.cls.takes_choices:

@@ -9,8 +9,8 @@ from bertcalc.compute.flop_formulas import crossover, value
 from bertcalc.compute.flops import PARTS, Part
 from bertcalc.config import unchecked
 from bertcalc.live.live_formulas import with_formula
+from bertcalc.model.batch import rows_for
 from bertcalc.model.model import Model
-from bertcalc.model.steps import rows_for
 from bertcalc.text import N_
 from bertcalc.text.digits import decimal, fixed
 from bertcalc.text.live_numbers import between
@@ -18,7 +18,7 @@ from pages.ui.compute.count import Count, part_costs
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import lower
-from pages.ui.widgets.batch import SEQUENCE_LENGTH
+from pages.ui.widgets.batch_controls import SEQUENCE_LENGTH
 from pages.ui.widgets.export.shown import draw_chart
 from pages.ui.widgets.numbers import percent
 

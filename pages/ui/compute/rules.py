@@ -62,7 +62,7 @@ def published(rule: PublishedRule) -> list[str]:
     sentences = []
     for count in PUBLISHED:
         if count.rule == rule.name:
-            sizes = {"preset": count.preset, "batch": count.batch_size, "length": count.sequence_length}
+            sizes = {"preset": count.preset, "batch": count.batch.batch_size, "length": count.batch.sequence_length}
             figures = {"figure": f"{count.figure:,}", "unit": count.unit, "ours": brief(count.ours())}
             sentences.append(message.format(**sizes, **figures))
     return sentences

@@ -17,7 +17,7 @@ from pages.ui.compute.count import Count
 from pages.ui.shell import live
 from pages.ui.shell.controls import Decimal, Number, Select, show_problem
 from pages.ui.shell.i18n import _
-from pages.ui.widgets.batch import linked_batch, present_batch
+from pages.ui.widgets.batch_controls import linked_batch, present_batch
 from pages.ui.widgets.metrics import show_metric
 from pages.ui.widgets.numbers import percentage
 from pages.ui.widgets.tables import show_rows
@@ -93,8 +93,8 @@ def choose_plan(count: Count) -> TrainingRun:
 
 def say_batch(count: Count) -> None:
     """Say that a training run has its own batch, if the other views count a different one."""
-    call, other = count.call, present_batch(count.choice.config, linked_batch()._asdict())
-    if (call.batch_size, call.sequence_length) != other:
+    call, other = count.call, present_batch(count.choice.config, linked_batch().sizes())
+    if call.batch.shape != other.shape:
         message = _(
             "A training run has a batch of its own, at first that of BERT's pre-training: here {trained}. The other "
             "views of this page count {other}."

@@ -8,7 +8,7 @@ import streamlit as st
 from bertcalc.change_steps.step_texts import written
 from bertcalc.diagnosis.cause_formulas import count_formula
 from bertcalc.diagnosis.changed_counts import ChangedCount
-from bertcalc.diagnosis.diagnose import Elsewhere, Match, OwnPart
+from bertcalc.diagnosis.diagnose import Match, OtherModelMatch, OwnPart
 from bertcalc.diagnosis.flop_counts import FlopCount
 from bertcalc.diagnosis.known_counts import PUBLISHED_CONFIGS, READINGS, Claim, KnownCount, Reading
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
@@ -16,8 +16,8 @@ from bertcalc.diagnosis.typos import Slip
 from bertcalc.explore.quantities import PEAKS, QUANTITIES, Case
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
+from bertcalc.model.batch import batch_problems
 from bertcalc.model.model import Model
-from bertcalc.model.steps import batch_problems
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.digits import fixed, signed_count, size
@@ -25,7 +25,7 @@ from pages.ui.session.present_model import link, take_preset
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
-from pages.ui.widgets.batch import linked_batch
+from pages.ui.widgets.batch_controls import linked_batch
 from pages.ui.widgets.tables import show_rows, show_table
 
 _MOST_ROWS = 12
@@ -75,13 +75,13 @@ def _meaning(reading: Reading) -> str:
 def show_peaks(model: Model, number: Typed) -> bool:
     """Show the memory peaks that a number of bytes means, for the Memory page's batch; return whether there is one."""
     batch = linked_batch()
-    if number.unit != "bytes" or any(batch_problems(model.config, batch._asdict())):
+    if number.unit != "bytes" or any(batch_problems(model.config, batch.sizes())):
         return False
-    peaks = {name: QUANTITIES[name].known(Case(model, *batch)) for name in PEAKS}
+    peaks = {name: QUANTITIES[name].known(Case(model, batch)) for name in PEAKS}
     meant = {name: count for name, count in peaks.items() if count is not None and number.means(count)}
     for name, count in meant.items():
         message = _("**{quantity}** is {size} here, for {batch_size:,} × {sequence_length:,} tokens: see Memory.")
-        st.info(message.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch._asdict()))
+        st.info(message.format(quantity=_(QUANTITIES[name].meaning), size=size(count), **batch.sizes()))
     return bool(meant)
 
 
@@ -160,7 +160,7 @@ def show_claims(model: Model, claims: Sequence[Claim]) -> None:
     offer_presets([claim.preset for claim in claims if PRESETS[claim.preset].config != model.config])
 
 
-def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
+def show_elsewhere(origins: Sequence[OtherModelMatch]) -> None:
     """Show the published models that have this count, or a part with it."""
     if not origins:
         return
@@ -184,7 +184,7 @@ def show_elsewhere(origins: Sequence[Elsewhere]) -> None:
     offer_presets(presets)
 
 
-def _part_of(origin: Elsewhere) -> str:
+def _part_of(origin: OtherModelMatch) -> str:
     assert origin.counted
     return sentence(part_in_words(origin.counted, build(PUBLISHED_CONFIGS[origin.preset])))
 

@@ -19,10 +19,11 @@ from bertcalc.forward.outputs import Call, possible, run
 from bertcalc.forward.step_formulas import live_steps
 from bertcalc.forward.walk import walk
 from bertcalc.live.live_formulas import live_reading, live_size
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import shape_letters, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Batch, Step
+from bertcalc.model.steps import Step
 from bertcalc.model.totals import component_at, submodule
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
@@ -31,7 +32,7 @@ from bertcalc.text.live_choices import differ, either, if_between
 from bertcalc.text.live_numbers import fill, grouped, joined
 from bertcalc.transformers4.version import RELATIVE
 from pages.ui.compare.compare_words import change_words, relative
-from pages.ui.compare.comparison import GLANCE, Compared, Comparison
+from pages.ui.compare.comparison import GLANCE, ComparedModel, Comparison
 from pages.ui.compare.differences import show_parts as show_differences
 from pages.ui.compare.glance import draw_models
 from pages.ui.compute.count import Count
@@ -204,14 +205,13 @@ _YOURS = ""  # the present model among presets
 def _comparison(choice: Choice, *presets: str, measure: str = "parameters") -> Comparison:
     """A comparison of presets and the present model, which follows the sliders, with a short sequence."""
     models = [
-        Compared(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
+        ComparedModel(ModelRef(preset), preset, ModelRef(preset).model()) if preset else _yours(choice, presets)
         for preset in presets
     ]
-    call = _call(choice)
-    return Comparison("", models, Batch(call.batch_size, call.sequence_length), measure, "descending")
+    return Comparison("", models, Batch(*_call(choice).batch.shape), measure, "descending")
 
 
-def _yours(choice: Choice, presets: Collection[str]) -> Compared:
+def _yours(choice: Choice, presets: Collection[str]) -> ComparedModel:
     """The present model, named after its preset and its changes; hidden while it is one of the presets."""
     item = item_of(choice.model, choice.preset)
     before, after = values_of(ModelRef(choice.preset).model()), values_of(choice.model)
@@ -226,7 +226,7 @@ def _yours(choice: Choice, presets: Collection[str]) -> Compared:
     name = joined(_(", "), (choice.preset, *(named[field] for field in ordered)))
     differs = differ([before[field] for field in sizes], [live_size(field, after[field]) for field in sizes])
     is_shown = differs if choice.preset in presets and {field for field, _value in item.changes} <= {*sizes} else 1
-    return Compared(item, name, choice.model, frozenset(SLIDERS), is_shown)
+    return ComparedModel(item, name, choice.model, frozenset(SLIDERS), is_shown)
 
 
 def _explain(comparison: Comparison, *, changing: bool = False) -> None:
@@ -290,14 +290,17 @@ def _call(choice: Choice) -> Call:
 # All modules of all families; a screen says so if the present model does not have one.
 _MODELS = [build(family.fullest(**RELATIVE), name) for name, family in CLASSES.items()]
 PATHS = dict.fromkeys(
-    model.bare(path)
+    model.without_prefix(path)
     for model in _MODELS
     for path, module, _copies in model.modules()
     if path and module.num_parameters()
 )
 _ROLES = ("word", "position", "token type")
 TABLES = dict.fromkeys(
-    model.bare(path) for model in _MODELS for path, module, _copies in model.modules() if module.place.role in _ROLES
+    model.without_prefix(path)
+    for model in _MODELS
+    for path, module, _copies in model.modules()
+    if module.place.role in _ROLES
 )
 PARTS: dict[str, ScreenPart] = {
     "row": ScreenPart(_row, {"path": TABLES}),

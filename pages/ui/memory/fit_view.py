@@ -7,13 +7,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from bertcalc.export.table import Table
 from bertcalc.memory.devices import Device
-from bertcalc.memory.fit import LIMITS, Most, Polynomial, counted_or, most, most_fitting
+from bertcalc.memory.fit import LIMITS, LargestFit, Polynomial, counted_or, most, most_fitting
 from bertcalc.memory.peak.live_peak_formulas import live_growths, present_growths
 from bertcalc.memory.peak.peak_formulas import most_sequences, peak
 from bertcalc.memory.plan import Inference, Plan
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import plain
 from bertcalc.model.formula_latex import aligned
-from bertcalc.model.steps import Batch
 from bertcalc.text.digits import latex_number, size
 from bertcalc.text.live_choices import place_of_largest, text_at
 from bertcalc.text.live_numbers import FigureBound, fill
@@ -32,7 +32,7 @@ from pages.ui.widgets.numbers import percent
 class Largest(NamedTuple):
     """The largest batch or length: the answer with its limit (``most``), and both as live numbers."""
 
-    most: Most
+    most: LargestFit
     number: int
     limit: int
 
@@ -75,8 +75,8 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
         }
     )
     start = run.of_preset()
-    before = peak(start.model, how, *start.batch).areas if start else {}
-    formulas = peak(run.model, how, *run.batch).formulas
+    before = peak(start.model, how, *start.batch.shape).areas if start else {}
+    formulas = peak(run.model, how, *run.batch.shape).formulas
     written = {area: plain(formula.expression) for area, formula in formulas.items()}
     show_bar(run.choice, DeviceUse(highest.areas, before, written, device))
     if not presenting() and start and before != highest.areas:
@@ -108,7 +108,7 @@ def whether_it_fits(batch: Batch, needed: int, device: Device) -> str:
     # Both have a word in bold type and a rest.
     verdict, rest = zip(*(message[2:].split("**") for message in messages), strict=True)
     whether = place_of_largest((device.usable, needed))
-    needs = text_at(tuple(fill(text, **batch._asdict(), **numbers) for text in rest), whether)
+    needs = text_at(tuple(fill(text, **batch.sizes(), **numbers) for text in rest), whether)
     return fill("**{verdict}**{needs}", verdict=text_at(verdict, whether), needs=needs)
 
 
@@ -137,7 +137,7 @@ def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], 
         (_("Memory"), size(device.num_bytes)),
         (_("Kept free"), size(device.kept_free)),
         (_("Allocator"), f"{device.overhead} %"),
-        (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict()), size(fit.needed)),
+        (_("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes()), size(fit.needed)),
         (_("Verdict"), verdict),
         (_length_title(run), _number(fit.length)),
         (_batch_title(run), _number(fit.batch)),
@@ -156,7 +156,7 @@ def _batch_title(run: Run) -> str:
 def _largest(run: Run, how: Plan | Inference, field: str, device: Device, positions: int | None) -> Largest:
     """The largest number of a size of the batch that fits."""
     room = device.for_tensors
-    polynomials = live_growths(run.model, how, field, *run.batch)
+    polynomials = live_growths(run.model, how, field, *run.batch.shape)
     answer = most(present_growths(polynomials), room, positions)
     return Largest(answer, *most_fitting(tuple(polynomials), room, positions))
 
@@ -174,7 +174,7 @@ def _number(largest: Largest) -> str:
     return counted_or(largest.number, _("any"), _("none"))
 
 
-def _solved(letter: str, most: Most, device: Device) -> str:
+def _solved(letter: str, most: LargestFit, device: Device) -> str:
     """The inequality for the bytes and its solution, as LaTeX."""
     room = latex_number(device.for_tensors)
     grown = rf"\text{{{_('bytes')}}}({letter}) &= {_polynomial(most.growth, letter)} \le {room}"
@@ -186,7 +186,7 @@ def _polynomial(growth: Polynomial, letter: str) -> str:
     return " + ".join(rf"{latex_number(count)} \, {power}" for power, count in terms.items() if count) or "0"
 
 
-def _solution(letter: str, most: Most) -> str:
+def _solution(letter: str, most: LargestFit) -> str:
     if most.number is None:
         return rf"{letter} < \infty"
     if most.limit == "memory":

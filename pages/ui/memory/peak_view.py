@@ -54,11 +54,11 @@ NOT_COUNTED = N_(
 
 def show_peak(run: Run, how: Plan | Inference) -> None:
     """Show the peak, when it occurs, a chart of the whole step, and the formulas of the peak."""
-    highest, now = peak(run.model, how, *run.batch), run.live_peak(how)
+    highest, now = peak(run.model, how, *run.batch.shape), run.live_peak(how)
     names = {area: _(word) for area, word in AREA_WORDS.items()}
     phases = {phase: _(word) for phase, word in PHASES.items()}
     start = run.of_preset()
-    before = peak_bytes(start.model, how, *start.batch) if start else highest.num_bytes
+    before = peak_bytes(start.model, how, *start.batch.shape) if start else highest.num_bytes
     looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
     end = axis_end("step", looked_at, before, highest.num_bytes)
     show_metrics(_figures(run, how, now.num_bytes, before))
@@ -66,7 +66,7 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the step is in one of them
     with live.container_within((*now.bounds, staying(layers))):
         st.markdown(_when(model, highest))
-    moments = moments_of_step(run.model, how, *run.batch)
+    moments = moments_of_step(run.model, how, *run.batch.shape)
     named = [moment._replace(where=_step_words(model, moment.where)) for moment in moments]
     with live.older("step"):
         draw_chart(
@@ -108,13 +108,13 @@ def _show_temporaries(model: Model, highest: Peak) -> None:
 
 def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict[str, tuple[str, str]]:
     """The metrics: the peak, and the memory that is always used (training) or the outputs (inference)."""
-    tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch._asdict())
+    tokens = _("{batch_size:,} × {sequence_length:,} tokens").format(**run.batch.sizes())
     against = fill(
         _("{difference} against {preset}"), difference=signed(highest - before, size), preset=run.choice.preset
     )
     peak = (size(highest), either(highest, before, tokens, against))
     if isinstance(how, Inference):
-        returned = size(live_reading(output_bytes, run.model, how.dtype, *run.batch))
+        returned = size(live_reading(output_bytes, run.model, how.dtype, *run.batch.shape))
         return {_("Peak of inference"): peak, _("Outputs"): (returned, _("included in the peak"))}
     steady = live_steady_bytes(run.model, how)
     share = quotient(steady, live_reading(Model.num_parameters, run.model))
@@ -125,7 +125,7 @@ def _figures(run: Run, how: Plan | Inference, highest: int, before: int) -> dict
 def loop(run: Run, plan: Plan, needed: int) -> str:
     """A sentence on the training loop that is counted, and one on the extra memory of a loop that keeps all outputs."""
     with_outputs = plan._replace(keep_outputs=True)
-    kept_too = peak_bytes(run.model, with_outputs, *run.batch)
+    kept_too = peak_bytes(run.model, with_outputs, *run.batch.shape)
     sentence = _("The training loop keeps only the loss, like that of transformers' Trainer.")
     if kept_too == needed:
         return sentence
@@ -136,7 +136,7 @@ def loop(run: Run, plan: Plan, needed: int) -> str:
 
 def _savings(run: Run, plan: Plan) -> Iterator[str]:
     """Sentences on what gradient accumulation and freezing save, in memory and in FLOPs."""
-    case = Case(run.model, *run.batch, plan)
+    case = Case(run.model, run.batch, plan)
     if run.batches > 1 and not most_sequences(run.model):
         savings = of_adding_up(case, run.batches)
         sentence = _(

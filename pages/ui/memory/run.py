@@ -15,10 +15,9 @@ from bertcalc.memory.peak.live_peak_formulas import LivePeak, live_peak
 from bertcalc.memory.peak.peak_formulas import peak
 from bertcalc.memory.plan import ATTENTIONS, RECOMPUTE, Inference, Plan, Recompute
 from bertcalc.memory.saved import can_fuse
+from bertcalc.model.batch import LARGEST, Batch, batch_problems
 from bertcalc.model.formula import Formula
 from bertcalc.model.model import Model
-from bertcalc.model.steps import LARGEST, Batch, batch_problems
-from bertcalc.model.trace import Sizes
 from bertcalc.text import N_
 from bertcalc.text.live_numbers import within
 from bertcalc.text.problem import Problem
@@ -39,7 +38,7 @@ from pages.ui.shell.controls import (
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
 from pages.ui.widgets.bars import preset_of
-from pages.ui.widgets.batch import choose_batch, show_seen
+from pages.ui.widgets.batch_controls import choose_batch, show_seen
 from pages.ui.widgets.export.shown import notes
 from pages.ui.widgets.freezing_controls import FREEZE_EMBEDDINGS, FREEZE_LAYERS, TRAINED, choose_freezing, frozen
 
@@ -125,11 +124,11 @@ class Run(NamedTuple):
     def of_preset(self) -> "Run | None":
         """The preset with the same batch; None if the batch is not possible for it."""
         start = preset_of(self.choice)
-        return None if any(batch_problems(start.config, self.batch._asdict())) else Run(start, self.batch)
+        return None if any(batch_problems(start.config, self.batch.sizes())) else Run(start, self.batch)
 
     def side(self, figures: Mapping[Any, int], formulas: Mapping[Any, Any]) -> Side:
         """Figures and their formulas as one side of a comparison."""
-        return Side(figures, formulas, {**self.model.config.shared(), **self.batch._asdict()})
+        return Side(figures, formulas, {**self.model.config.shared(), **self.batch.sizes()})
 
     def growth(self, how: Plan | Inference) -> FigureGrowth:
         """The growth of the peak from the preset's, with the same batch; none if the preset cannot take the batch."""
@@ -143,15 +142,15 @@ class Run(NamedTuple):
 
     def live_peak(self, how: Plan | Inference) -> LivePeak:
         """The peak at the sizes of the sliders."""
-        return live_peak(self.model, how, *self.batch)
+        return live_peak(self.model, how, *self.batch.shape)
 
     def _peak_side(self, how: Plan | Inference) -> Side:
-        largest = peak(self.model, how, *self.batch)
+        largest = peak(self.model, how, *self.batch.shape)
         return self.side({WHOLE: largest.num_bytes}, {WHOLE: largest.expression})
 
     def written(self, formula: Formula) -> tuple[str, str]:
         """The formula as LaTeX, with letters and with numbers."""
-        return formula.latex(), formula.latex(self.choice.config, **self.batch._asdict())
+        return formula.latex(), formula.latex(self.choice.config, **self.batch.sizes())
 
 
 def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
@@ -179,7 +178,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
 
 
 def _run(choice: Choice, batch: Batch, batches: int = 1) -> Run:
-    live.note_sizes(batch._asdict())
+    live.note_sizes(batch.sizes())
     return Run(choice, batch, batches)
 
 
@@ -222,7 +221,7 @@ def choose_inference(choice: Choice) -> tuple[Run, Inference]:
 
 def _show_remarks(choice: Choice) -> None:
     """Say that relative positions have no fused attention, and how long a cross-attention's encoder output is."""
-    if st.session_state["attention"] == "fused" and not can_fuse(choice.model.run(Sizes())):
+    if st.session_state["attention"] == "fused" and not can_fuse(choice.model.steps(Batch())):
         st.caption(_("Fused attention does not support relative positions; eager attention is counted instead."))
     show_seen(choice.model)
 

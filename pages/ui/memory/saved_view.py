@@ -13,7 +13,7 @@ from bertcalc.memory.held_formulas import held
 from bertcalc.memory.optimizers import PRECISIONS, Dtype
 from bertcalc.memory.peak import unlisted
 from bertcalc.memory.plan import Plan
-from bertcalc.memory.saved import Saved, by_module
+from bertcalc.memory.saved import SavedActivation, by_module
 from bertcalc.model.formula import plain, shape_letters
 from bertcalc.model.formula_latex import colored_equation
 from bertcalc.model.totals import component_at
@@ -42,9 +42,9 @@ def show_activations(run: Run, plan: Plan) -> None:
     if problem := unlisted(run.choice.model, plan):
         st.info(sentence(problem))
         return
-    saved = footprint.kept(run.model, plan, *run.batch)
-    formulas = kept_formulas(run.model, plan, *run.batch)
-    modules = live_modules(run.model, plan, *run.batch)
+    saved = footprint.kept(run.model, plan, *run.batch.shape)
+    formulas = kept_formulas(run.model, plan, *run.batch.shape)
+    modules = live_modules(run.model, plan, *run.batch.shape)
     total = sum(modules.values()) if modules else held(0, run.model)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         show_metrics({_("Saved for the backward pass"): (size(total), counted(total, "bytes"))})
@@ -80,11 +80,11 @@ def _module_bars(run: Run, plan: Plan, modules: Mapping[str, int], formulas: Map
 
 def _side(run: Run, plan: Plan) -> Side:
     """The bytes that each module saves, as one side of a comparison."""
-    formulas = kept_formulas(run.model, plan, *run.batch).modules
-    return run.side(by_module(footprint.kept(run.model, plan, *run.batch)), formulas)
+    formulas = kept_formulas(run.model, plan, *run.batch.shape).modules
+    return run.side(by_module(footprint.kept(run.model, plan, *run.batch.shape)), formulas)
 
 
-def _show_saved(saved: Sequence[Saved], letters: Sequence[Saved], dtype: Dtype) -> None:
+def _show_saved(saved: Sequence[SavedActivation], letters: Sequence[SavedActivation], dtype: Dtype) -> None:
     draw_frame(
         {
             "name": [tensor.name for tensor in saved],
@@ -111,15 +111,15 @@ def _dtype(item_bytes: int, dtype: Dtype) -> str:
     return {1: "bool", 4: "float32"}.get(item_bytes) or ("bfloat16" if dtype == "float32" else dtype)
 
 
-def _product(saved: Saved) -> str:
+def _product(saved: SavedActivation) -> str:
     copies = () if saved.copies == 1 else (saved.copies,)
     return shape_letters((*copies, *saved.shape, saved.item_bytes))
 
 
 def _show_korthikanti(run: Run, plan: Plan) -> None:
     """Show the published formula for one layer, and each reason why bertcalc's count differs."""
-    terms = footprint.korthikanti(run.model, plan, *run.batch)
-    formulas = korthikanti_formulas(run.model, plan, *run.batch)
+    terms = footprint.korthikanti(run.model, plan, *run.batch.shape)
+    formulas = korthikanti_formulas(run.model, plan, *run.batch.shape)
     rows: list[tuple[str, ...]] = []
     for (reason, amount), formula in zip(terms, formulas, strict=True):
         if amount:
@@ -141,11 +141,11 @@ def _show_korthikanti(run: Run, plan: Plan) -> None:
 def _show_verdict(run: Run, plan: Plan) -> None:
     """Show PyTorch's own count, or why there is none."""
     model = run.model
-    call = Call(*run.batch, model.seen(run.batch.sequence_length), num_choices=1)
+    call = Call(*run.batch.shape, model.encoder_length(run.batch.sequence_length), num_choices=1)
     if plan.attention == "fused":
         st.info(_("PyTorch has no fused attention on its meta device: the test suite compares it on the CPU."))
     elif runs(model, call):
-        proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch)
+        proof = ask(model.architecture, memory_proof.prove, model, plan, *run.batch.shape)
         masks = " " + _("For this comparison, masks are counted as wide as activations.") if plan.fused_dropout else ""
         agrees, same = proof.ours == proof.theirs, _("PyTorch counts the same: {bytes:,} bytes.")
         message = same if agrees else _("PyTorch counts {theirs:,} bytes, bertcalc counts {ours:,}.")

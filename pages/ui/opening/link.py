@@ -32,7 +32,7 @@ from pages.ui.tools import tool_counts  # noqa: F401
 from pages.ui.walk import walk_steps  # noqa: F401
 from pages.ui.widgets import (  # noqa: F401
     bars,
-    batch,
+    batch_controls,
     call_controls,
     freezing_controls,
     module_tree,

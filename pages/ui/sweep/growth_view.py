@@ -15,7 +15,7 @@ from bertcalc.text.live_numbers import fill, grouped
 from pages.ui.shell import live
 from pages.ui.shell.controls import Fold, label_of
 from pages.ui.shell.i18n import _
-from pages.ui.sweep.sweep_view import Swept, moving
+from pages.ui.sweep.sweep_view import SweepChoice, moving
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import show_rows
 
@@ -28,7 +28,7 @@ _ORDERS = {
 FEW = 8  # points: with fewer a curve has corners
 
 
-def growth_formula(swept: Swept, trend: Growth, appearance: str) -> str:
+def growth_formula(swept: SweepChoice, trend: Growth, appearance: str) -> str:
     """LaTeX for the quantity in powers of the swept dimension, with letters for the rest, then with numbers."""
     colors = {trend.order: COLORS[appearance]["encoder"]}  # the dominant term
     name = f"{_FUNCTIONS[swept.quantity.unit]}({LETTER_OF[trend.field]})"
@@ -39,7 +39,7 @@ def growth_formula(swept: Swept, trend: Growth, appearance: str) -> str:
     return aligned(lines)
 
 
-def present_and_doubled(swept: Swept) -> dict[int, int]:
+def present_and_doubled(swept: SweepChoice) -> dict[int, int]:
     """The figures of the present model and, if possible, of the model with the dimension doubled."""
     sweep = swept.sweep
     (field,) = sweep.dimensions
@@ -48,7 +48,7 @@ def present_and_doubled(swept: Swept) -> dict[int, int]:
     return figures | ({2 * present: live_doubled(swept.measure, sweep)} if sweep.has(field, 2 * present) else {})
 
 
-def show_in_words(swept: Swept, trend: Growth, figures: dict[int, int]) -> None:
+def show_in_words(swept: SweepChoice, trend: Growth, figures: dict[int, int]) -> None:
     """Show the order of growth and the effect of doubling."""
     (present, figure), *doubled = figures.items()
     with st.container(horizontal=True, gap="xxsmall", key="growth"):  # a sentence is on one line: see window.css
@@ -78,7 +78,7 @@ def show_range(trend: Growth) -> None:
         st.caption(text.format(step=trend.step))
 
 
-def _order(swept: Swept, trend: Growth) -> str:
+def _order(swept: SweepChoice, trend: Growth) -> str:
     field, letter, present = trend.field, LETTER_OF[trend.field], swept.sweep.present(trend.field)
     if trend.order == 0:
         falls = any(power < 0 for power in trend.powers)
@@ -97,7 +97,7 @@ def _notation(letter: str, order: int) -> str:
     return f"O({letter}^{order})" if order > 1 else f"O({letter})" if order else "O(1)"
 
 
-def show_each_quantity(swept: Swept) -> None:
+def show_each_quantity(swept: SweepChoice) -> None:
     """Show the formula and the order of growth of every quantity on the chart."""
     (field,) = swept.sweep.dimensions
     trends = {name: growth(name, swept.sweep) for name in swept.quantities}

@@ -14,7 +14,7 @@ from pages.ui.session.present_model import take_preset
 from pages.ui.shell import live
 from pages.ui.shell.controls import change
 from pages.ui.shell.i18n import _, listed, with_colon
-from pages.ui.sweep.sweep_view import Swept, array, followed
+from pages.ui.sweep.sweep_view import SweepChoice, array, followed
 from pages.ui.widgets.live_chart import clicked
 
 _FINE = 316  # values of each dimension from which the lines are computed: 100,000 models
@@ -41,7 +41,7 @@ class Map(NamedTuple):
     lines: Sequence[tuple[int, Sequence[tuple[float, float]]]]
 
 
-def published_points(swept: Swept) -> list[MapPoint]:
+def published_points(swept: SweepChoice) -> list[MapPoint]:
     """The published models on the map, with a single point for models at the same place."""
     points = []
     for entry in published(swept.sweep.dimensions):
@@ -69,7 +69,7 @@ def map_of(sweep: Sweep, ranges: tuple[tuple[int, int], tuple[int, int]], measur
     return Map((xs, ys), (across, up), figures, [(level, places) for level, places in lines if len(places) > 1])
 
 
-def show_present(swept: Swept, drawn: Map, figure: int) -> None:
+def show_present(swept: SweepChoice, drawn: Map, figure: int) -> None:
     """Show the figure of the present model, and buttons to its neighbors for keyboard users."""
     sweep = swept.sweep
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -12,8 +12,8 @@ from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
 from bertcalc.live.live_formulas import live_size
+from bertcalc.model.batch import BATCH, Batch, batch_problems
 from bertcalc.model.letters import LETTER_OF
-from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text import N_
 from bertcalc.text.digits import latex_number, size
 from pages.ui.session.present_model import linked
@@ -21,7 +21,7 @@ from pages.ui.shell import live
 from pages.ui.shell.controls import Number, Select, Switch, set_values, show_problem, view
 from pages.ui.shell.i18n import _
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
+from pages.ui.widgets.batch_controls import BATCH_SIZE, SEQUENCE_LENGTH, choose_batch
 from pages.ui.widgets.numbers import counted
 from pages.ui.widgets.quantity_words import QUANTITY_NAMES
 
@@ -64,7 +64,7 @@ TIES = {
 array = partial(np.array, dtype=np.int64)
 
 
-class Swept(NamedTuple):
+class SweepChoice(NamedTuple):
     """The values of the controls: the sweep, the range of each dimension, and the quantity."""
 
     sweep: Sweep
@@ -92,7 +92,7 @@ def moving(field: str, present: int) -> int:
     return live_size(field, present) if field in SLIDERS else present
 
 
-def choose(choice: Choice) -> Swept:
+def choose(choice: Choice) -> SweepChoice:
     """Draw the controls and return their values, or the nearest possible ones."""
     upper_row, lower_row = (
         st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall") for _row in range(2)
@@ -104,9 +104,8 @@ def choose(choice: Choice) -> Swept:
         # model. The axes are drawn later, hence ``value``.
         axes_now = {control.value(sweepable(choice.model)) for control in AXES.values()}
         idle = QUANTITIES[measure].unit == "parameters" and not axes_now & set(BATCH)
-        sizes = (1, 1) if idle else choose_batch(choice.config)
-        case = Case(choice.model, *sizes)
-        live.note_sizes({size: getattr(case, size) for size in BATCH})
+        case = Case(choice.model, Batch(1, 1) if idle else choose_batch(choice.config))
+        live.note_sizes(case.batch.sizes())
     problems: list[Problem] = []
     with lower_row:
         axes = {axis: _draw_axis(axis, case) for axis in (("x", "y") if kind == "map" else ("x",))}
@@ -124,7 +123,7 @@ def choose(choice: Choice) -> Swept:
         field: _range(sweep, axis, field, ends, problems)
         for field, (axis, (_field, ends)) in zip(dimensions, axes.items(), strict=True)
     }
-    swept = _countable(Swept(sweep, ranges, measure, _charted(sweep, measure), logs), problems)
+    swept = _countable(SweepChoice(sweep, ranges, measure, _charted(sweep, measure), logs), problems)
     for problem in problems:
         show_problem(problem)
     return swept
@@ -232,7 +231,7 @@ def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | Non
     return None
 
 
-def _countable(swept: Swept, problems: list[Problem]) -> Swept:
+def _countable(swept: SweepChoice, problems: list[Problem]) -> SweepChoice:
     """The sweep, with ranges small enough for int64; if that shortens a range, a problem is added."""
     sweep = swept.sweep
     ranges = sweep.fitting(swept.quantities, swept.ranges)
@@ -242,11 +241,12 @@ def _countable(swept: Swept, problems: list[Problem]) -> Swept:
         "{measure} reaches 2^63 before {field} is {value}, which is too large to count here: {nearest} is possible."
     )
     if ranges is None:
-        shorter = min(BATCH["sequence_length"], sweep.case.sequence_length)
-        sizes: dict[str, Any] = {"batch_size": 1, "sequence_length": shorter}
-        values = {"measure": swept.quantity.meaning, "field": "batch_size", "value": f"{sweep.case.batch_size:,}"}
-        problems.append(Problem("batch_size", sweep.case.batch_size, message, {**values, "nearest": "1"}, (sizes,)))
-        return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(**sizes))), problems)
+        batch = sweep.case.batch
+        shorter = Batch(1, min(BATCH["sequence_length"], batch.sequence_length))
+        values = {"measure": swept.quantity.meaning, "field": "batch_size", "value": f"{batch.batch_size:,}"}
+        remedies = (shorter.sizes(),)
+        problems.append(Problem("batch_size", batch.batch_size, message, {**values, "nearest": "1"}, remedies))
+        return _countable(swept._replace(sweep=sweep._replace(case=sweep.case._replace(batch=shorter))), problems)
     for axis, (field, (_low, high)) in zip(("x", "y"), ranges.items(), strict=False):
         wanted = swept.ranges[field][1]
         if high < wanted:

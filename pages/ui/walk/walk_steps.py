@@ -15,11 +15,10 @@ from bertcalc.forward.outputs import Call, attends
 from bertcalc.forward.step_formulas import live_steps
 from bertcalc.forward.walk import AFTER, KerasRow, Stop, factors, in_layer, per_head, walk
 from bertcalc.live.live_formulas import live_reading, live_sizes, with_formula, with_formulas
+from bertcalc.model.batch import Batch
 from bertcalc.model.formula import Formula, formula, in_numbers, shape_letters, symbolic_model, symbolic_steps
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Attention, Dropout, Shape, split_layer
-from bertcalc.model.steps import Batch
-from bertcalc.model.trace import Sizes
 from bertcalc.teach.lessons import Question, lesson
 from bertcalc.text import N_, written
 from bertcalc.text.amounts import whole
@@ -31,7 +30,7 @@ from pages.ui.shell.controls import Fold, Number, Select
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.widgets import drawing
-from pages.ui.widgets.batch import present_batch
+from pages.ui.widgets.batch_controls import present_batch
 from pages.ui.widgets.live_formula import show_formula
 from pages.ui.widgets.numbers import unbroken
 from pages.ui.widgets.tables import shape_text, show_rows, show_table
@@ -58,7 +57,7 @@ STEP = Select(
         stop.name
         for name, family in CLASSES.items()
         for config in dict.fromkeys(family.fullest(**fields) for fields in _FULLEST)
-        for stop in walk(build(config, name).run(Sizes(encoder_sequence_length=1)), layer=1)
+        for stop in walk(build(config, name).steps(Batch(encoder_sequence_length=1)), layer=1)
     ),
     available=_steps_of,
     label_visibility="collapsed",
@@ -72,7 +71,7 @@ def stops_of(model: Model, batch: Batch, layer: int) -> list[Stop]:
 
 def call_of(model: Model, batch: Batch) -> Call:
     """The call of the walk; a cross-attention, if there is one, reads an encoder output of equal length."""
-    return Call(*batch, encoder_sequence_length=model.seen(batch.sequence_length))
+    return Call(*batch.shape, encoder_sequence_length=model.encoder_length(batch.sequence_length))
 
 
 def choose_stop(stops: Sequence[Stop]) -> int:
@@ -174,7 +173,7 @@ def values_of(model: Model, stop: Stop, batch: Batch) -> dict[str, str]:
     values: dict[str, Any] = {
         **absent(type(config)),
         **live_sizes(config),
-        **batch._asdict(),
+        **batch.sizes(),
         "attention_head_size": live_reading(_head_size, model),
         "position_buckets": getattr(config, "distances", 0),  # DeBERTa's first version has no such field
         "layers": stop.layers,
@@ -198,7 +197,7 @@ def show_shapes(stop: Stop, letters: Stop, layer: int, model: Model) -> None:
     prefix = f"{where}." if where else ""
     kinds = [_("input")] * len(stop.takes) + [_("output")] * len(stop.gives) + [_("parameters")] * len(stop.tensors)
     rows = [
-        (kind, _inside(name, model.prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
+        (kind, _inside(name, model.body_prefix, prefix), *map(unbroken, (shape_letters(symbols), shape_text(shape))))
         for kind, (name, shape), (_name, symbols) in zip(kinds, _shapes(stop), _shapes(letters), strict=True)
     ]
     titles = ("", _("Name"), _("In letters"), _("In numbers"))

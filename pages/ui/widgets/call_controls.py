@@ -6,15 +6,15 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.forward.outputs import Call, possible, problems, remarks
+from bertcalc.model.batch import BATCH, batch_problems
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import BATCH, batch_problems
 from bertcalc.text import N_
 from pages.ui.session import present_model
 from pages.ui.session.shown_values import showing
 from pages.ui.shell.controls import Number, Select, Switch, assignment, change, show_problem
 from pages.ui.shell.i18n import _
-from pages.ui.widgets.batch import choose_batch
+from pages.ui.widgets.batch_controls import choose_batch
 
 _DEFAULT = Call()
 ENCODER_SEQUENCE_LENGTH = Number[int | None](
@@ -39,7 +39,7 @@ def choose_call(model: Model) -> Call:
     """Draw the arguments that this class takes; return their values, or the nearest possible ones."""
     cls = model.cls
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        arguments: dict[str, Any] = choose_batch(model.config)._asdict()
+        arguments: dict[str, Any] = choose_batch(model.config).sizes()
         if cls.sees_encoder:
             arguments["encoder_sequence_length"] = ENCODER_SEQUENCE_LENGTH.show()
         if cls.caches:

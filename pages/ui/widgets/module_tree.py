@@ -50,7 +50,7 @@ def draw_tree(
     key = f"tree-{number}"
     with st.container(key=key):
         st.html(tree_html(tree, signs, counts=counts, folded=folded))
-    texts = [text for line in tree.lines() for text in _texts(line, counts=counts) if is_live(text)]
+    texts = [text for line in tree.printed_lines() for text in _texts(line, counts=counts) if is_live(text)]
     for at, text in enumerate(texts):
         live.put(key, "text", at, text)
 
@@ -61,7 +61,7 @@ def tree_html(model: Model, signs: Signs = MappingProxyType({}), *, counts: bool
     The browser folds <details> by mouse and keyboard, without help from the server.
     """
     html = [f'<div class="tree" style="--paper: {BACKGROUND[appearance()]}">']
-    for line in model.lines():
+    for line in model.printed_lines():
         content = _line(model, line, signs, counts=counts)
         if line.opens:
             start = "<details>" if folded and split_layer(line.path)[0] else "<details open>"
@@ -86,7 +86,7 @@ def _texts(line: PrintedLine, *, counts: bool) -> tuple[str, str]:
 
 
 def _line(model: Model, line: PrintedLine, signs: Signs, *, counts: bool) -> str:
-    path = model.bare(line.path)
+    path = model.without_prefix(line.path)
     inside = any(sign == "+" and path.startswith(f"{start}.") for start, sign in signs.items())
     sign = "+" if inside else signs.get(path, "")
     whole = line.module in (model, model.body())

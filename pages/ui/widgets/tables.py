@@ -13,7 +13,7 @@ from bertcalc.charts.columns import Columns
 from bertcalc.config import allowed
 from bertcalc.config.fields import EVERY_LETTER, field_named
 from bertcalc.explore.field_effects import Effect
-from bertcalc.export.table import Shown
+from bertcalc.export.table import TableOrChart
 from bertcalc.families.published import PublishedCount
 from bertcalc.forward.outputs import Entry
 from bertcalc.live.live_formulas import live_sizes
@@ -172,8 +172,8 @@ def _sign(change: ModuleChange) -> str:
 def _kind(module: Module | None) -> str:
     if module is None:
         return ""
-    line = next(module.lines())
-    return fill("`{text}`", text=module.kind if line.opens else line.text)
+    line = next(module.printed_lines())
+    return fill("`{text}`", text=module.class_name if line.opens else line.text)
 
 
 def show_sums(totals: Mapping[Component, int]) -> None:
@@ -259,7 +259,7 @@ def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) ->
 
 def show_table(columns: dict[str, list[str]], alt: str) -> None:
     """Show a table of texts from its columns."""
-    note(Shown(alt, columns, marked=True))
+    note(TableOrChart(alt, columns, marked=True))
     # A cell is Markdown, in which ">99.9 %" would be a block quote.
     cells = {name: [re.sub("^>", r"\\>", text) for text in texts] for name, texts in columns.items()}
     *_others, last = columns.values()

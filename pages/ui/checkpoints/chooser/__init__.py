@@ -17,7 +17,7 @@ _CHOOSER = component(
 _ROOM = LARGEST - 100_000  # characters of the compressed headers in one message; the rest is for the other controls
 
 
-class Wanted(NamedTuple):
+class AcceptedFiles(NamedTuple):
     """The accepted types of files, whether several can be chosen, and which bytes are sent.
 
     Of a safetensors file only the header is sent. Files whose names end in ``whole`` are sent entirely, up to
@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
     largest: int
 
 
-def choose_files(key: str, wanted: Wanted, on_files: Callable[[], None]) -> None:
+def choose_files(key: str, wanted: AcceptedFiles, on_files: Callable[[], None]) -> None:
     """Draw a button, and an area to drop files on."""
     data = {
         **wanted._asdict(),

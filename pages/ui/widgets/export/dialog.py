@@ -8,13 +8,13 @@ import streamlit as st
 
 from bertcalc.export.formats import cell_text
 from bertcalc.export.formula_tables import component_table, tensor_table
-from bertcalc.export.table import Shown, Table
+from bertcalc.export.table import Table, TableOrChart
 from bertcalc.text import distinct
 from pages.ui.session import kept
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _, translator
 from pages.ui.shell.sidebar import Choice
-from pages.ui.widgets.batch import present_batch
+from pages.ui.widgets.batch_controls import present_batch
 from pages.ui.widgets.export.files import (
     Origin,
     chart_files,
@@ -57,9 +57,9 @@ def show_if_asked(choice: Choice) -> None:
         st.dialog(_("Export and share"), width="medium", icon=":material/download:", on_dismiss=closed)(_show)(choice)
 
 
-def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], Shown | None]]:
+def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], TableOrChart | None]]:
     """The tables to export, by title: first the page's in order, then the model's; a chart's data with the chart."""
-    offered: dict[str, tuple[Callable[[], Table], Shown | None]] = {}
+    offered: dict[str, tuple[Callable[[], Table], TableOrChart | None]] = {}
     for element, title in zip(shown_elements(), distinct([element.title for element in shown_elements()]), strict=True):
         kind = _("Chart: {title}") if element.spec else _("Table: {title}")
         offered[kind.format(title=title)] = element.table, element if element.spec else None

@@ -17,11 +17,11 @@ from bertcalc.export.formula_tables import component_table, flops_formula
 from bertcalc.export.report import Changes, Report, ReportFormulas, Settings, Verification, html, markdown, report
 from bertcalc.export.snippet import snippet
 from bertcalc.export.step_code import code
-from bertcalc.export.table import Math, Shown, Table
+from bertcalc.export.table import Math, Table, TableOrChart
 from bertcalc.families import hf_json
+from bertcalc.model.batch import Batch
 from bertcalc.model.change import Change
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Batch
 from bertcalc.processes.worker import SlowError, StoppedError
 from bertcalc.proof import real_model, tensor_proof
 from bertcalc.text import N_, Translate
@@ -136,7 +136,7 @@ def table_files(stem: str, title: str, make: Callable[[], Table], model: str = "
     ]
 
 
-def chart_files(stem: str, chart: Shown, title: str) -> list[File]:
+def chart_files(stem: str, chart: TableOrChart, title: str) -> list[File]:
     """The files of a chart, in the colors of a light page."""
     stem, spec = f"{stem}-{_slug(title)}", chart.spec or {}
     return [
@@ -161,7 +161,7 @@ def _report(
     model = exported(choice, steps)
     flops: tuple[Math, Math] | str
     try:
-        flops = flops_formula(model, *batch)
+        flops = flops_formula(model, *batch.shape)
     except InputError as error:
         flops = _(error.problem.message).format(**error.problem.values)
     is_changed = choice != preset_of(choice)
@@ -173,7 +173,7 @@ def _report(
         program = code(choice.model, steps.steps)
         changes = Changes("; ".join(steps.words), program, quantized=steps.changed.base is not None)
     return report(
-        Case(model, *batch),
+        Case(model, batch),
         ReportFormulas(component_table(model, _), flops),
         verification,
         settings=settings,
@@ -204,7 +204,7 @@ def _verification(model: Model, _: Translate) -> Verification:
         added, kind = f"{real_model.not_checked(model):,}", model.config.position_embedding_type
         verdict += " " + message.format(added=added, kind=kind)
     # Checks of single kinds of modules would fill a page: they are left out if they agree.
-    kinds = {module.kind for _path, module, _copies in model.modules()}
+    kinds = {module.class_name for _path, module, _copies in model.modules()}
     rows = tuple(
         (_(check.name), check.ours, check.theirs, _("✓ agrees") if check.agrees else _("✗ differs"))
         for check in result.checks

@@ -10,7 +10,7 @@ from bertcalc.change_steps.effects import ChangedModel
 from bertcalc.change_steps.step_texts import ChangeStep
 from bertcalc.charts.columns import Columns, sent
 from bertcalc.export.report import Settings
-from bertcalc.export.table import Shown, Table
+from bertcalc.export.table import Table, TableOrChart
 from bertcalc.text import code
 from bertcalc.text.digits import brief
 from pages.ui.shell.present import presenting
@@ -83,13 +83,13 @@ def own_export() -> OwnExport | None:
     return export
 
 
-def shown_elements() -> list[Shown]:
+def shown_elements() -> list[TableOrChart]:
     """The tables and charts of the page, in its order."""
-    elements: list[Shown] = st.session_state.setdefault("shown", [])
+    elements: list[TableOrChart] = st.session_state.setdefault("shown", [])
     return elements
 
 
-def note(element: Shown) -> None:
+def note(element: TableOrChart) -> None:
     shown_elements().append(element)
 
 
@@ -101,7 +101,7 @@ def draw_chart(
     ``numbers`` are the columns to export, with their titles; other columns, and rows without all of these, only
     describe how the chart is drawn.
     """
-    note(Shown(alt, columns, spec=spec, numbers=numbers))
+    note(TableOrChart(alt, columns, spec=spec, numbers=numbers))
     draw_live_chart(columns, spec, alt, key or f"chart-{len(shown_elements())}", **options)
 
 
@@ -113,7 +113,7 @@ def draw_frame(columns: Columns, *, alt: str, column_config: Mapping[str, Any], 
     """
     labels = {name: column["label"] or name for name, column in column_config.items()}
     titled = {labels.get(name, name): cells for name, cells in columns.items()}
-    note(Shown(alt, titled))
+    note(TableOrChart(alt, titled))
     if presenting():
         with st.container(key=f"scrolling {len(shown_elements())}"):
             texts = {title: [_as_text(cell) for cell in cells[:_MOST_ROWS]] for title, cells in titled.items()}

@@ -7,9 +7,9 @@ from typing import Any
 import streamlit as st
 
 from bertcalc.config import Config
+from bertcalc.model.batch import BATCH, Batch, batch_problems
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import BATCH, Batch, batch_problems
 from bertcalc.text import N_
 from pages.ui.shell.controls import Number, set_values, show_problem
 from pages.ui.shell.i18n import _
@@ -32,9 +32,10 @@ _TRAINED = {TRAINED_BATCH.name, TRAINED_LENGTH.name}
 def linked_batch() -> Batch:
     """The batch in the link, on a page that does not draw the controls."""
     texts = {name: st.query_params.get(name, "") for name in BATCH}
-    return Batch(
-        **{name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in texts.items()}
-    )
+    sizes: dict[str, Any] = {
+        name: int(text) if re.fullmatch("[0-9]{1,15}", text) else BATCH[name] for name, text in texts.items()
+    }
+    return Batch(**sizes)
 
 
 def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
@@ -46,7 +47,7 @@ def choose_batch(config: Config, *, sidebar: bool = True) -> Batch:
     if problem := next(batch_problems(config, values), None):
         remedies = [remedy for remedy in problem.remedies if sidebar or remedy.keys() <= BATCH.keys()]
         show_problem(problem._replace(remedies=tuple(remedies)))
-        values = present_batch(config, values)._asdict()
+        values = present_batch(config, values).sizes()
     st.session_state["batch"] = Batch(**values)
     return Batch(**values)
 
@@ -56,7 +57,7 @@ def choose_training_batch(config: Config) -> Batch:
     of_page = {TRAINED_BATCH: BATCH_SIZE, TRAINED_LENGTH: SEQUENCE_LENGTH}
     is_told = any(control.is_changed for control in of_page.values())
     if is_told and TRAINED_BATCH.name not in st.session_state and not st.query_params.keys() & _TRAINED:
-        before = present_batch(config, linked_batch()._asdict())
+        before = present_batch(config, linked_batch().sizes())
         set_values({control.name: getattr(before, shared.name) for control, shared in of_page.items()})
     values: dict[str, Any] = {shared.name: control.show() for control, shared in of_page.items()}
     problem = next(batch_problems(config, values), None)
@@ -73,7 +74,7 @@ def present_batch(config: Config, otherwise: Mapping[str, int] = BATCH) -> Batch
     """The last possible batch, or ``otherwise``; adjusted if this model cannot take it."""
     last: Batch | None = st.session_state.get("batch")
     # A new session has drawn no batch yet, but may have restored the values of its controls.
-    values = last._asdict() if last else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
+    values = last.sizes() if last else {name: st.session_state.get(name, otherwise[name]) for name in BATCH}
     return _adjusted(config, values)
 
 
@@ -86,5 +87,5 @@ def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
 
 def show_seen(model: Model) -> None:
     """Say how long the encoder output of a cross-attention is, on pages without a control for it."""
-    if model.seen(1):
+    if model.encoder_length(1):
         st.caption(_("The cross-attention attends to an encoder output that is as long as the sequence."))

@@ -1,0 +1,64 @@
+"""The sizes of a batch, and the problems that they can have."""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from bertcalc.config import Config, Problem, check_whole_number
+from bertcalc.text import N_
+from bertcalc.text.arguments import record
+
+
+@record
+class Batch(NamedTuple):
+    """The sizes of a batch.
+
+    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
+    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
+    that is configured to fill a cache does so; causal language models with labels do not. A ``padded`` batch is a
+    tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains
+    zeros; only the peak memory depends on it.
+    """
+
+    batch_size: int = 1
+    sequence_length: int = 1
+    encoder_sequence_length: int | None = None
+    num_choices: int = 1
+    cached: bool = True
+    padded: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of input_ids: batch_size and sequence_length."""
+        return self.batch_size, self.sequence_length
+
+    def sizes(self) -> dict[str, int]:
+        """The values of batch_size and sequence_length, by name."""
+        return dict(zip(BATCH, self.shape, strict=True))
+
+
+DEFAULT_BATCH = Batch(1, 128)
+BATCH = {"batch_size": DEFAULT_BATCH.batch_size, "sequence_length": DEFAULT_BATCH.sequence_length}
+LARGEST = 1_000_000  # of both sizes
+
+
+def rows_for(config: Config, length: int) -> int:
+    """Return the max_position_embeddings with which sequences of ``length`` tokens are possible.
+
+    RoBERTa and MPNet have rows that are never positions of a token.
+    """
+    return config.max_position_embeddings + max(0, length - config.longest)
+
+
+def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
+    """The problems with a batch_size and a sequence_length in a configuration."""
+    for field, default in BATCH.items():
+        if problem := check_whole_number(field, values[field], 1, LARGEST, default):
+            yield problem
+            return
+    longest = config.longest
+    if isinstance(length := values["sequence_length"], int) and length > longest:
+        message = N_(
+            "Sequence length {value} is longer than max_position_embeddings {longest}: at most {longest} is possible."
+        )
+        remedies = {"sequence_length": longest}, {"max_position_embeddings": rows_for(config, length)}
+        yield Problem.of(message, "sequence_length", length, *remedies, value=length, longest=longest)
