@@ -20,7 +20,7 @@ The code above the line says which adapter it is:
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
@@ -140,18 +140,32 @@ def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
     if not is_small or _OTHERWISE.search(context.text) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
         return None  # adapters of these kinds train parameters of the model itself
-    if all(count.total != printed.whole for count in every_count(model.config, known_counts)):
-        return None
-    trains = (change for count in adapter_counts(model, printed.trained) for change in count.model.changes)
-    if not _LORA.search(context.text) and not any(isinstance(change, Lora) for change in trains):
+    counts = {count.total for count in every_count(model.config, known_counts) if not count.buffers}
+    adapted = [count.model for count in adapter_counts(model, printed.trained)]
+    if not _LORA.search(context.text) and not any(
+        isinstance(change, Lora) for other in adapted for change in other.changes
+    ):
         return None
     right = printed.whole + printed.trained
-    if value == printed.whole:
+    if printed.whole in counts and value == printed.whole:
         reason = Problem.of(N_("It is the count without the adapter; with it there are {right}."), right=right)
         return Judged("wrong", Fraction(right), None, (reason,))
+    if printed.whole not in counts:
+        return _other_whole(printed, value, adapted)
     return _share_verdict(printed, value, printed.trained, right)
 
 
+def _other_whole(printed: PeftLine, value: Fraction, adapted: Iterable[Model]) -> Judged | None:
+    """The verdict on "all params" near those of a model that trains as many parameters, but not equal to them."""
+    whole = min((model.num_parameters() for model in adapted), key=lambda whole: abs(whole - printed.whole), default=0)
+    apart = abs(whole - printed.whole)
+    if value != printed.whole or not apart or apart * _NEAR_WHOLE > whole:
+        return None
+    reason = Problem.of(N_("The model and its adapter have {right} parameters."), right=whole)
+    return Judged("wrong", Fraction(whole), None, (reason,))
+
+
+_NEAR_WHOLE = 200  # a two-hundredth
 _LEAST_SHARE = 20  # LoRA trains less than a twentieth of the parameters
 _LORA = re.compile(r"lora", re.I)
 

@@ -570,9 +570,21 @@ def _called(part: Counted) -> str:
 
 def _any_part(side: ChainSide, model: Model) -> Counted | None:
     """The part, module or tensor with exactly this count."""
-    if side.reach or side.value < LEAST:
+    if side.reach or side.value < LEAST or side.value.denominator > 1:
         return None
-    return _by_count(model).get(int(side.value)) if side.value.denominator == 1 else None
+    return _matrix_of(side, model) or _by_count(model).get(int(side.value))
+
+
+def _matrix_of(side: ChainSide, model: Model) -> Counted | None:
+    """The matrix whose sizes a product multiplies: 768 × 3072 is in the feed-forward, not in the attention."""
+    sizes = sorted(operand.value for operand in side.operands)
+    if not side.is_calculation or len(sizes) != _OF_MATRIX or sizes[0] == sizes[1]:
+        return None
+    single = (part for part in all_parts(model) if len(part.tensors) == 1 and part.right == side.value)
+    return next((part for part in single if sorted(part.tensors[0].shape) == sizes and part.part in PARTS), None)
+
+
+_OF_MATRIX = 2
 
 
 def _of_one_head(side: ChainSide, context: Context, model: Model) -> Counted | None:

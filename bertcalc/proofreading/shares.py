@@ -191,7 +191,8 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     if _IS_ANSWER.fullmatch(context.before):
         beside = list(context.names)
     meant = list(_labels(beside))[:1]
-    if not meant or context.supposes or _OF_PART.match(context.after) or OF_OTHER_THINGS.search(words):
+    near_words = " ".join((*context.names[:1], context.header, re.split("[,;.，；。]", context.after)[0]))
+    if not meant or context.supposes or _OF_PART.match(context.after) or OF_OTHER_THINGS.search(near_words):
         return None
     scope = context.scope(model.config.num_hidden_layers) if meant[0] == "layers" else ""
     parts = [part for name in _COMPONENTS[meant[0]] for part in scoped(name, model)]
@@ -204,7 +205,8 @@ def _other_share(side: ChainSide, context: Context, model: Model, among_shares: 
     right = Fraction(in_layer, layer) if is_of_layer and layer else Fraction(main, model.num_parameters())
     far = side.reach * 4 if "." in side.text else min(_FAR_SHARE, side.value / 4, max(right / 4, side.reach))
     is_near = abs(right - side.value) <= roundness(side)
-    is_of_parameters = among_shares or _OF_PARAMETERS.search(words) or abs(right - side.value) * _NEAR <= right
+    of_parameters = (among_shares or _OF_PARAMETERS.search(words)) and not OF_OTHER_THINGS.search(words)
+    is_of_parameters = of_parameters or abs(right - side.value) * _NEAR <= right
     if (
         not main
         or is_near

@@ -109,3 +109,15 @@ def test_a_checkpoint_that_is_not_known_is_not_judged_by_another_model() -> None
     )
     printed = "# trainable params: 589,824 || all params: 125,235,456 || trainable%: 0.4710"
     assert not proofread(f"```python\n{code}\n{printed}\n```").of("wrong")
+
+
+@pytest.mark.parametrize("whole", [109_779_202, 109_489_410])
+def test_all_params_near_those_that_peft_prints_are_wrong(whole: int) -> None:
+    lora = LoraConfig(r=8, target_modules=["query", "value"], task_type="SEQ_CLS")
+    with torch.device("meta"), warnings.catch_warnings(action="ignore"):  # of peft's
+        trained, right = get_peft_model(BertForSequenceClassification(BertConfig()), lora).get_nb_trainable_parameters()
+    text = f"# bert-base-uncased\n\n# trainable params: {trained:,} || all params: {{}} || trainable%: 0.27\n"
+    assert not proofread(text.format(f"{right:,}")).of("wrong")
+    [claim] = proofread(text.format(f"{whole:,}")).of("wrong")
+    assert claim.text == f"{whole:,}"
+    assert claim.right_value == right
