@@ -103,7 +103,7 @@ class Proofread(NamedTuple):
         return Problem.of(message, all=len(self.claims), **counts)
 
     def summary(self) -> Iterator[Problem]:
-        """What was proofread and found, as sentences."""
+        """The model, the number of right and wrong claims, and the first error, as sentences."""
         if self.model is None:
             yield Problem.of(
                 N_("The text is about models that bertcalc does not count: only its arithmetic is checked.")
@@ -150,7 +150,7 @@ class Proofread(NamedTuple):
         return Template(_PAGE.read_text(encoding="utf-8")).substitute(parts)
 
     def markdown(self, say: Say = str) -> str:
-        """The text with a sign after every claim, and a footnote for each one that is not simply right."""
+        """The text with a mark after every claim, and a footnote for every claim that is not simply right."""
         notes: list[str] = []
         pieces = []
         for claim, piece in self._pieces():

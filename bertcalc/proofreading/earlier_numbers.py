@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The numbers of a text so far, in its order, and those that later calculations may contain."""
+    """The numbers of a text so far, in its order, and those that later calculations may use."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -90,7 +90,7 @@ class EarlierNumbers:
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: Finding) -> Finding | None:
-        """The verdict on the wrong count of one layer times their number, or of all divided by it, if not computed."""
+        """The verdict on an earlier wrong count of one layer times the layers, or of all layers divided by them."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
         if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
             return None
@@ -156,7 +156,7 @@ class EarlierNumbers:
         return apart <= 2 * max(stated.reach, stated.rough)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: Finding) -> None:
-        """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
+        """If the other terms of a sum count all layers, judge a term that counts one layer as a count of all layers."""
         parts = {value: self.findings[index].judged.counted for value, index in used.items()}
         if finding.model is None or not any(
             part and part.layers == "all" and _repeats(part) for part in parts.values()

@@ -107,7 +107,7 @@ def _is_in_numbers(entry: WrittenNumber) -> bool:
 
 
 def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
-    """The context, marked as of all layers if a calculation contains their number and gives more than one layer has."""
+    """Mark the context as about all layers if a calculation multiplies by them and exceeds the count of one layer."""
     layers = model.config.num_hidden_layers if model else 0
     operands = {operand.value for side in entry.sides for operand in side.operands}
     if model is None or layers < _LEAST_LAYERS or layers not in operands:
@@ -300,7 +300,7 @@ _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exa
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
-    """The verdict on a number that no mistakes explain, but that clearly does not count what its words mean."""
+    """The verdict on a number that no mistake explains, but that is clearly not the count that its words mean."""
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model):
@@ -558,7 +558,7 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """The parts that people usually count, with their counts."""
+    """The parts that people usually count, each after its count."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
@@ -590,7 +590,7 @@ _HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头�
 
 @lru_cache(maxsize=32)
 def _by_count(model: Model) -> dict[int, Counted]:
-    """The parts, modules, tensors and heads by their counts; the first one for each count."""
+    """The parts, modules, tensors and heads by count; if several have the same count, the first one."""
     return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 

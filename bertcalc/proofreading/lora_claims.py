@@ -125,7 +125,7 @@ _MOST_BEHIND = 40
 
 
 class _StatedSetting(NamedTuple):
-    """The ranks and targets that a text may state for a number; ``is_near`` if its own sentence states them."""
+    """The ranks and targets that a text may state for a number; ``is_near`` if the number's sentence states them."""
 
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
@@ -321,7 +321,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """What a number is said to count: the matrices of all layers, of one, or one matrix."""
+    """The scope of a number according to its words: the matrices of all layers, of one layer, or a single matrix."""
     is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
     if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
@@ -329,7 +329,7 @@ def _scope(words: str) -> str:
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
-    """The count that a number states, within its rounding; in all layers unless the words say otherwise."""
+    """The LoRA count that rounds to a number; one of all layers unless the words mean a layer or a matrix."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
@@ -337,7 +337,7 @@ def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _Lora
 
 
 def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
-    """Whether a number is right for a different rank or different matrices, or is near the right one."""
+    """Whether a number is right for a different rank or different matrices, or nearly right."""
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
     apart = int(side.value) - right.value
