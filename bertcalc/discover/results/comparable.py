@@ -180,7 +180,7 @@ def explain_whole(before: int, after: int) -> Breakdown:
 
 
 def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
-    """The difference of two models as a sum over their components; live if one of them is."""
+    """The difference of two models as a sum over their components; live if either model is live."""
     before = total = sum(first.values())
     counts = []
     for name in COMPONENTS:

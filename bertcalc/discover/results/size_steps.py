@@ -87,7 +87,7 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
 
 
 def _is_doubtful(expression: Any) -> bool:
-    """Whether an expression may be fractional or negative: it contains a fraction or a minus."""
+    """Whether an expression may be fractional or negative: it contains a fraction or a minus sign."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)
     )

@@ -35,7 +35,7 @@ def search(request: DiscoveryRequest, progress: Progress) -> Discovered:
 
 
 def _parameters(request: DiscoveryRequest, progress: Progress) -> Discovered:
-    """The formulas for the parameters: inferred, kept or examined. Those for FLOPs are kept if they are still right."""
+    """The formulas for the parameters, inferred or examined as requested; FLOP formulas are kept if still right."""
     earlier, again = request.earlier, request.again
     if earlier is None:
         return _discover(request, progress)

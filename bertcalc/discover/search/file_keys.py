@@ -172,7 +172,7 @@ class _Measured:
         return ""
 
     def _is_usual(self, name: str, leaders: list[str]) -> bool:
-        """Whether a derived field is the quotient of two others, or equals another, at several sizes."""
+        """Whether a derived field always equals another field, or the quotient of two others, at several sizes."""
         if not 1 <= len(leaders) <= 2 or not {*leaders} <= self.discovery.fields.keys():
             return False
         built = 0
@@ -302,7 +302,7 @@ def _is_converted(config: Any, name: str, value: Any) -> bool:
 
 
 def every_value_type() -> dict[str, dict[str, list[str]]]:
-    """For each model type with formulas, the keys by the types of values accepted; keys common to all are apart."""
+    """The keys of each model type with formulas, by their accepted value types; keys common to all are listed once."""
     of_types: dict[str, dict[str, list[str]]] = {}
     for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):
         with suppress(InputError), build.quiet():
