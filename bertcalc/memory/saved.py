@@ -341,7 +341,7 @@ def _lays_out(step: Step) -> bool:
 def _kept_besides(
     step: Step, trained: set[str], flows: Sequence[bool], width: int, mask: int
 ) -> Iterator[tuple[str, Shape, int]]:
-    """The tensors that a step makes only for its backward pass: name, shape, and bytes of an element."""
+    """The tensors that a step creates only for its backward pass: name, shape, and bytes of an element."""
     shape = step.gives.shape
     match step.operation, step.module:
         case "norm", Norm(written_out=True, centers=centers):

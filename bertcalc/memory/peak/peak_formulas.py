@@ -117,7 +117,7 @@ class Products(dict[Monomial, Any]):
 
 
 class SymbolicMoment(NamedTuple):
-    """A moment of a step: the bytes of each area and in total, as polynomials of the sizes."""
+    """The bytes at a point in time of a step, by area and in total, as polynomials of the sizes."""
 
     phase: Phase
     where: str
@@ -128,7 +128,7 @@ class SymbolicMoment(NamedTuple):
 
 
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
-    """The moments that can be the peak: the bytes of their areas, as polynomials of a few sizes.
+    """The bytes of each area, as polynomials of a few sizes, at the points in time that can be the peak.
 
     They are compared by identity, so that results derived from them can be cached.
     """
@@ -149,7 +149,7 @@ class LiveTensor(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The moment with the most live memory, with the bytes of each area that is not empty."""
+    """The point in time with the most live memory, with the bytes of each area that is not empty."""
 
     phase: Phase
     where: str  # a step of the forward pass, "loss", or the name of a parameter
@@ -210,7 +210,7 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
+    """The first point in time with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
     check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
@@ -234,7 +234,7 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
 def peak_expression(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
 ) -> Any:
-    """The bytes of the moment with the most live memory, as an expression that holds for the structure of ``like``.
+    """The bytes at the peak, as an expression that holds for models with the structure of ``like``.
 
     ``like`` is a model with a batch_size and a sequence_length for which all sizes have letters; in the structure of
     ``model``, sizes of 1 and a small number of layers have none.
@@ -255,7 +255,7 @@ def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: i
 
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
-    """The bytes of each moment that can be the peak, as polynomials of batch_size or sequence_length (``field``).
+    """The bytes at each point in time that can be the peak, as polynomials of ``field``: a size of the batch.
 
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
@@ -335,7 +335,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
 def _along(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
-    """The bytes of each moment as polynomials of only the ``free`` sizes."""
+    """The bytes at each point in time as polynomials of only the ``free`` sizes."""
     candidates = moments(model, how, batch_size, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
     return _partly((moment.live for moment in candidates), sizes, [_NAMES.index(name) for name in free])
@@ -358,7 +358,7 @@ def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> 
 def top_moments(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
 ) -> TopMoments:
-    """The moments that can be the peak while only the ``free`` sizes change, in the order of the step."""
+    """The points in time that can be the peak while only the ``free`` sizes change, in the order of the step."""
     check_runs(model, how, sequence_length)
     places = tuple(map(_NAMES.index, free))
     sizes = _sizes(model, batch_size, sequence_length)
@@ -489,7 +489,7 @@ def _in_layers(expression: Any, config: Config) -> Any:
 
 
 def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
-    """The moments that can be the peak of a model of this structure, in the order of the step.
+    """The points in time that can be the peak of a model of this structure, in the order of the step.
 
     Not ``checked``, because ``growths`` derives polynomials from longer sequences than the model takes. Raises
     InputError as bertcalc/memory/peak does.
@@ -578,7 +578,7 @@ def _covers(larger: Terms, smaller: Terms) -> bool:
 
 
 def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
-    """The local maxima of the step: each moment after which something is released.
+    """The local maxima of the step: each point in time directly before memory is released.
 
     The changes of the layers that were left out are added where they would occur: those of one layer, times the number
     of layers. From one layer to the next the bytes change by a constant, so the maximum is at the first or the last.
@@ -669,7 +669,7 @@ def _expression(terms: Terms) -> Any:
 def _written(
     symbolic: _Symbolic, position: int
 ) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
-    """The formulas of a moment: for each area, for each temporary tensor, and in total."""
+    """The formulas at a point in time: for each area, for each temporary tensor, and in total."""
     moment = next(candidate for candidate in _moments(*symbolic) if candidate.position == position)
     counts, config = _counts(symbolic), symbolic[0].config
     areas: dict[Area, Formula] = {}
@@ -686,7 +686,7 @@ def _written(
 def _temporaries(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut], position: int
 ) -> Iterator[tuple[str, Terms]]:
-    """The live temporary tensors at a moment: the bytes of each step, or of one step in all layers."""
+    """The live temporary tensors at a point in time: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}

@@ -256,7 +256,7 @@ class Node:
 
 
 class Region:
-    """A checkpoint: operations that save nothing and that the backward pass runs ``again``, as far as it needs to.
+    """A checkpoint: operations that save nothing, so that the backward pass runs them ``again`` when it needs them.
 
     This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something own the region,
     which owns its ``inputs``.

@@ -126,7 +126,7 @@ class Tape:
             leaf.kept = (x.detached().own(),)
 
     def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
-        """torch.nn.Parameter(x.T): a leaf with a gradient of its own, as long as the graph is alive."""
+        """torch.nn.Parameter(x.T): a leaf with its own gradient, which lives as long as the graph."""
         tensor = self.transpose(x.detached(), 0, 1)
         if self.grad:
             tensor.set_node(self._leaf(where))
