@@ -297,7 +297,7 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
 
 def of_another_type(error: InputError, more: str) -> InputError:
-    """The error for a config.json; one of another type gets a suggestion if it is misspelled, or else ``more``."""
+    """The error for a config.json; for another model type, it suggests the nearest type, or else has ``more`` added."""
     if not hf_json.is_of_another_type(error.problems):
         return error
     problem = error.problem
@@ -308,7 +308,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
 
 
 def _nearest_type(model_type: str) -> str | None:
-    """The type of transformers that a name resembles; None for a type, and without SymPy."""
+    """The transformers model type most similar to a name; None if the name is a type, or without SymPy."""
     try:
         from bertcalc.discover.results.types import types
     except ImportError:  # SymPy
@@ -318,7 +318,7 @@ def _nearest_type(model_type: str) -> str | None:
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
-    """Warn of ignored keys, at the line that calls the public function that calls this one."""
+    """Warn of ignored keys; the warning points to the caller of the public function that called this one."""
     for doubt in doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=4)
 

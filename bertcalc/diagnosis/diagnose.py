@@ -100,7 +100,7 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one or several layers, that has as many parameters as the number says.
+    """A part, module or tensor of the model, in one or several layers, with the number's count of parameters.
 
     With ``added``, the number is the sum of both counts.
     """
@@ -307,7 +307,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _beside(present: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """Explanations to show beside a known count, of at most ``rarest`` bits; habits may be somewhat rarer."""
+    """The explanations to show beside a known count: at most ``rarest`` bits, or a few more for a habit."""
     diagnosis = _miscounted(present, meanings if meanings[0].exact else meanings[:1])
     candidates = [
         candidate for candidate in diagnosis.miscounted if candidate.known_count == present or rarest > _BESIDE_COUNT
@@ -358,7 +358,7 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
 
 
 def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[OtherModelMatch]:
-    """Published models with a count that rounds to the number, or else with such a part; each model once.
+    """Published models with a count that rounds to the number, or else with a part that does; each model once.
 
     Only the first reading that fits any model is used.
     """

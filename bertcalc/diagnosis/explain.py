@@ -53,7 +53,7 @@ class Combination(NamedTuple):
 
     @property
     def ideas(self) -> int:
-        """The number of mistakes; a habit is one."""
+        """The number of mistakes; a habit counts as one."""
         if not self.habit:
             return len(self.miscounts)
         return len(self.miscounts) - len(set(HABITS[self.habit].miscounts) & set(self.miscounts)) + 1
@@ -213,7 +213,7 @@ class Search:
         return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
     def rarer(self, wrong: int) -> list[Combination]:
-        """Unions of two combinations that change different tensors and lead to a total, the likeliest first."""
+        """Pairs of combinations that change different tensors and together lead to a total, the likeliest first."""
         by_state: dict[_State, Combination] = {}
         for amount, combinations in self._combinations.items():
             rest = wrong - amount + self.right

@@ -39,7 +39,8 @@ _PER_MODULE = 25  # for the version of each module, beside its name, which state
 class Contents(NamedTuple):
     """A count, and the tensors that a file has in addition to those of the class.
 
-    An ``added`` tensor with the dtype "" has that of the weights. ``bias`` says whether the decoder has a second bias.
+    An ``added`` tensor with the dtype "" has the dtype of the weights. ``bias`` says whether the decoder has a second
+    bias.
     """
 
     known_count: KnownCount
@@ -59,7 +60,7 @@ class Contents(NamedTuple):
 
 
 def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTensor]:
-    """Tensors with the dtype of the weights where they have none of their own."""
+    """Give the dtype of the weights to tensors without a dtype."""
     return [tensor._replace(dtype=tensor.dtype or dtype) for tensor in tensors]
 
 
@@ -158,7 +159,7 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
 
 
 def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
-    """The sentences on the files of each configuration that add the least to a class."""
+    """The sentences on the files of each configuration, of those that add the fewest kinds of tensors."""
     fewest: dict[Config, int] = {}
     for file in files:
         fewest[file.config] = min(file.extras, fewest.get(file.config, file.extras))

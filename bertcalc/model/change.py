@@ -47,7 +47,7 @@ CHANGE_SIZES = {
 
 
 def check_order(steps: Sequence[Any]) -> None:
-    """Raise InputError for steps, which are changes and quantization formats, in an order that is not possible."""
+    """Raise InputError if changes and quantization formats (``steps``) cannot be made in this order."""
     for at, step in enumerate(steps):
         for before in steps[:at]:
             if before.turn > step.turn:
@@ -98,7 +98,7 @@ class Change(CheckedRecord):
 
     @property
     def by_layer(self) -> bool:
-        """Whether it depends on the numbers of layers, so that a formula cannot have a letter for their number."""
+        """Whether it selects layers by number, so that a formula cannot have a letter for the number of layers."""
         return False
 
     @property
@@ -123,7 +123,7 @@ class Change(CheckedRecord):
 
     @property
     def packs(self) -> str:
-        """The dtype of products with packed weights, whose bytes are not a polynomial of the sizes; else ""."""
+        """The dtype of products with packed weights, whose bytes are not a polynomial of the sizes; "" without them."""
         return ""
 
     def __str__(self) -> str:
@@ -174,7 +174,7 @@ class Change(CheckedRecord):
         return self
 
     def settled(self, config: Config) -> Self:
-        """A copy with its own numbers in place of those it takes from ``config``; made before sizes get letters."""
+        """A copy that no longer takes numbers from ``config`` but states them; made before sizes get letters."""
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
@@ -183,9 +183,9 @@ class Change(CheckedRecord):
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """The change with numbers that must equal sizes of the model replaced by ``config``'s, which may be letters.
+        """A copy whose numbers that must equal sizes of the model are those of ``config``, which may be letters.
 
-        Raises InputError if such a number differs from the size of ``model``.
+        Raises InputError if one of these numbers differs from the size of ``model``.
         """
         return self
 

@@ -145,7 +145,7 @@ class Model(Module):
         return {**self.config.shared(), **self.change_letter_values()}
 
     def change_letter_values(self) -> dict[str, Any]:
-        """The values of the letters of the model's changes, without its own sizes."""
+        """The values of the letters of the model's changes only."""
         values, config = dict[str, Any](), self.config
         for change in self.changes:
             values |= change.letter_values(config)
@@ -199,7 +199,7 @@ class Model(Module):
         )
 
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
-        """The changes for another configuration; if it has letters, they first take their numbers from this one."""
+        """The changes for another configuration; before it gets letters, they take their numbers from this one."""
         if isinstance(config.vocab_size, int):
             return self.changes
         before, changes = self.config, list[Change]()

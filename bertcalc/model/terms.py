@@ -33,7 +33,7 @@ class Term(NamedTuple):
 
     @property
     def norm(self) -> bool:
-        """Whether all its tensors are gammas and betas of LayerNorms."""
+        """Whether all tensors of the term are gammas and betas of LayerNorms."""
         return all(tensor.place.role == "norm" for tensor in self.tensors)
 
 

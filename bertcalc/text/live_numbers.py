@@ -144,7 +144,7 @@ MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live
 
 
 def live(value: Any, node: Any) -> Any:
-    """A value with the node that computes it; the value itself if the node is a constant or the value is None.
+    """Attach to a value the node that computes it; return None and values with a constant node unchanged.
 
     The elements of a tuple become live, each with its own node.
     """
@@ -170,7 +170,7 @@ def _live_kind(kind: type) -> Any:
 
 
 def node_of(value: Any) -> Any:
-    """The node of a live value; a tuple or list of them as a tuple of nodes; any other value is a constant."""
+    """The node of a live value, or the nodes of a tuple or list; any other value is a constant, its own node."""
     if isinstance(value, Live):
         return value.node
     return _mapped(node_of, value) if isinstance(value, _LISTS) else value

@@ -13,8 +13,8 @@ else:
     def dataclass(*, frozen: bool) -> Callable[[Any], Any]:
         """``dataclasses.dataclass(frozen=True)``, but classes share all methods except ``__init__``.
 
-        Python compiles them for each class, which took a third of the library's import time. A class keeps an
-        ``__init__`` of its own. Subclasses need this decorator, too.
+        Python compiles them for each class, which took a third of the library's import time. A class that defines
+        ``__init__`` keeps it. Subclasses need this decorator, too.
         """
         assert frozen
 
