@@ -1,4 +1,4 @@
-"""What each step of a change does to parameters, bytes, FLOPs and the peak of a training step."""
+"""The effect of each step of a change on parameters, bytes, FLOPs and the peak of a training step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ class ChangedModel:
 
     @cached_property
     def adapted(self) -> AdaptedModel | None:
-        """The quantized part with what was added to it; None if nothing is quantized."""
+        """The quantized model with the adapter on it; None if nothing is quantized."""
         return AdaptedModel(self.base, self.model) if self.base else None
 
     @property

@@ -94,14 +94,14 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
 
 
 class UsualChange(NamedTuple):
-    """A common change, with the usual values of its argument, such as ranks; or one without such an argument."""
+    """A common change, and which values of its argument, such as the rank, are usual, if it has such an argument."""
 
     with_number: Callable[[int], Change]
     is_usual: Callable[[int], bool] | None = None
 
 
 class CountLine(NamedTuple):
-    """The counts of a model with a change, linear in its argument: ``first`` for 1, and ``step`` for each further 1."""
+    """The counts of a changed model, linear in the change's argument: ``first`` at 1, ``step`` for each increment."""
 
     base: Model
     usual: UsualChange
@@ -143,7 +143,7 @@ def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple
 
 
 def _is_possible(parameters: int, count: int) -> bool:
-    """Whether a count may be an adapter's, which has less than a tenth of the parameters, alone or with the model."""
+    """Whether a count may be an adapter's (less than a tenth of the parameters), alone or together with the model."""
     return 10 * count < parameters or 10 * parameters < 10 * count < 11 * parameters
 
 

@@ -227,7 +227,7 @@ def _in_words(file: Contents) -> Problem:
 
 @lru_cache(maxsize=1)
 def _published() -> tuple[KnownCount, ...]:
-    """The classes of all published models: the body and language models, which are what files contain."""
+    """The classes that files of published models contain: the body and language models."""
     tasks = ("base", "pretraining", "masked-lm", "causal-lm")
     return tuple(
         count

@@ -41,7 +41,7 @@ _NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not
 
 
 class Mix(NamedTuple):
-    """Wrong sizes, taken from the published model ``preset`` ("" if not from a published model); the right count."""
+    """The fields with wrong sizes, the published model that these come from ("" if from none), and the right count."""
 
     preset: str
     fields: tuple[str, ...]
@@ -233,7 +233,7 @@ def mixes(model: Model) -> tuple[KnownCount, ...]:
 
 @lru_cache(maxsize=32)
 def every_count(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> tuple[KnownCount, ...]:
-    """The counts of a generator, cached."""
+    """All counts that a generator function yields for a configuration, cached."""
     return tuple(counts(config))
 
 

@@ -44,7 +44,7 @@ _LEAST_FILE = 10**6  # bytes; a smaller number without a unit is not the size of
 
 
 class Meanings(NamedTuple):
-    """What a number may mean, the likeliest first; ``str`` gives one sentence per line."""
+    """The possible meanings of a number, the likeliest first; ``str`` gives one sentence per line."""
 
     text: str
     sentences: tuple[Problem, ...]

@@ -61,7 +61,7 @@ class StoredSize(NamedTuple):
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
-        """A sentence that says what has this size."""
+        """A sentence that names the file or the quantized model of this size."""
         exactly = number.low == number.high == self.bytes
         values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
         if self.file:

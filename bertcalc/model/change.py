@@ -1,4 +1,4 @@
-"""A change of a model, such as an adapter: it rewrites what the family's program declared."""
+"""A change of a model, such as an adapter: it rewrites the modules and steps that the family's program declared."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace

@@ -118,7 +118,7 @@ def _term(tensors: list[Tensor]) -> Term:
 
 
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
-    """One bracket for layers; otherwise one for the terms with a common factor, LayerNorms and projections apart."""
+    """One bracket for layers; else one for terms with a common factor, and one for each LayerNorm and projection."""
     if copies != 1:
         layers = str(copies)
         return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]

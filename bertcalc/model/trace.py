@@ -129,7 +129,7 @@ class Step(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The meaning of the step as text: attention.query, whatever the names of the modules."""
+        """The meaning of the step as text, independent of the names of modules: attention.query."""
         component, block, role = self.place
         return f"{block or component}.{role}"
 

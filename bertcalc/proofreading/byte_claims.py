@@ -208,13 +208,13 @@ _CHANGES_PRECISION = re.compile(
 
 @lru_cache(maxsize=32)
 def _known(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """Every known count of whole models."""
+    """All known counts of whole models, each with its description."""
     return tuple((count.total, known_in_words(count)) for count in every_count(model.config, known_counts))
 
 
 @lru_cache(maxsize=32)
 def _parameters(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """Every known count, and the count of every large part."""
+    """All known counts and the counts of large parts, each with its description."""
     named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
     return (*_known(model), *named)
 

@@ -189,7 +189,7 @@ _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str, unit: Unit | None = None) -> Judged:
-    """The verdict on a result of a calculation that gives another value."""
+    """The verdict on a wrong result (``written``) of a calculation whose right result is ``value``."""
     return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value, unit), written=written),))
 
 

@@ -29,10 +29,10 @@ WORDS: dict[Verdict, str] = {
 class CheckedClaim(NamedTuple):
     """A number or a calculation of a text, and whether it is right.
 
-    ``start`` and ``end`` are positions in the text; ``value`` is in ``unit``, in parameters if that is None, and
-    40 for 40 %. For a wrong claim, ``right_value`` is the right one, in the same unit. ``counts`` says what it counts,
-    and ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only earlier mistakes
-    make it wrong.
+    ``start`` and ``end`` are positions in the text; ``value`` is in ``unit``, or in parameters if that is None; 40 % is
+    40. For a wrong claim, ``right_value`` is the right value, in the same unit. ``counts`` says what it counts, and
+    ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only earlier mistakes make
+    it wrong.
     """
 
     start: int

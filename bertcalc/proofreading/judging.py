@@ -133,7 +133,7 @@ _SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
-    """A wrong calculation; if its stated result is right for what the words mean, that is the right value."""
+    """The verdict on a wrong calculation; its stated result is the right value if it is right for the words."""
     if model is None or entry.stated.unit == "bytes":
         return judged
     if is_total(context) and not entry.computes:
@@ -157,7 +157,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
-    """Whether the stated result, not the computed one, is what the words mean."""
+    """Whether the words mean the stated result of a calculation, rather than the computed result."""
     if computed is None or not computed.is_right or not computed.counted:
         return True
     stated = meant.counted.part if meant.counted else ""
@@ -515,7 +515,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a right count; under a condition if its words do not say what it leaves out."""
+    """The verdict on a right count; conditional if it leaves something out and its words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     missing = count_of_part("LayerNorm of the embeddings", model)

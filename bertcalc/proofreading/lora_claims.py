@@ -194,7 +194,7 @@ class LoraClaims:
         return Judged("wrong", Fraction(meant.value), described, reasons)
 
     def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str], context: Context) -> _StatedSetting:
-        """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""
+        """The stated setting for a number: beside it, in its sentence or row, or else in the sentences before."""
         index = bisect_left(self._starts, entry.start + 1) - 1
         sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
         pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
@@ -347,7 +347,7 @@ def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
 
 @lru_cache(maxsize=32)
 def _other_counts(model: Model) -> frozenset[int]:
-    """What LoRA trains with any common rank on any matrices, in all layers or in one."""
+    """The numbers of parameters that LoRA trains with any common rank on any matrices, in all layers or in one."""
     roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
     sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
     return frozenset(
@@ -377,7 +377,7 @@ def _roles(tensor: Tensor) -> Targets:
 
 
 def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
-    """What LoRA trains on these matrices: in all layers, in one layer, in one matrix, and in its halves A and B."""
+    """The counts of LoRA parameters on these matrices: in all layers, in one layer, in one matrix, and in A or B."""
     chosen = [tensor for tensor in _matrices(model) if _roles(tensor) & targets]
     if not chosen:
         return

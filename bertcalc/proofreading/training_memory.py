@@ -224,7 +224,7 @@ class TrainingClaims:
         return None
 
     def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
-        """What a number counts; after a plus, it may also be a running sum: plus gradients, 2.68 GB."""
+        """The possible bytes per parameter of a number; after a plus, also of a running sum: plus gradients, 2.7 GB."""
         if not _PLUS.match(label):
             return expected
         before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})

@@ -126,7 +126,7 @@ class LiveFraction(Live, Fraction):
 
 
 class LiveFloat(Live, float):
-    """A position or width in a chart that follows from sizes; what is computed from it is not live."""
+    """A position or width in a chart that follows from sizes; numbers computed from it are not live."""
 
 
 class LiveText(Live, str):

@@ -80,7 +80,7 @@ class DiscoveredModel(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Identity of the model up to its sizes: model type, class and given fields."""
+        """The model type, the class and the fields of its config.json, which models of different sizes share."""
         return self.discovery.model_type, self.discovery.cls, text_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
@@ -242,5 +242,5 @@ def _read_discovered(text: str) -> DiscoveredRef:
 
 
 def text_of(fields: Mapping[str, Any]) -> str:
-    """Return the given fields of a configuration as JSON for a link; "" if there are none."""
+    """Return fields of a configuration as JSON for a link; "" if there are none."""
     return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""

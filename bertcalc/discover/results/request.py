@@ -1,4 +1,4 @@
-"""What a search is asked for: a class of transformers, and which formulas of it."""
+"""A request for a search: a class of transformers, and which of its formulas to infer."""
 
 import json
 from collections.abc import Callable, Mapping

@@ -154,7 +154,7 @@ class SizeHistory(History[dict[str, int]]):
                         self._attempt(field, value)
 
     def values(self) -> dict[str, int]:
-        """Return all sizes at the present step, given ones included."""
+        """Return all sizes at the present step, including unchanged ones."""
         return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str) -> None:

@@ -27,7 +27,7 @@ _LONGEST = 60_000  # characters of a printed model
 
 
 def search(request: DiscoveryRequest, progress: Progress) -> Discovered:
-    """Infer what the request asks for. Raises as ``discover`` does."""
+    """Infer the formulas that a request asks for. Raises as ``discover`` does."""
     discovery = _parameters(request, progress)
     if request.flops and not discovery.compute:
         discovery = _with_flops(discovery, request.seconds, progress)

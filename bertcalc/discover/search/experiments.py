@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 class Failure(NamedTuple):
     """A configuration that transformers refuses or that has tensors of other names or ranks, with the reason.
 
-    If it was not refused, the caller has to fill in ``changes`` in the reason, the fields that caused it.
+    Unless it was refused, the caller adds the fields that caused it to the reason, as ``changes``.
     """
 
     values: Values

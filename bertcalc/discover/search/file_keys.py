@@ -3,8 +3,8 @@
     python -m bertcalc.discover.search.file_keys [llama ...]
 
 writes three files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no
-tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has more
-formulas: those of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
+tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has further
+formulas, of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
 value_types.json has the types of values that each configuration class accepts for its keys.
 """
 
@@ -41,7 +41,7 @@ _ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 
 
 def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
-    """What each key of a class's files changes; None if it cannot be measured, or if its configuration is nested."""
+    """The effect of each key of a class's config.json; None if it cannot be measured or the config.json is nested."""
     discovery = shipped(model_type, cls)
     if discovery is None or discovery.unexplained or any("." in name or "[" in name for name in discovery.fields):
         return None

@@ -384,7 +384,7 @@ class _Inspector:
         self.learn()
 
     def try_odd_multiples(self) -> None:
-        """Try sizes that are odd multiples of what must divide them: a class may halve or quarter the quotient.
+        """Try odd multiples of the numbers that must divide a size: a class may halve or quarter the quotient.
 
         OLMo Hybrid's heads have int(0.75 * hidden_size / num_attention_heads) keys: with 3,840 / 128, 22 and not 22.5.
         """

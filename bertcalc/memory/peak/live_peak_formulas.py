@@ -1,4 +1,4 @@
-"""The peak of a step as live numbers: in a browser, the largest of the moments' formulas at the sizes of the sliders.
+"""The peak of a step as live numbers: a browser evaluates the formulas of all candidate points in time.
 
 The formulas hold for models of one structure: the same sizes are 1 and, if there are few layers, the number of layers
 is the same. At other sizes a live number has no value.

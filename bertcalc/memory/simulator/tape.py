@@ -575,7 +575,7 @@ class Tape:
 
     @operation
     def wide_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
-        """Softmax in float32: CUDA's kernel reads autocast's float16 as it is, and a cast copy of bfloat16."""
+        """Softmax in float32: CUDA's kernel reads autocast's float16 directly, but bfloat16 is cast to a copy first."""
         if not (self._casting and self._casting.dtype == "float16" and x.item == HALF):
             return self.log_softmax(self.to(x, FLOAT32))
         y, shape = self.new(x.shape, FLOAT32), x.shape

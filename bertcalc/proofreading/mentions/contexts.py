@@ -142,7 +142,7 @@ class Context(NamedTuple):
 
     @property
     def is_of_any_layer(self) -> bool:
-        """Whether only a heading means a layer, and means any layer: The parameters of a Transformer layer."""
+        """Whether the only mention of a layer is a general heading: The parameters of a Transformer layer."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         return not re.search(_ONE, beside, re.I) and any(map(_IN_GENERAL.search, self.headings[:1]))
 

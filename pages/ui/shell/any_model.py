@@ -59,7 +59,7 @@ MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", la
 
 
 class _Classes(_Names):
-    """The classes of all types; a link must name a class of its own type."""
+    """The classes of all types; in a link, the class must belong to the link's type."""
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
         """Check that the class belongs to the link's type."""
@@ -137,7 +137,7 @@ def choose(
 
 
 def set_derived(field: str, value: int) -> None:
-    """Set a derived field, which becomes a size of its own; the other sizes are kept."""
+    """Set a derived field, which then is a size like any other; the other sizes are kept."""
     selection = selected()
     sizes = size_steps(selection)
     choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.present if sizes else {})
