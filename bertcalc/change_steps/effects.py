@@ -51,7 +51,7 @@ class ChangedModel:
 
     @property
     def steps(self) -> tuple[ChangeStep, ...]:
-        """The steps that made the model."""
+        """All steps that turned the original model into this one, in order, including quantization."""
         changes = self.model.changes
         if not self.base:
             return changes

@@ -111,7 +111,7 @@ class OwnPart(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The number of parameters."""
+        """The number of parameters in the part, or in both parts."""
         return self.counted.right + (self.added.right if self.added else 0)
 
 
@@ -130,7 +130,7 @@ class Miscounted(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The count with the miscounts."""
+        """The count of the known model after all miscounts."""
         return self.known_count.right + sum(cause.amount for cause in self.explanation)
 
 
@@ -341,7 +341,7 @@ def _with_slips(present: KnownCount, number: int, diagnosis: Diagnosis) -> Diagn
 
 
 def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
-    """The count of another published model that is exactly this number."""
+    """A published model with a count of exactly this number; None if there is none."""
     for reading in meanings:
         for table in (published_counts(), published_otherwise()) if reading.exact else ():
             if entry := table.get(reading.exact or 0):
@@ -350,7 +350,7 @@ def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
 
 
 def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
-    """The part of another published model that has exactly this count."""
+    """A published model with a part of exactly this count; None if there is none."""
     for reading in meanings:
         if reading.key == "parameters" and (entry := published_parts().get(reading.exact or 0)):
             return OtherModelMatch(reading, entry[0], counted=entry[1])
@@ -379,7 +379,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Oth
 
 
 def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
-    """Published models with a count, or a count without word embeddings, that rounds to all digits of the number."""
+    """Published models with a count, with or without word embeddings, that rounds to all digits of the number."""
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
             OtherModelMatch(reading, preset, known_count)
@@ -732,7 +732,7 @@ _SMALL = 4.5  # the most bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """The parts that several explanations of one number count differently, with their counts."""
+    """The parts that explanations of the same number count differently, with their counts."""
     counts = []
     for candidate in candidates:
         model = candidate.known_count.model

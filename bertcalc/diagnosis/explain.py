@@ -157,7 +157,7 @@ class _TensorCounts:
         return self._numbers[tensors]
 
     def make(self, miscount: int, state: _State) -> _State:
-        """The state after a miscount."""
+        """The state after applying a miscount to every tensor."""
         after = self._after[miscount]
         try:
             return tuple([after[number] for number in state])
@@ -174,7 +174,7 @@ class _TensorCounts:
         return tuple([number if totals[number] else 0 for number in state])
 
     def total(self, state: _State) -> int:
-        """The total of a state."""
+        """The number of elements that a state counts in total."""
         totals = self.totals
         return sum([totals[number] for number in state])
 

@@ -60,12 +60,12 @@ class KnownCount(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The count by the convention."""
+        """The count by this convention: the parameters, and any buffers."""
         return self.parameters + self.buffers
 
     @property
     def right(self) -> int:
-        """The right count of the model with its own sizes."""
+        """The right count of the model; with wrong sizes, the count with the right ones."""
         return self.mix.right if self.mix else self.parameters
 
     def beyond(self, model: Model) -> dict[str, int]:
@@ -129,7 +129,7 @@ class Claim(NamedTuple):
     source: str
 
     def is_meant(self, number: Typed) -> bool:
-        """Whether a number is this one, with at least as many significant digits."""
+        """Whether a typed number means this one and has at least as many significant digits."""
         zeros = len(f"{self.parameters}") - len(f"{self.parameters}".rstrip("0"))
         return number.means(self.parameters) and number.unit != "bytes" and number.high - number.low <= 10**zeros
 

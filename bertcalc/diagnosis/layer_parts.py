@@ -55,7 +55,7 @@ class Counted(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The right count."""
+        """The number of elements in all tensors of the part."""
         return total(self.tensors)
 
 
@@ -73,7 +73,7 @@ class Selection(NamedTuple):
         return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
 
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
-        """The selected tensors."""
+        """The tensors that the selection selects, among ``tensors`` of any sizes."""
         if self.part in PARTS:
             return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
@@ -81,7 +81,7 @@ class Selection(NamedTuple):
 
 
 def table_called(name: str) -> str | None:
-    """The only table of the embeddings that a name means; None for the embeddings together."""
+    """The embedding table that a name means, if it means only one table; None if it means all embeddings."""
     tables = [part for part, pattern in _TABLES.items() if re.search(pattern, name, re.I)]
     of_one = len(tables) == 1 and re.search("emb|嵌入|table", name, re.I) and not re.search("norm|归一", name, re.I)
     return tables[0] if of_one else None

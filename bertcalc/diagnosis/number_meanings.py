@@ -54,7 +54,7 @@ class Meanings(NamedTuple):
         return "\n".join(map(str, self.all_sentences()))
 
     def all_sentences(self) -> tuple[Problem, ...]:
-        """The sentences, or one that says that nothing simple gives the number."""
+        """The sentences; if there are none, a sentence that nothing simple gives the number."""
         return self.sentences or (
             Problem.of(N_("There is no simple explanation for {number}."), number=shorten(self.text)),
         )
@@ -166,7 +166,7 @@ def number_asked(text: str) -> str:
 
 
 def _size_of_file(text: str) -> str:
-    """The number of bytes in a line about a file: the only one with a unit, or else the only large one; or ""."""
+    """The number of bytes in a line about a file: the only number with a unit, else the only large number, else ""."""
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""

@@ -160,7 +160,7 @@ class Attribution(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """A quantity of two models, and the parts of the difference."""
+    """A quantity of two models, and its difference split into parts."""
 
     before: int
     after: int

@@ -334,7 +334,7 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step saves a copy of a piece of a wider value, as the product of several sequences' heads does."""
+    """Whether a step copies a slice of a wider value in order to save it: a product over several sequences or heads."""
     return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 

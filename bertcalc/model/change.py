@@ -174,7 +174,7 @@ class Change(CheckedRecord):
         return self
 
     def settled(self, config: Config) -> Self:
-        """A copy that no longer takes numbers from ``config`` but states them; made before sizes get letters."""
+        """A copy that states the numbers it would take from ``config``; made before sizes get letters."""
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:

@@ -46,7 +46,7 @@ class Bracket(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bracket as on paper."""
+        """The bracket as text, as on paper."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 

@@ -427,7 +427,7 @@ class CacheClaims:
 
 
 def _of_all_heads(sizes: _CacheSizes) -> tuple[int, int]:
-    """The sizes of the keys of all heads together."""
+    """The width of a token's keys in one layer: with separate keys for all heads, and with shared keys."""
     return sizes.heads * sizes.head_size, sizes.shared * sizes.head_size
 
 

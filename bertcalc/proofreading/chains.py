@@ -226,7 +226,7 @@ def _with(text: str, number: int, value: int) -> str:
 
 
 def is_miscalculated(judged: Judged) -> bool:
-    """Whether the first reason of a verdict is a wrong result, whatever the number counts."""
+    """Whether the first reason of a verdict is a wrong result, no matter what the number counts."""
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 

@@ -285,7 +285,7 @@ class EarlierNumbers:
 
 
 def is_arithmetic(finding: Finding) -> bool:
-    """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
+    """Whether the sides of a chain disagree, which is wrong no matter what they count."""
     return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
 
 

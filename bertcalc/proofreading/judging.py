@@ -133,7 +133,7 @@ _SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
-    """The verdict on a wrong calculation; its stated result is the right value if it is right for the words."""
+    """The verdict on a wrong calculation; if the words mean its stated result, that result is the right value."""
     if model is None or entry.stated.unit == "bytes":
         return judged
     if is_total(context) and not entry.computes:

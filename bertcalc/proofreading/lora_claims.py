@@ -265,7 +265,7 @@ def _sentences(text: str) -> Iterator[_SettingInText]:
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    """The last ranks that a text states."""
+    """The ranks that a text states last."""
     last = next((match["ranks"] for match in reversed([*_RANK.finditer(text)])), "")
     return tuple(dict.fromkeys(int(rank) for rank in re.findall("[0-9]+", last) if int(rank)))
 

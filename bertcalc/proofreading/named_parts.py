@@ -327,7 +327,7 @@ def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]
 
 
 def _all_of(part: Counted, model: Model) -> Counted:
-    """A part in all layers."""
+    """The same part, counted in all layers."""
     return next(iter(counts_of((part.part,), model)), part) if part.part in PARTS else part
 
 
@@ -342,7 +342,7 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a right count of one layer multiplied by the number of layers."""
+    """The verdict on a product of a right count of one layer and the number of layers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -350,7 +350,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a count of one layer where all layers are meant."""
+    """The verdict on a count of one layer whose words mean all layers."""
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None

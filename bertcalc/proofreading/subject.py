@@ -443,7 +443,7 @@ _BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text about another family states a number of BERT; BERT-base is meant.
+    """The places where a text about another family states a number of plain BERT, which means BERT-base.
 
     ``named`` are the presets that it names, and how often.
     """

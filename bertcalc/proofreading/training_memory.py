@@ -168,7 +168,7 @@ class TrainingClaims:
         return judged is not None and judged.verdict in ("right", "conditional")
 
     def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
-        """The words that tell what a number counts: before it, and after it if they begin with "for" or the like."""
+        """The words that tell what a number counts: before it, and after it if they begin with "for" or similar."""
         if entry.cells:
             return " ".join((*context.names[:1], context.header))
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]

@@ -11,7 +11,7 @@ _BATCH = 1000  # items between a MARK and SETITEMS or APPENDS
 
 
 class Global(NamedTuple):
-    """A function or class, written by its name."""
+    """A function or class, which the pickler writes as its name."""
 
     module: str
     name: str

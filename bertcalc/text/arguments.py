@@ -640,7 +640,7 @@ def _is_items(value: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether the text of a value can be a name, as for a dtype, unlike a model."""
+    """Whether the text of a value is short enough to be a name, such as a dtype's; a model's is not."""
     return not isinstance(value, Collection) or isinstance(value, str)
 
 

@@ -52,6 +52,6 @@ class DiscoveryRequest(NamedTuple):
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """The class with its fields, which requests for the same model have in common."""
+        """The class and its fields, which are the same in all requests for one model."""
         fields = json.dumps([self.config, dict(self.changes or {})], sort_keys=True)
         return self.model_type, self.cls, fields

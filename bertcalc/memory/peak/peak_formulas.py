@@ -299,7 +299,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     shared = getattr(model.config, _SHARED, None)
 
     def alike(heads: int) -> int:
-        """The smallest number of heads in a model of the same structure."""
+        """The smallest number of heads that gives a model the same structure."""
         if heads == 1 or heads * size in apart:
             return heads
         return next(number for number in (2, 3) if number * size not in apart)
@@ -484,7 +484,7 @@ def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
 
 
 def _in_layers(expression: Any, config: Config) -> Any:
-    """Write the number of periods as a number of layers, which differs from the model's by whole periods."""
+    """Replace the letter for the number of periods by the number of layers, which must differ by whole periods."""
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 

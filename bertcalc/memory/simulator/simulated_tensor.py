@@ -32,7 +32,7 @@ class Memory:
         self.changes.append(MemoryChange(self.phase, self.where, area, num_bytes, storage, moved_from))
 
     def release_temporaries(self) -> None:
-        """Release what a function made and neither used up nor returned."""
+        """Release the tensors that a function made and neither used up nor returned."""
         while self.temporaries:
             next(iter(self.temporaries)).drop()
 
@@ -207,7 +207,7 @@ class Node:
         return self.owners >= 0
 
     def disown(self) -> None:
-        """Remove an owner; with the last one the node releases what it owns.
+        """Remove an owner; with the last owner, the node releases everything that it owns.
 
         A graph is deeper than Python's stack: nodes wait in a list for the first one to finish.
         """
@@ -235,7 +235,7 @@ class Node:
         self.release_region()
 
     def release_kept(self) -> None:
-        """Release the saved tensors."""
+        """Release the tensors that the node saved."""
         for tensor in self.kept:
             tensor.disown()
         self.kept = ()

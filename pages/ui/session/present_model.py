@@ -108,7 +108,7 @@ def write_link() -> None:
 
 
 def stood_in() -> list[Problem]:
-    """The problems with impossible values in the link whose messages are still shown."""
+    """The problems with impossible values of the link, as long as their messages are shown."""
     problems: list[Problem] = st.session_state["stood in"]
     return problems
 

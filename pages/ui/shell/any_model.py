@@ -117,7 +117,7 @@ def request_of(model_type: str, cls: str, fields: Mapping[str, Any]) -> Discover
 
 
 def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> DiscoveredRef:
-    """Return the model as a link to a comparison names it."""
+    """Return the reference by which links to a comparison name the model."""
     return DiscoveredRef(
         selection.model_type, selection.cls, tuple(sizes.present.items()) if sizes else (), text_of(selection.fields)
     )

@@ -1,4 +1,4 @@
-"""The tables of the pages."""
+"""The tables that pages show: tensors, checks, counts, modules, inputs and outputs, fields."""
 
 import re
 from collections import Counter
