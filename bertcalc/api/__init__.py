@@ -237,7 +237,7 @@ class Model(core.Model):
 
     @checked
     def widget(self) -> FormulaWidget:
-        """The interactive page as a widget of a notebook; its ``model`` is the one that the sliders show.
+        """The interactive page as a notebook widget, whose ``model`` is the model that the sliders show.
 
         Needs anywidget and SymPy (the extra "widget"): raises ImportError without them. Raises ArgumentError for a
         model of columns.

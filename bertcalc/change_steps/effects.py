@@ -51,7 +51,7 @@ class ChangedModel:
 
     @property
     def steps(self) -> tuple[ChangeStep, ...]:
-        """All steps that turned the original model into this one, in order, including quantization."""
+        """All steps that turned the original model into the present one, in order, including quantization."""
         changes = self.model.changes
         if not self.base:
             return changes
@@ -123,7 +123,7 @@ def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
 
 
 def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
-    """The model before and after each step, up to the first one that is not possible, and the problem with that one."""
+    """The model before and after each step, up to the first impossible step, and the problem with that step."""
     models = [ChangedModel(model)]
     for step in steps:
         try:

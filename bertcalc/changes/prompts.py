@@ -94,7 +94,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also a problem with learned tables of distances, because their forward methods differ."""
+        """Also a problem with trained tables of distances, because their forward methods differ."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)

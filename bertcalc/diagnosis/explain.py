@@ -130,7 +130,7 @@ WIDE = (
 )
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
-_State = tuple[int, ...]  # for each tensor, the id of what is counted in its place
+_State = tuple[int, ...]  # for each tensor, the id of the tensors that are counted in its place
 _NOTHING = Combination(0.0, ())
 
 

@@ -46,7 +46,7 @@ class Contents(NamedTuple):
     known_count: KnownCount
     added: tuple[StoredTensor, ...] = ()
     bias: bool = False
-    extras: int = 0  # kinds of what is added
+    extras: int = 0  # how many kinds of tensors are added
 
     def size(self, dtype: str) -> int:
         """The bytes of the tensors in a file whose weights have a dtype (safetensors' code)."""
@@ -146,8 +146,8 @@ _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
     """The files of weights that may have this size: of the model's classes first, then of ``published`` models.
 
-    A header is known to a few bytes, so the nearest safetensors files are meant. The sizes of pickles are approximate:
-    those with fewer tensors beside the parameters of a class are likelier.
+    A header's size is known to a few bytes, so only the nearest safetensors files are given. The sizes of pickles are
+    approximate: those with fewer tensors beside the parameters of a class are likelier.
     """
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
     files = ours or (list(_files(_published(), size, pickled)) if published else [])
@@ -180,7 +180,7 @@ class _SizedFile(NamedTuple):
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [count for count in counts if not count.buffers]
     for (width, dtype), count in product(_DTYPES, classes):
-        # Buffers that older releases save may be larger than what a format adds: GPT-2's masks.
+        # Buffers that older releases save may be larger than the bytes that a format adds: GPT-2's masks.
         if 0 < size - width * count.parameters < _most_over(count, width):
             for file in contents(count):
                 over = size - file.size(dtype)

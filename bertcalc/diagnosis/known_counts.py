@@ -129,7 +129,7 @@ class Claim(NamedTuple):
     source: str
 
     def is_meant(self, number: Typed) -> bool:
-        """Whether a typed number means this one and has at least as many significant digits."""
+        """Whether a typed number means this published number and has at least as many significant digits."""
         zeros = len(f"{self.parameters}") - len(f"{self.parameters}".rstrip("0"))
         return number.means(self.parameters) and number.unit != "bytes" and number.high - number.low <= 10**zeros
 

@@ -112,7 +112,7 @@ def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[T
 
 
 def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
-    """The tensors of all layers, of one layer or of all but one, in full or only the rows of one head."""
+    """The tensors of all layers, of one layer or of all layers but one: whole tensors, or only the rows of one head."""
     inside = tensors if layers == "all" else of_layers(tensors, layers)
     return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
@@ -168,7 +168,7 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
     """The tensors of one layer, or of all layers but one; none unless each tensor is repeated in several layers.
 
-    A first layer that differs from the others is never taken as the one layer.
+    A first layer that differs from the others is never taken as the single layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
     alike = [tensor for tensor in tensors if tensor not in first_layers]

@@ -106,7 +106,7 @@ _FIELDS = {
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
 _IS_QUESTION = re.compile(rf"^(?:{_QUESTION.pattern})|[?？]$|(?:多少|几个?|什么)\W*$", re.I)
-# What tools print in front of the number of a whole model.
+# Words that tools print before the count of a whole model.
 _LABELLED = re.compile(
     r"(?:#|total |trainable |all |number of |num |model |file |模型|总|可训练){0,3}"
     r"(?:params?|parameters?|size|flops|macs|参数量?|参数个数)[ \t]{0,20}[:=：][ \t]{0,20}"

@@ -115,7 +115,7 @@ def _of_adapter(model: Model) -> StoredSize:
 
 
 def _of_adapted(model: Model) -> Iterator[StoredSize]:
-    """The adapter's own file, if the change is one of peft's, and the files with it."""
+    """The adapter's own file, if the change is an adapter of peft, and the files that include the adapter."""
     if file_bytes(model, "adapter"):
         yield _of_adapter(model)
         yield StoredSize(file_bytes(model), model, Problem.of(_BOTH))

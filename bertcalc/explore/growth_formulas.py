@@ -132,7 +132,7 @@ def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
-    """The local exponent at a value: the relative growth of the quantity divided by that of the dimension.
+    """The local exponent at a value: the quantity's relative growth divided by the dimension's relative growth.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)

@@ -42,7 +42,7 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or sequence: the limit from memory, the polynomial behind it, and the model's own limit."""
+    """The largest batch or sequence: the limit from memory with its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
     growth: Polynomial

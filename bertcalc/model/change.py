@@ -15,9 +15,9 @@ from bertcalc.text.records import call
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
-ADAPTER = "adapter"  # the block and role of what an adapter adds
+ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
-SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then what is trained
+SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then adapters and freezing
 _TWICE = N_("The change {change} appears twice: remove one of the two.")
 _ONE = N_("{first} and {second} exclude each other: remove one of them.")
 _LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add what is trained.")
@@ -127,7 +127,7 @@ class Change(CheckedRecord):
         return ""
 
     def __str__(self) -> str:
-        """The change as a call, with the arguments that have a letter and those that are not the default: Lora(r=8)."""
+        """The change as a call: the arguments that have a letter, and those that differ from the default: Lora(r=8)."""
         return call(self, [name for name in self.letters if getattr(self, name) is not None])
 
     def configured(self, model: Model, config: Config) -> Config:

@@ -61,7 +61,7 @@ def _with_symbols(kind: type[Config], sizes: tuple[tuple[str, Any], ...], **shap
 
 
 def filled(text: str, values: Mapping[str, int]) -> str:
-    """Replace the letters in the text of a term or bracket by the numbers in ``values``, by field; live if these are.
+    """Replace letters in the text of a term or bracket by ``values``, by field; the text is live if a value is.
 
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'

@@ -199,7 +199,7 @@ class Model(Module):
         )
 
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
-        """The changes for another configuration; before it gets letters, they take their numbers from this one."""
+        """The changes for another configuration; if it gets letters, they first take their numbers from this one."""
         if isinstance(config.vocab_size, int):
             return self.changes
         before, changes = self.config, list[Change]()

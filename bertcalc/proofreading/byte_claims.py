@@ -37,7 +37,7 @@ from bertcalc.text.problem import Problem
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
-        return UNKNOWN  # each format adds scales of its own
+        return UNKNOWN  # each format adds its own scales
     if is_capacity(entry):
         return UNKNOWN
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))

@@ -220,7 +220,7 @@ class EarlierNumbers:
         return finding._replace(judged=judged, carried=True)
 
     def _rounded(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that rounds the one before it on its line: 85,054,464, or 85M."""
+        """The verdict on a number that rounds the previous number on its line: 85,054,464, or 85M."""
         last = self.findings[-1] if self.findings else None
         side = finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
@@ -229,7 +229,7 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     def _restated(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that says the one before it again, rounded to another value: 85,054,464, or 86M."""
+        """The verdict on a number that repeats the previous number on its line, wrongly rounded: 85,054,464, or 86M."""
         last, side = self.findings[-1] if self.findings else None, finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
             return None
@@ -245,7 +245,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""
+        """The verdict on a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
         last = self.findings[-1] if self.findings else None
         if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
             return None

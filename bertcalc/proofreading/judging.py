@@ -277,7 +277,7 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a LayerNorm that is counted with one vector instead of two: another 768 parameters."""
+    """The verdict on the count of a LayerNorm with only one of its two vectors: another 768 parameters."""
     hidden, words = model.config.hidden_size, " ".join((*context.names[:2], context.sentence))
     of_norm = next((part for part in scoped("LayerNorm of the embeddings", model) if part.right == 2 * hidden), None)
     if entry.best.value != hidden or of_norm is None or not _COUNTED.match(entry.after) or not _NORM.search(words):

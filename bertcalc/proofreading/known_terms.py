@@ -124,7 +124,7 @@ _LEAST_TERM = 10_000  # a smaller term may be a part of another kind
 
 
 def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum of the parts of a layer or a model, of which all but one are right; None for other sums."""
+    """The verdict on a sum of parts of a layer or a model with one wrong term; None for other sums."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
         return None

@@ -92,7 +92,7 @@ _MORE = re.compile(
     r"|还|另外|加上",
     re.I,
 )
-# Other settings that change what LoRA trains, besides rank and targets.
+# Settings besides rank and targets that change which parameters LoRA trains.
 _OTHERWISE = re.compile(
     r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b"
     r"|\bwithout\b"

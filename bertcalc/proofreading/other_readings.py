@@ -112,13 +112,13 @@ def _says_only_biases(part: Counted, context: Context) -> bool:
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))
 
 
-# A count that leaves out what is called the embeddings, whichever they are.
+# A count without embeddings, whatever the text means by embeddings.
 _NON_EMBEDDING = re.compile(
     r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
     r"|(?:不含|不包括|除去|非)嵌入",
     re.I,
 )
-# A vocabulary with tokens of somebody's own.
+# A vocabulary with added tokens.
 RESIZED = re.compile(
     r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
     r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
@@ -247,8 +247,8 @@ _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
 _NEAR = 40
-OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
-# What a sentence says is not counted, by the words in the names of the mistakes.
+OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # parts that 12d² leaves out
+# Words for parts that a sentence leaves out, by words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
     r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",

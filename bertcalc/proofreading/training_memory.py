@@ -25,7 +25,7 @@ from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-# What training keeps for each parameter, and its bytes in float32.
+# The values that training keeps for each parameter, and their bytes in float32.
 _KEPT = {
     "gradients": (
         r"\bgrad(?:ient)?s?\b|梯度",

@@ -76,7 +76,7 @@ _BODY = re.compile(r"(?<![A-Za-z])[A-Z]\w{2,20}For[A-Z]|without|backbone|不含|
 
 @lru_cache(maxsize=32)
 def _likeliest_first(model: Model) -> tuple[KnownCount, ...]:
-    """The known counts of a model; among classes with the same count, the one that most people mean comes first."""
+    """The known counts of a model; among classes with the same count, the most commonly meant class comes first."""
     return tuple(sorted(every_count(model.config, known_counts), key=_is_unusual))
 
 

@@ -268,7 +268,7 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     return check(name, value)
 
 
-# What people call arguments whose names are not near.
+# Other common names of arguments, which are not similar to ours.
 _ALSO_CALLED = {"rank": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
 _NO_MORE = N_("{function} has no argument {argument}: it takes none.")
 

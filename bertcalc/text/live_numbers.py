@@ -214,7 +214,7 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
         defaults = _defaults_of(function)
         others = [named.get(name, defaults[name]) for name in list(defaults)[len(arguments) :]]
         values: tuple[Any, ...] = (*arguments, *others)
-        # What the function computes on its way to the result needs no nodes.
+        # Intermediate results of the function need no nodes.
         result = cast(Any, function)(*[plain_value(value) for value in values])
         return cast(Result, live(result, LiveNode(function.__name__, tuple([node_of(value) for value in values]))))
 
@@ -245,7 +245,7 @@ def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
 
 
 class FigureBound(NamedTuple):
-    """A figure that has to stay from ``low`` to ``high``; None is no upper limit."""
+    """A figure that has to stay from ``low`` to ``high``; None means no upper limit."""
 
     figure: int
     low: int

@@ -97,7 +97,7 @@ class Recipe:
 
 
 def nested_name(config: Any, cls: Any) -> str:
-    """Return the name of the nested configuration that a class takes, or "" if it takes the whole one of its type."""
+    """Return the name of the nested configuration that a class takes, or "" if it takes the whole configuration."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")

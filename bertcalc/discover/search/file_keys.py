@@ -264,7 +264,8 @@ _VALUES: Mapping[str, tuple[Any, ...]] = {
     "object": ({}, {"rope_type": "default", "rope_theta": 10000.0}),
     "null": (None,),
 }
-_NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")  # what transformers converts
+# transformers converts the values of these keys.
+_NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")
 
 
 def value_types(model_type: str) -> dict[str, list[str]]:

@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
-the bytes at every moment as a formula for all sizes, integers and columns alike. Only the moments that can be the
-largest for some sizes are kept: about a dozen of a thousand.
+the bytes at every point in time as a formula for all sizes, integers and columns alike. Only points that can be the
+peak for some sizes are kept: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -124,7 +124,7 @@ class SymbolicMoment(NamedTuple):
     areas: Mapping[Area, Terms]
     live: Terms
     position: int  # the index of its change in the symbolic run
-    since: Terms  # ``live`` minus that of the previous moment: only a few terms
+    since: Terms  # ``live`` minus that of the previous point: only a few terms
 
 
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
@@ -141,7 +141,7 @@ class TopMoments(tuple[Mapping[Area, Terms], ...]):
 
 
 class LiveTensor(NamedTuple):
-    """A live tensor, or its copies in all layers: its step, its bytes, and the formula for them."""
+    """A live tensor, or its copies in all layers: its step, its bytes, and the formula for the bytes."""
 
     where: str
     num_bytes: int
@@ -348,7 +348,7 @@ def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) ->
 
 
 def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
-    """A polynomial of only the sizes at the indices ``free``; ``numbers`` has the other sizes, and 1 for these."""
+    """Put ``numbers`` into a polynomial, except for the sizes at the indices ``free``, where ``numbers`` has 1."""
     terms: Counter[Monomial] = Counter()
     for powers, count in polynomial.items():
         terms[tuple(powers[place] for place in free)] += count * numbers[powers]
@@ -609,10 +609,10 @@ def _left_out(
 ) -> Mapping[int, list[tuple[MemoryChange, Any]]]:
     """The changes of the layers left out and how often each occurs, by the index of the change that follows them.
 
-    In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
-    backward. Storages of a layer can also be allocated before the step, and released with those of all other layers,
-    such as a cache. What is allocated outside of the layers, such as tables of angles, is released once, although this
-    happens in the backward pass of one layer.
+    In each phase, a layer's changes last from its first one to the first one of the next layer, forward or backward.
+    Storages of a layer can also be allocated before the step, and released with those of all other layers, such as a
+    cache. What is allocated outside of the layers, such as tables of angles, is released once, although this happens in
+    the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}

@@ -25,7 +25,7 @@ class Memory:
         self.changes: list[MemoryChange] = []
         self.storages = 0
         self.temporaries: dict[SimulatedTensor, None] = {}  # in the order in which they were made
-        self.released_nodes: list[Node] = []  # that have yet to release what they own
+        self.released_nodes: list[Node] = []  # that have yet to release the tensors that they own
         self.releases_nodes = False
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
@@ -189,7 +189,7 @@ class Node:
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # of a leaf
-        self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
+        self.region: Region | None = None  # the checkpoint that recomputes the saved tensors
         self.written_in_python = False  # a torch.autograd.Function, which does not hold the gradients it was given
 
     def connect(self, inputs: Sequence[SimulatedTensor]) -> None:

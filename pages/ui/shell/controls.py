@@ -321,7 +321,7 @@ def begin() -> None:
 
 
 def write_link() -> None:
-    """Write the drawn choices into the link, and remove those that the last run drew but this one did not."""
+    """Write the drawn choices into the link, and remove those that the last run drew and this run did not."""
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):

@@ -273,7 +273,7 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
         key += "-live"
         _put_cells(key, columns)
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css. Beside sentences
-    # it would leave no room for what is between them.
+    # it would leave no room for the content between them.
     with st.container(key=key):
         # A table of texts wraps long ones, where st.dataframe cuts them off.
         draw_text_table(cells, alt)
