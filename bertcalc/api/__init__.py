@@ -401,9 +401,9 @@ def compare(
 ) -> ModelComparison:
     """The difference between two models, as a sum over the fields that differ and, last, the models' changes.
 
-    ``quantity`` is what is compared: "parameters", those of a component ("embeddings", "encoder", "pooler", "head"),
-    FLOPs ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and
-    bytes are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
+    ``quantity`` is "parameters", the parameters of a component ("embeddings", "encoder", "pooler", "head"), FLOPs
+    ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and bytes
+    are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
 
     The result is a table with ``rows`` and ``difference``. Raises UnknownNameError for another quantity, ArgumentError
     for a model of columns and for a sequence longer than the positions of a model, and InputError if one of the models

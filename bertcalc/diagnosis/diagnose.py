@@ -147,11 +147,11 @@ class Diagnosis(NamedTuple):
     """All possible meanings of a number, the likeliest first.
 
     ``matches`` and ``parts`` are exact counts of the present model, ``elsewhere`` those of published models.
-    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible`` ones
-    prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a published hand count
-    with its miscounts; ``claims`` are published numbers that differ from the count of their model. ``flops`` are costs
-    of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can be in bytes, too.
-    ``changed`` are counts of the model with a usual change, such as an adapter.
+    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible``
+    explanations prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a
+    published hand count with its miscounts; ``claims`` are published numbers that differ from the count of their model.
+    ``flops`` are costs of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can
+    be in bytes, too. ``changed`` are counts of the model with a usual change, such as an adapter.
     """
 
     matches: tuple[Match, ...] = ()

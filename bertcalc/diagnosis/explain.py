@@ -135,7 +135,7 @@ _NOTHING = Combination(0.0, ())
 
 
 class _TensorCounts:
-    """Numbers everything that can be counted in place of a tensor, so that a miscount is a map between ids."""
+    """Assigns ids to the tuples of tensors that can be counted in place of a tensor: a miscount maps ids to ids."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes
@@ -299,7 +299,7 @@ def evidence(
     hidden_size: int,
     others: Sequence[tuple[int, float]] = (),
 ) -> Evidence:
-    """Count the numbers near a typed one that have an explanation of at most ``bits``.
+    """Count the numbers near a typed number that have an explanation of at most ``bits``.
 
     Only numbers at multiples of a step from it are examined. For a rounded number, which means any number from ``low``
     to ``high``, the step is this width; otherwise it is the greatest common divisor of the hidden size and the

@@ -64,9 +64,9 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
     With relative positions, if batch, heads or sequence length are swept, it holds from 2 on. It does not hold at the
     single width at which ELECTRA has no projection (``Config.breaks``), unlike ``Sweep.row``. For memory, it is the
-    formula at the point in time where the present model peaks, and holds as long as the peak is there. A model with
-    few layers, a single head, sequence or token can need less than its formula says: ``start`` is where it begins. Of
-    models with local attention it holds for whole periods of layers (``step``) where the layers differ in memory.
+    formula at the point in time where the present model peaks, and holds as long as the peak is there. A model with few
+    layers, a single head, sequence or token can need less than its formula says: ``start`` is the first value for which
+    it holds. With local attention it holds for whole periods of layers (``step``) if the layers differ in memory.
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):

@@ -54,7 +54,7 @@ class Case(NamedTuple):
         return ChangedModel(self.model, self.base)
 
     def of(self, changed: ChangedModel) -> "Case":
-        """The same batch and plan for a model with steps."""
+        """A copy with the same batch and plan, for a model with steps."""
         return self._replace(model=changed.model, base=changed.base)
 
     def replace(self, **fields: Any) -> "Case":

@@ -70,9 +70,9 @@ def saved_activation_bytes(
     """The bytes of the tensors that autograd saves for the backward pass of one training step.
 
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
-    parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element,
-    as PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves what PyTorch's
-    flash attention saves: query, key, value, the output and one float32 for each row of scores. A layer with local
+    parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element, as
+    PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves the same tensors as
+    PyTorch's flash attention: query, key, value, the output and one float32 for each row of scores. A layer with local
     attention also saves its mask if the sequence is at least half as long as ``local_attention``. Raises InputError
     like ``saved_activations``.
 

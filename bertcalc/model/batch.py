@@ -12,7 +12,7 @@ from bertcalc.text.arguments import record
 class Batch(NamedTuple):
     """The sizes of a batch.
 
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
+    ``encoder_sequence_length`` is the length of ``encoder_hidden_states``. If it is None, there are none, and a decoder
     skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached``: whether a decoder
     whose configuration has a cache fills it; causal language models with labels do not. A ``padded`` batch is a
     tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains

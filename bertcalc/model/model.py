@@ -28,7 +28,7 @@ _ONE = Batch()
 
 
 class Model(Module):
-    """The root of a module tree, with the program that declared it, which it can run.
+    """The root of a module tree, with the family's program that declared it; the model can run this program.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models

@@ -80,7 +80,7 @@ class Proofread(NamedTuple):
     differing: Mapping[str, tuple[int, int]] = {}
 
     def of(self, verdict: Verdict) -> tuple[CheckedClaim, ...]:
-        """The claims with a verdict."""
+        """The claims with a verdict, such as "wrong"."""
         return tuple(claim for claim in self.claims if claim.verdict == verdict)
 
     @property

@@ -240,7 +240,7 @@ _NOT_SHOWN = N_(
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
-    """The counts of an unknown class with its matrices of the vocabulary's shape separate, and shared."""
+    """The counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
     weights: dict[Shape, list[str]] = {}
     for path, module, copies in tree.root.modules():
         if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:

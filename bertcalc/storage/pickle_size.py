@@ -31,7 +31,7 @@ class PickledCall(NamedTuple):
 
 
 class NewText(NamedTuple):
-    """A string that is not the same object as an equal one before, and is written again."""
+    """A string that the pickler writes again, because the equal string before it is a different object."""
 
     text: str
 

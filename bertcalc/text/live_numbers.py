@@ -1,8 +1,8 @@
 """Live numbers and texts: values that know how they follow from a model's sizes, so that a browser can compute them.
 
 A live number is an int with a ``node``: an expression of the sizes. Sums and products of live numbers are live, and so
-is the text that a ``mirrored`` function makes of them. For everything else they are plain numbers and texts: code that
-loses the node shows the same value, which then follows when the server answers.
+is the text that a ``mirrored`` function makes of them. All other code treats them as plain numbers and texts. If it
+loses the node, a page shows the same value, which is updated only when the server answers.
 
 >>> hidden = live(768, LiveNode("field", ("hidden_size",)))
 >>> squares = 4 * hidden * hidden

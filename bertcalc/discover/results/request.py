@@ -25,7 +25,7 @@ class DiscoveryRequest(NamedTuple):
       of that configuration without its prefix. Unknown fields are refused.
     - ``flops``: infer formulas for the matrix products of a forward pass as well. This takes about ten times as long.
     - ``printed``: add the model as PyTorch prints it.
-    - ``earlier``: an earlier result for the class. Its formulas are kept, and only what it lacks is inferred.
+    - ``earlier``: an earlier result for the class. Its formulas are kept, and only missing ones are inferred.
     - ``again``: infer the parameters of the earlier result again ("discover"), or only where its formulas hold
       ("examine"), which is faster. Its FLOPs are kept if they are still right.
     - ``seconds``: the limit of CPU time for the parameters, and again for the FLOPs.

@@ -3,7 +3,7 @@
 The step runs on simulated tensors, without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
 variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
 overrides. The result equals that of the real model to the byte, storage by storage, under every plan except 8-bit Adam,
-which has not been measured. In float32 it is within a few elements of what PyTorch's CPU allocator hands out
+which has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
 (tests/memory/test_peak.py). Not counted are the workspace of a convolution's kernel, and a copy that the CPU makes of
 the gradient of its weight.
 """

@@ -271,7 +271,7 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 
 def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
-    """Where polynomials of batch_size or sequence_length (``field``) start and end, from 2 on."""
+    """The start and end of the ranges, from 2 on, in which polynomials of ``field``, a size of the batch, are valid."""
     window, whole = (
         ((size or 0) - model.virtual_tokens) * (field == "sequence_length")
         for size in (model.config.window, model.config.whole)
@@ -611,8 +611,8 @@ def _left_out(
 
     In each phase, a layer's changes last from its first one to the first one of the next layer, forward or backward.
     Storages of a layer can also be allocated before the step, and released with those of all other layers, such as a
-    cache. What is allocated outside of the layers, such as tables of angles, is released once, although this happens in
-    the backward pass of one layer.
+    cache. Memory that is allocated outside of the layers, such as tables of angles, is released once, although this
+    happens in the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
     firsts: dict[tuple[Phase, str], int] = {}

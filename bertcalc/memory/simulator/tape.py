@@ -2,8 +2,8 @@
 
 It records which memory is alive when. An operation releases the temporaries that it takes when it returns
 (simulated_tensor.py), so an expression written here as in transformers holds its intermediate values exactly as long.
-What has a name there is a variable of a frame (frames.py). What a backward rule makes lives until the rule returns, as
-the variables of PyTorch's C++ functions do.
+Values with a name there are variables of a frame (frames.py). Tensors that a backward rule makes live until the rule
+returns, as the variables of PyTorch's C++ functions do.
 
 Every rule is taken from the source of PyTorch 2.13, and tests compare it with the real one, release by release.
 """
@@ -286,7 +286,7 @@ class Tape:
         return self._view(x, shape, strides, _passed)
 
     def same(self, x: SimulatedTensor) -> SimulatedTensor:
-        """A view that changes nothing."""
+        """A view of the whole tensor in its own shape."""
         return self.expand(x, x.shape)
 
     def narrow(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:

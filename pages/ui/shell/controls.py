@@ -54,7 +54,7 @@ class Control(Generic[Value]):
 
     @property
     def is_changed(self) -> bool:
-        """Whether its value differs from the default, also before it is drawn."""
+        """Whether its value differs from the default, even before it is drawn."""
         held = None if address.went_back() else st.session_state.get(self.name)
         return self.name in st.query_params if held is None else held != self.default
 

@@ -205,7 +205,7 @@ def show_named_parameters(model: Module) -> None:
 
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: bool, alt: str) -> None:
-    """Show the inputs or outputs that are given, or all others, with shapes in letters and in numbers."""
+    """Show the inputs or outputs that are given, or those that are not, with shapes in letters and in numbers."""
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
