@@ -131,7 +131,8 @@ def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
 def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
     """The usual adapters with this count: of the model, or else of another class of its family.
 
-    ``others``: which counts of other classes are looked up: "all", only what is "trained", or "nothing".
+    ``others``: which counts of other classes are looked up: "all" counts, only those of "trained" parameters, or
+    "nothing".
     """
     for base in bases(model, others=others != "nothing"):
         if _is_possible(base.num_parameters(), count):

@@ -100,7 +100,7 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one or several layers, with the number's count of parameters.
+    """A part, module or tensor of the model, in one or several layers, whose parameters the number may count.
 
     With ``added``, the number is the sum of both counts.
     """
@@ -720,7 +720,7 @@ def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> 
 def _is_far_fetched(candidate: Miscounted) -> bool:
     """Whether an explanation takes several unrelated mistakes.
 
-    Three mistakes that each leave out a small part count as related, as one way of counting.
+    Three mistakes that each leave out a small part are related: together they are one way of counting.
     """
     if candidate.ideas < _UNRELATED:
         return False

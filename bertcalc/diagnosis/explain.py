@@ -44,7 +44,7 @@ Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to
 class Combination(NamedTuple):
     """Miscounts that together lead to a total, their rarity, and the habit behind some of them.
 
-    Each additional bit of rarity means half as often.
+    With each additional bit of rarity, people make the mistakes half as often.
     """
 
     bits: float

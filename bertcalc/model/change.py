@@ -183,7 +183,7 @@ class Change(CheckedRecord):
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """A copy whose numbers that must equal sizes of the model are those of ``config``, which may be letters.
+        """A copy with ``config``'s sizes, which may be letters, for its numbers that must equal sizes of the model.
 
         Raises InputError if one of these numbers differs from the size of ``model``.
         """

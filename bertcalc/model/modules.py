@@ -92,7 +92,7 @@ PackedWeight = Packed4Bits | Packed8Bits
 class PrintedLine(NamedTuple):
     """A line of ``print(model)``, the module that it belongs to, and how many copies of the module it stands for.
 
-    A module with children has a first line, which opens it, and a last one, which closes it.
+    A module with children has a first line, which opens it, and a last line, which closes it.
     """
 
     text: str

@@ -1,7 +1,7 @@
 """Judge a calculation by those of its terms that are known counts.
 
-A rounded count of one layer, multiplied by the number of layers, differs from the count of all layers: 12 × 7M. A sum
-of parts can have one wrong term: 28,661,760 + 56,687,616.
+Two mistakes are recognized: a rounded count of one layer, multiplied by the number of layers (12 × 7M), and one wrong
+term in a sum of parts (28,661,760 + 56,687,616).
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find

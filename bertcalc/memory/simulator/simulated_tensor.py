@@ -2,8 +2,8 @@
 
 A tensor that an operation makes is a temporary: it has no owner, and the operation that takes it releases it when it
 returns, as an expression in Python does. Whatever needs it longer owns it: a variable (``Variables``, ``Frame`` in
-frames.py), an operation for its arguments, a node for what it saves. With its last owner a tensor is released, and with
-its last tensor a storage. How long Python itself keeps the objects does not matter.
+frames.py), an operation for its arguments, a node for the tensors that it saves. With its last owner a tensor is
+released, and with its last tensor a storage. How long Python itself keeps the objects does not matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -209,7 +209,7 @@ class Node:
     def disown(self) -> None:
         """Remove an owner; with the last owner, the node releases everything that it owns.
 
-        A graph is deeper than Python's stack: nodes wait in a list for the first one to finish.
+        A graph is deeper than Python's stack: nodes wait in a list until the first node is finished.
         """
         self.owners -= 1
         if self.owners:
