@@ -237,7 +237,7 @@ class Model(core.Model):
 
     @checked
     def widget(self) -> FormulaWidget:
-        """The interactive page as a widget of a notebook; its ``model`` is the one that the sliders show.
+        """The interactive page as a notebook widget, whose ``model`` is the model that the sliders show.
 
         Needs anywidget and SymPy (the extra "widget"): raises ImportError without them. Raises ArgumentError for a
         model of columns.
@@ -297,7 +297,7 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
 
 def of_another_type(error: InputError, more: str) -> InputError:
-    """The error for a config.json; one of another type gets a suggestion if it is misspelled, or else ``more``."""
+    """The error for a config.json; for another model type, it suggests the nearest type, or else has ``more`` added."""
     if not hf_json.is_of_another_type(error.problems):
         return error
     problem = error.problem
@@ -308,7 +308,7 @@ def of_another_type(error: InputError, more: str) -> InputError:
 
 
 def _nearest_type(model_type: str) -> str | None:
-    """The type of transformers that a name resembles; None for a type, and without SymPy."""
+    """The transformers model type most similar to a name; None if the name is a type, or without SymPy."""
     try:
         from bertcalc.discover.results.types import types
     except ImportError:  # SymPy
@@ -318,7 +318,7 @@ def _nearest_type(model_type: str) -> str | None:
 
 
 def warn_of(doubts: Iterable[Problem]) -> None:
-    """Warn of ignored keys, at the line that calls the public function that calls this one."""
+    """Warn of ignored keys; the warning points to the caller of the public function that called this one."""
     for doubt in doubts:
         warnings.warn(str(doubt), UserWarning, stacklevel=4)
 
@@ -401,9 +401,9 @@ def compare(
 ) -> ModelComparison:
     """The difference between two models, as a sum over the fields that differ and, last, the models' changes.
 
-    ``quantity`` is what is compared: "parameters", those of a component ("embeddings", "encoder", "pooler", "head"),
-    FLOPs ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and
-    bytes are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
+    ``quantity`` is "parameters", the parameters of a component ("embeddings", "encoder", "pooler", "head"), FLOPs
+    ("forward", "training") or bytes ("weights", "activations", "training_memory", "inference_memory"). FLOPs and bytes
+    are those of a batch in float32, training is with AdamW. Memory peaks need SymPy.
 
     The result is a table with ``rows`` and ``difference``. Raises UnknownNameError for another quantity, ArgumentError
     for a model of columns and for a sequence longer than the positions of a model, and InputError if one of the models

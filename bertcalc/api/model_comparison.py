@@ -31,7 +31,7 @@ class ComparisonRow(NamedTuple):
 
 
 class ModelComparison(NamedTuple):
-    """A quantity of two models, and its difference in parts; ``explanation`` has the fields of each part."""
+    """A quantity of two models, with the difference split into parts; ``explanation`` has the fields of each part."""
 
     first: Model
     second: Model
@@ -45,7 +45,7 @@ class ModelComparison(NamedTuple):
 
     @property
     def rows(self) -> list[ComparisonRow]:
-        """The first model, the parts of the difference, and the second model with all of the difference."""
+        """The first model, the parts of the difference, and the second model with the whole difference."""
         whole = self.explanation
         parts = [ComparisonRow(_words(part.changes), part.total, part.difference) for part in whole.parts]
         before = ComparisonRow(self.first.architecture, whole.before)
@@ -77,7 +77,7 @@ class ModelComparison(NamedTuple):
         return {"text/plain": str(self), "text/html": self._repr_html_()}
 
     def _cells(self, written: Callable[[str], str]) -> list[tuple[str, str, str]]:
-        """The head and the rows of the table; ``written`` formats the names."""
+        """The header and the rows of the table; ``written`` formats the names."""
         rows = [
             (written(name), f"{figure:,}", "" if more is None else signed_count(more))
             for name, figure, more in self.rows

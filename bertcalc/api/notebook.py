@@ -52,7 +52,7 @@ def _row(name: str, module: Module, copies: int) -> TreeRow:
 
 
 def _children(module: Module) -> Iterator[tuple[str, Module, int]]:
-    """The children with parameters or tied tensors; in the place of a list of layers, its layers: layer.*"""
+    """The children with parameters or tied tensors; a list of layers is replaced by its layers: layer.*"""
     for name, child, copies in module.named_children(folded=True):
         if isinstance(child, ModuleList) and child.class_name == "ModuleList":
             yield from ((f"{name}.{inner}", layer, copies * count) for inner, layer, count in _children(child))

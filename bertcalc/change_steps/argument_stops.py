@@ -1,4 +1,4 @@
-"""Where the slider of a step's argument stops: at round numbers, each a few percent above the one before."""
+"""Where the slider of a step's argument stops: at round numbers, each a few percent above the previous one."""
 
 from collections.abc import Iterator
 from contextlib import suppress

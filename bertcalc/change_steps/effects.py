@@ -1,4 +1,4 @@
-"""What each step of a change does to parameters, bytes, FLOPs and the peak of a training step."""
+"""The effect of each step of a change on parameters, bytes, FLOPs and the peak of a training step."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -46,12 +46,12 @@ class ChangedModel:
 
     @cached_property
     def adapted(self) -> AdaptedModel | None:
-        """The quantized part with what was added to it; None if nothing is quantized."""
+        """The quantized model with the adapter on it; None if nothing is quantized."""
         return AdaptedModel(self.base, self.model) if self.base else None
 
     @property
     def steps(self) -> tuple[ChangeStep, ...]:
-        """The steps that made the model."""
+        """All steps that turned the original model into the present one, in order, including quantization."""
         changes = self.model.changes
         if not self.base:
             return changes
@@ -123,7 +123,7 @@ def with_steps(model: Model, steps: Iterable[ChangeStep]) -> ChangedModel:
 
 
 def changed_models(model: Model, steps: Sequence[ChangeStep]) -> tuple[list[ChangedModel], Problem | None]:
-    """The model before and after each step, up to the first one that is not possible, and the problem with that one."""
+    """The model before and after each step, up to the first impossible step, and the problem with that step."""
     models = [ChangedModel(model)]
     for step in steps:
         try:

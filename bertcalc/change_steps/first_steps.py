@@ -1,4 +1,4 @@
-"""The step of each kind that readers are offered: its arguments fit the model."""
+"""The step that readers are offered for each kind, with arguments that fit the model."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

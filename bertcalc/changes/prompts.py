@@ -94,7 +94,7 @@ class Prompts(PeftChange):
         raise NotImplementedError
 
     def unsimulated(self, model: Model) -> Problem | None:
-        """Also a problem with learned tables of distances, because their forward methods differ."""
+        """Also a problem with trained tables of distances, because their forward methods differ."""
         if version_of(model.config).distances:
             return self.not_simulated(model)
         return super().unsimulated(model)
@@ -125,7 +125,7 @@ class Prompts(PeftChange):
         return replace(self, **values)
 
     def width(self, rewriting: Rewriting) -> int:
-        """The width of a virtual token: token_dim, or else what peft finds in the configuration."""
+        """The width of a virtual token: token_dim, or else the size that peft reads from the configuration."""
         config, family = rewriting.model.config, rewriting.model.family.name
         if self.token_dim is not None:
             return self.token_dim

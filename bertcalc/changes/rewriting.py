@@ -44,7 +44,7 @@ class Rewriting:
         return _numbered(self.root, spot.path)
 
     def names_first_layer_apart(self) -> bool:
-        """Whether the steps of the first layer have a name of their own, although the tree has one for all layers."""
+        """Whether the steps name the first layer separately, although the tree has one name for all layers."""
         if not self.steps:
             return False
         stacks = ((spot.path, spot.module) for spot in self.spots() if isinstance(spot.module, ModuleList))
@@ -246,7 +246,7 @@ def _in_group(name: str, group: str, part: str) -> str:
 
 
 def place_in(place: Place) -> Place:
-    """The place of what an adapter adds to a module."""
+    """The place of the modules and tensors that an adapter adds."""
     return Place(place.component, ADAPTER, ADAPTER)
 
 

@@ -31,7 +31,7 @@ TASK_TYPES: Mapping[Task, TaskType] = {
     "question-answering": "QUESTION_ANS",
     "causal-lm": "CAUSAL_LM",
 }
-# What peft targets by default, by the type of the model: its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots
+# peft's default targets, by the type of the model: its TRANSFORMERS_MODELS_TO_..._MODULES_MAPPING, where the dots
 # stand for LORA_TARGET, IA3_TARGET, IA3_FEEDFORWARD and LNTUNING_TARGET.
 LORA_TARGETS: Mapping[str, Names] = {
     **dict.fromkeys(("bert", "roberta", "xlm-roberta", "electra"), ("query", "value")),

@@ -138,7 +138,7 @@ class Box(NamedTuple):
     def crosses(self, line: "Line") -> bool:
         """Whether a line goes through the box; touching an edge does not count."""
         (x, y), (end_x, end_y) = line
-        first, last = 0.0, 1.0  # the ends of what is inside, as shares of the line
+        first, last = 0.0, 1.0  # the ends of the part inside, as shares of the line
         for start, end, low, high in ((x, end_x, self.left, self.right), (y, end_y, self.top, self.bottom)):
             if start == end:
                 if not low < start < high:
@@ -199,7 +199,7 @@ _DISTANCES = (0, 8, 18, 30, 44, 60)
 
 
 def _candidates(point: tuple[float, float], width: float, height: float, distances: Sequence[int]) -> Iterator[Name]:
-    """Places of a name around a point, the nearest first; at each distance, the one to the right first."""
+    """Possible places of a name around a point, the nearest first; at each distance, places to the right first."""
     x, y = point
     for distance in distances:
         for turn in range(_DIRECTIONS):

@@ -81,7 +81,7 @@ def step_frame(
     """
     rows: list[dict[str, Any]] = []
     top = max(moments, key=lambda moment: moment.live)
-    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, moment
+    widest: dict[Area, tuple[int, int, int, int]] = {}  # bytes, distance from the ends, middle in bytes, point in time
     for index, moment in enumerate(moments):
         below = 0
         for area, count in moment.areas.items():

@@ -100,7 +100,7 @@ _LEFT = 0.2
 def _mark_heights(
     marks: Sequence[Mark], curves: Sequence[Curve], ends: tuple[int, int], *, logs: bool
 ) -> Iterator[int]:
-    """The dy of each mark's text: another line where it would print over the text before, on a phone too."""
+    """The dy of each mark's text, which moves to another line if it would cover the previous text, even on a phone."""
     lowest, highest = _bounds(curves, logs=logs)
     taken: list[tuple[float, float]] = []
     for mark in marks:
@@ -192,7 +192,7 @@ def _edges(values: Sequence[int], *, logs: bool) -> dict[int, tuple[float, float
 def _line_labels(
     lines: Lines, width: tuple[int, int], height: tuple[int, int], letter: float, *, logs: bool
 ) -> list[dict[str, Any]]:
-    """The names of the lines: above the upper end, else to the right of the right end, else none, as space permits."""
+    """The labels of the lines: above the upper end, else to the right of the right end, else none, as space permits."""
     labels: list[dict[str, Any]] = []
     taken = {"top": -1.0, "right": 2.0}
     for name, places in lines:

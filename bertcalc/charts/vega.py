@@ -1,4 +1,4 @@
-"""What a browser draws charts with: Vega as a script, and Vega-Lite specifications compiled to Vega's.
+"""The programs that draw charts in a browser: Vega as a script, and Vega-Lite specifications compiled to Vega.
 
 If browsers compiled them, they would load a script of twice the size, and take twice as long for the first chart.
 """

@@ -246,7 +246,7 @@ def _tied(model: Model) -> dict[str, Shape]:
 def best_class(tensors: Iterable[StoredTensor], config: Config, architecture: str | None = None) -> Model:
     """Find the class whose head tensors are most similar to the checkpoint's; of several, the first.
 
-    The number of labels is read from the shapes. With ``architecture``, the class is that one.
+    The number of labels is read from the shapes. ``architecture`` is the class, if it is already known.
     """
     family = family_of(config)
     tensors = tuple(tensors)

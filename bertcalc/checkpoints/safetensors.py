@@ -37,7 +37,7 @@ _FIELDS = {"dtype", "shape", "data_offsets"}
 
 
 class Header(NamedTuple):
-    """The contents of a header."""
+    """The contents of a file's header, and the bytes of the header and of the data."""
 
     tensors: tuple[StoredTensor, ...]  # in the order of their data
     metadata: dict[str, str]

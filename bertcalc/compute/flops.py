@@ -152,9 +152,9 @@ def training_flops(
     A product with ``encoder_hidden_states`` is repeated only once, as the encoder is not trained. A frozen weight needs
     no product for its gradient, and neither does an input with nothing trained before it. ``recompute`` runs layers, or
     their attention cores, forward a second time if a gradient flows in them; with transformers' gradient checkpointing,
-    one always flows to the embeddings unless its ``disable_input_require_grads()`` is called.
-    Raises InputError if the model's family does not support this ``recompute``, if the model cannot be trained, or if
-    the FLOPs depend on the labels.
+    a gradient always flows to the embeddings unless its ``disable_input_require_grads()`` is called. Raises InputError
+    if the model's family does not support this ``recompute``, if the model cannot be trained, or if the FLOPs depend on
+    the labels.
 
     >>> from bertcalc import build
     >>> training_flops(build("bert-base-uncased"), 1, 128)

@@ -273,7 +273,7 @@ class Config(metaclass=_WithSharedNames):
 
     @property
     def breaks(self) -> tuple[int, ...]:
-        """Hidden sizes at which the model's structure differs from that at all other sizes."""
+        """Hidden sizes at which the model's structure differs from the structure at all other sizes."""
         return ()
 
     @property
@@ -348,7 +348,7 @@ def _names(kind: type[Config]) -> frozenset[str]:
     return frozenset(_defaults(kind))
 
 
-# What a field reads as in a family that lacks it, unless the family's class sets another value. The epsilon is BERT's.
+# The value of a field in a family that lacks it, unless the family's class sets another value. The epsilon is BERT's.
 ABSENT: dict[str, Any] = {
     "type_vocab_size": 0,
     "layer_norm_eps": 1e-12,

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 
 class TensorsForBackward(NamedTuple):
-    """The tensors that autograd saves for an activation: its input, its output, and numbers of other tensors.
+    """The tensors that autograd saves for an activation: its input, its output, and how many others of each kind.
 
     - ``same_size``: tensors of the input's size and dtype.
-    - ``learning``: such tensors that are saved only if the activation's own parameters are trained.
+    - ``learning``: further tensors of this kind, saved only if the activation's own parameters are trained.
     - ``bools``: tensors of the input's size with one byte per element.
     - ``scalars``: tensors with one element.
     """

@@ -94,14 +94,14 @@ def changed_in_words(model: Model, amount: Amount = "all") -> Problem:
 
 
 class UsualChange(NamedTuple):
-    """A common change, with the usual values of its argument, such as ranks; or one without such an argument."""
+    """A common change, and which values of its argument, such as the rank, are usual, if it has such an argument."""
 
     with_number: Callable[[int], Change]
     is_usual: Callable[[int], bool] | None = None
 
 
 class CountLine(NamedTuple):
-    """The counts of a model with a change, linear in its argument: ``first`` for 1, and ``step`` for each further 1."""
+    """The counts of a changed model, linear in the change's argument: ``first`` at 1, ``step`` for each increment."""
 
     base: Model
     usual: UsualChange
@@ -113,7 +113,7 @@ class CountLine(NamedTuple):
         return self.base.changed(changes=(*self.base.changes, self.usual.with_number(number)))
 
     def numbers(self, low: int, high: int) -> Iterator[int]:
-        """The usual numbers whose counts are in a range."""
+        """The usual arguments, such as ranks, for which the count is in a range."""
         if self.step <= 0 or not self.usual.is_usual:
             yield from (1,) if low <= self.first <= high else ()
         else:
@@ -122,7 +122,7 @@ class CountLine(NamedTuple):
 
 
 def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
-    """The model, if it has frozen parameters and ``count`` is the number of its trained ones."""
+    """The present model, if ``count`` is the number of its trained parameters and others are frozen; else empty."""
     is_own = count == model.num_parameters(only_trainable=True) != model.num_parameters()
     return (ChangedCount(model, "trained"),) if is_own else ()
 
@@ -131,7 +131,8 @@ def own_count(model: Model, count: int) -> tuple[ChangedCount, ...]:
 def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple[ChangedCount, ...]:
     """The usual adapters with this count: of the model, or else of another class of its family.
 
-    ``others`` says what is looked up in other classes: "all", only what is "trained", or "nothing".
+    ``others``: which counts of other classes are looked up: "all" counts, only those of "trained" parameters, or
+    "nothing".
     """
     for base in bases(model, others=others != "nothing"):
         if _is_possible(base.num_parameters(), count):
@@ -143,13 +144,13 @@ def adapter_counts(model: Model, count: int, *, others: Others = "all") -> tuple
 
 
 def _is_possible(parameters: int, count: int) -> bool:
-    """Whether a count may be an adapter's, which has less than a tenth of the parameters, alone or with the model."""
+    """Whether a count may be an adapter's (less than a tenth of the parameters), alone or together with the model."""
     return 10 * count < parameters or 10 * parameters < 10 * count < 11 * parameters
 
 
 @lru_cache(maxsize=64)
 def resized_counts(model: Model, count: int, *, others: bool = True) -> tuple[ChangedCount, ...]:
-    """The model with another vocabulary or fewer layers that has this count; with ``others``, else of another class."""
+    """The model resized to this count by another vocabulary or fewer layers; with ``others``, else another class."""
     return next(filter(None, (_having(resized_lines(base), count) for base in bases(model, others=others))), ())
 
 
@@ -159,7 +160,7 @@ def _having(lines: Sequence[CountLine], count: int) -> tuple[ChangedCount, ...]:
 
 
 def bases(model: Model, *, others: bool = True) -> Iterator[Model]:
-    """The model without adapters, then the other classes of its family: those that people adapt come first."""
+    """The model without adapters, then the other classes of its family, those that people often adapt first."""
     changes = tuple(change for change in model.changes if change.resizes)
     yield model.changed(changes=changes)
     for cls in sorted(family_of(model.config).classes if others else (), key=lambda cls: cls.task not in TASK_TYPES):
@@ -178,7 +179,7 @@ def adapter_lines(base: Model) -> tuple[CountLine, ...]:
 
 @lru_cache(maxsize=64)
 def resized_lines(base: Model) -> tuple[CountLine, ...]:
-    """The counts with other vocabularies, and with fewer layers."""
+    """The counts with other vocabulary sizes, and those with fewer layers."""
     tokens, layers = base.final_config.vocab_size, base.final_config.num_hidden_layers
     padded = {-(-tokens // multiple) * multiple for multiple in _MULTIPLES}
 

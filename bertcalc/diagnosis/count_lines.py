@@ -124,7 +124,7 @@ _MARKUP = (
     (re.compile(r"(?<=[\w)])[.。,，]\s*$", re.M), ""),
 )
 _NO_ROW = re.compile(r"[\s|:+-]*-[\s|:+-]*|\|[^0-9]*")  # the header of a table, and the line below it
-# Words inside a calculation: what a factor counts (12 heads x 64), and notes after it (per layer).
+# Words inside a calculation: a noun after a factor (12 heads x 64), and notes after it (per layer).
 _FACTOR_NOUN = re.compile(
     r"(?<=[0-9])\s*(?!thousand|million|billion|trillion|[百千万亿])(?:[a-z]{3,}(?:[\s-]+[a-z]{3,})*|[㐀-鿿]+)"
     r"\s*(?=[*x×·]\s*[0-9(\[（])",

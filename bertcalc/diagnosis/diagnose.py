@@ -100,7 +100,7 @@ class Match(NamedTuple):
 
 
 class OwnPart(NamedTuple):
-    """A part, module or tensor of the model, in one or several layers, that has as many parameters as the number says.
+    """A part, module or tensor of the model, in one or several layers, whose parameters the number may count.
 
     With ``added``, the number is the sum of both counts.
     """
@@ -111,7 +111,7 @@ class OwnPart(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The number of parameters."""
+        """The number of parameters in the part, or in both parts."""
         return self.counted.right + (self.added.right if self.added else 0)
 
 
@@ -130,7 +130,7 @@ class Miscounted(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The count with the miscounts."""
+        """The count of the known model after all miscounts."""
         return self.known_count.right + sum(cause.amount for cause in self.explanation)
 
 
@@ -147,11 +147,11 @@ class Diagnosis(NamedTuple):
     """All possible meanings of a number, the likeliest first.
 
     ``matches`` and ``parts`` are exact counts of the present model, ``elsewhere`` those of published models.
-    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible`` ones
-    prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a published hand count
-    with its miscounts; ``claims`` are published numbers that differ from the count of their model. ``flops`` are costs
-    of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can be in bytes, too.
-    ``changed`` are counts of the model with a usual change, such as an adapter.
+    ``miscounted`` are the likeliest explanations, about equally likely; ``behind`` are rarer ones. ``possible``
+    explanations prove little: with several unrelated mistakes, nearly any number can be reached. ``hand`` is a
+    published hand count with its miscounts; ``claims`` are published numbers that differ from the count of their model.
+    ``flops`` are costs of the present model; a number in FLOPs or MACs has no other meaning, and one without a unit can
+    be in bytes, too. ``changed`` are counts of the model with a usual change, such as an adapter.
     """
 
     matches: tuple[Match, ...] = ()
@@ -307,7 +307,7 @@ def _diagnose(present: KnownCount, number: Typed) -> Diagnosis:
 
 
 def _beside(present: KnownCount, meanings: Sequence[Reading], rarest: float) -> Diagnosis:
-    """Explanations to show beside a known count, of at most ``rarest`` bits; habits may be somewhat rarer."""
+    """The explanations to show beside a known count: at most ``rarest`` bits, or a few more for a habit."""
     diagnosis = _miscounted(present, meanings if meanings[0].exact else meanings[:1])
     candidates = [
         candidate for candidate in diagnosis.miscounted if candidate.known_count == present or rarest > _BESIDE_COUNT
@@ -341,7 +341,7 @@ def _with_slips(present: KnownCount, number: int, diagnosis: Diagnosis) -> Diagn
 
 
 def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
-    """The count of another published model that is exactly this number."""
+    """A published model with a count of exactly this number; None if there is none."""
     for reading in meanings:
         for table in (published_counts(), published_otherwise()) if reading.exact else ():
             if entry := table.get(reading.exact or 0):
@@ -350,7 +350,7 @@ def _elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
 
 
 def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
-    """The part of another published model that has exactly this count."""
+    """A published model with a part of exactly this count; None if there is none."""
     for reading in meanings:
         if reading.key == "parameters" and (entry := published_parts().get(reading.exact or 0)):
             return OtherModelMatch(reading, entry[0], counted=entry[1])
@@ -358,7 +358,7 @@ def _part_elsewhere(meanings: Sequence[Reading]) -> OtherModelMatch | None:
 
 
 def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[OtherModelMatch]:
-    """Published models with a count that rounds to the number, or else with such a part; each model once.
+    """Published models with a count that rounds to the number, or else with a part that does; each model once.
 
     Only the first reading that fits any model is used.
     """
@@ -379,7 +379,7 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Oth
 
 
 def _precisely_elsewhere(reading: Reading) -> Iterator[OtherModelMatch]:
-    """Published models with a count, or a count without word embeddings, that rounds to all digits of the number."""
+    """Published models with a count, with or without word embeddings, that rounds to all digits of the number."""
     if not reading.rounded:
         yield from list(_rounded([reading], parts=False)) or (
             OtherModelMatch(reading, preset, known_count)
@@ -720,7 +720,7 @@ def _is_equal(candidate: Miscounted, first: Miscounted, present: KnownCount) -> 
 def _is_far_fetched(candidate: Miscounted) -> bool:
     """Whether an explanation takes several unrelated mistakes.
 
-    Three mistakes that each leave out a small part count as related, as one way of counting.
+    Three mistakes that each leave out a small part are related: together they are one way of counting.
     """
     if candidate.ideas < _UNRELATED:
         return False
@@ -732,7 +732,7 @@ _SMALL = 4.5  # the most bits of a miscount that leaves out a small part
 
 
 def told_apart(candidates: Sequence[Miscounted]) -> list[tuple[str, tuple[int, ...]]]:
-    """The parts that several explanations of one number count differently, with their counts."""
+    """The parts that explanations of the same number count differently, with their counts."""
     counts = []
     for candidate in candidates:
         model = candidate.known_count.model

@@ -44,7 +44,7 @@ Explanation = tuple[Cause, ...]  # in the order of MISCOUNTS; the amounts sum to
 class Combination(NamedTuple):
     """Miscounts that together lead to a total, their rarity, and the habit behind some of them.
 
-    Each additional bit of rarity means half as often.
+    With each additional bit of rarity, people make the mistakes half as often.
     """
 
     bits: float
@@ -53,7 +53,7 @@ class Combination(NamedTuple):
 
     @property
     def ideas(self) -> int:
-        """The number of mistakes; a habit is one."""
+        """The number of mistakes; a habit counts as one."""
         if not self.habit:
             return len(self.miscounts)
         return len(self.miscounts) - len(set(HABITS[self.habit].miscounts) & set(self.miscounts)) + 1
@@ -130,12 +130,12 @@ WIDE = (
 )
 _NAMES = tuple(MISCOUNTS)
 _NUMBER = {name: number for number, name in enumerate(_NAMES)}
-_State = tuple[int, ...]  # for each tensor, the id of what is counted in its place
+_State = tuple[int, ...]  # for each tensor, the id of the tensors that are counted in its place
 _NOTHING = Combination(0.0, ())
 
 
 class _TensorCounts:
-    """Numbers everything that can be counted in place of a tensor, so that a miscount is a map between ids."""
+    """Assigns ids to the tuples of tensors that can be counted in place of a tensor: a miscount maps ids to ids."""
 
     def __init__(self, sizes: MiscountSizes) -> None:
         self._sizes = sizes
@@ -157,7 +157,7 @@ class _TensorCounts:
         return self._numbers[tensors]
 
     def make(self, miscount: int, state: _State) -> _State:
-        """The state after a miscount."""
+        """The state after applying a miscount to every tensor."""
         after = self._after[miscount]
         try:
             return tuple([after[number] for number in state])
@@ -174,7 +174,7 @@ class _TensorCounts:
         return tuple([number if totals[number] else 0 for number in state])
 
     def total(self, state: _State) -> int:
-        """The total of a state."""
+        """The number of elements that a state counts in total."""
         totals = self.totals
         return sum([totals[number] for number in state])
 
@@ -213,7 +213,7 @@ class Search:
         return self._combinations.get(wrong, [])[: 1 if wrong == self.right else None]
 
     def rarer(self, wrong: int) -> list[Combination]:
-        """Unions of two combinations that change different tensors and lead to a total, the likeliest first."""
+        """Pairs of combinations that change different tensors and together lead to a total, the likeliest first."""
         by_state: dict[_State, Combination] = {}
         for amount, combinations in self._combinations.items():
             rest = wrong - amount + self.right
@@ -299,7 +299,7 @@ def evidence(
     hidden_size: int,
     others: Sequence[tuple[int, float]] = (),
 ) -> Evidence:
-    """Count the numbers near a typed one that have an explanation of at most ``bits``.
+    """Count the numbers near a typed number that have an explanation of at most ``bits``.
 
     Only numbers at multiples of a step from it are examined. For a rounded number, which means any number from ``low``
     to ``high``, the step is this width; otherwise it is the greatest common divisor of the hidden size and the

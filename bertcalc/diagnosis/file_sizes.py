@@ -39,13 +39,14 @@ _PER_MODULE = 25  # for the version of each module, beside its name, which state
 class Contents(NamedTuple):
     """A count, and the tensors that a file has in addition to those of the class.
 
-    An ``added`` tensor with the dtype "" has that of the weights. ``bias`` says whether the decoder has a second bias.
+    An ``added`` tensor with the dtype "" has the dtype of the weights. ``bias`` says whether the decoder has a second
+    bias.
     """
 
     known_count: KnownCount
     added: tuple[StoredTensor, ...] = ()
     bias: bool = False
-    extras: int = 0  # kinds of what is added
+    extras: int = 0  # how many kinds of tensors are added
 
     def size(self, dtype: str) -> int:
         """The bytes of the tensors in a file whose weights have a dtype (safetensors' code)."""
@@ -59,7 +60,7 @@ class Contents(NamedTuple):
 
 
 def _with_dtype(tensors: Iterable[StoredTensor], dtype: str) -> list[StoredTensor]:
-    """Tensors with the dtype of the weights where they have none of their own."""
+    """Give the dtype of the weights to tensors without a dtype."""
     return [tensor._replace(dtype=tensor.dtype or dtype) for tensor in tensors]
 
 
@@ -145,8 +146,8 @@ _BATCH_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool = True) -> Iterator[Problem]:
     """The files of weights that may have this size: of the model's classes first, then of ``published`` models.
 
-    A header is known to a few bytes, so the nearest safetensors files are meant. The sizes of pickles are approximate:
-    those with fewer tensors beside the parameters of a class are likelier.
+    A header's size is known to a few bytes, so only the nearest safetensors files are given. The sizes of pickles are
+    approximate: those with fewer tensors beside the parameters of a class are likelier.
     """
     ours = list(_files(tuple(known_counts(model.config)), size, pickled))
     files = ours or (list(_files(_published(), size, pickled)) if published else [])
@@ -158,7 +159,7 @@ def file_sizes(model: Model, size: int, *, pickled: bool = True, published: bool
 
 
 def _plainest(files: Sequence["_SizedFile"]) -> Iterator[Problem]:
-    """The sentences on the files of each configuration that add the least to a class."""
+    """The sentences on the files of each configuration, of those that add the fewest kinds of tensors."""
     fewest: dict[Config, int] = {}
     for file in files:
         fewest[file.config] = min(file.extras, fewest.get(file.config, file.extras))
@@ -179,7 +180,7 @@ class _SizedFile(NamedTuple):
 def _files(counts: Sequence[KnownCount], size: int, pickled: bool) -> Iterator[_SizedFile]:
     classes = [count for count in counts if not count.buffers]
     for (width, dtype), count in product(_DTYPES, classes):
-        # Buffers that older releases save may be larger than what a format adds: GPT-2's masks.
+        # Buffers that older releases save may be larger than the bytes that a format adds: GPT-2's masks.
         if 0 < size - width * count.parameters < _most_over(count, width):
             for file in contents(count):
                 over = size - file.size(dtype)
@@ -226,7 +227,7 @@ def _in_words(file: Contents) -> Problem:
 
 @lru_cache(maxsize=1)
 def _published() -> tuple[KnownCount, ...]:
-    """The classes of all published models: the body and language models, which are what files contain."""
+    """The classes that files of published models contain: the body and language models."""
     tasks = ("base", "pretraining", "masked-lm", "causal-lm")
     return tuple(
         count

@@ -368,7 +368,7 @@ def _has_no_parameters(name: str, count: _CountedModel) -> bool:
 
 
 def _also(right: Sequence[Counted], open_elements: Mapping[str, int]) -> Iterator[Counted]:
-    """Other parts with the right count that share no tensor with the parts before them and are not counted yet."""
+    """Other parts with the right count whose tensors no line has counted yet and that share no tensors."""
     names = {tensor.name for tensor in right[0].tensors}
     for part in right[1:]:
         uncounted = {tensor.name for tensor in part.tensors if tensor.num_parameters()}

@@ -41,7 +41,7 @@ _NUMBERS = ("half", "moments", "training")  # these are numbers of elements, not
 
 
 class Mix(NamedTuple):
-    """Wrong sizes, taken from the published model ``preset`` ("" if not from a published model); the right count."""
+    """The fields with wrong sizes, the published model that these come from ("" if from none), and the right count."""
 
     preset: str
     fields: tuple[str, ...]
@@ -60,12 +60,12 @@ class KnownCount(NamedTuple):
 
     @property
     def total(self) -> int:
-        """The count by the convention."""
+        """The count by this convention: the parameters, and any buffers."""
         return self.parameters + self.buffers
 
     @property
     def right(self) -> int:
-        """The right count of the model with its own sizes."""
+        """The right count of the model; with wrong sizes, the count with the right ones."""
         return self.mix.right if self.mix else self.parameters
 
     def beyond(self, model: Model) -> dict[str, int]:
@@ -129,7 +129,7 @@ class Claim(NamedTuple):
     source: str
 
     def is_meant(self, number: Typed) -> bool:
-        """Whether a number is this one, with at least as many significant digits."""
+        """Whether a typed number means this published number and has at least as many significant digits."""
         zeros = len(f"{self.parameters}") - len(f"{self.parameters}".rstrip("0"))
         return number.means(self.parameters) and number.unit != "bytes" and number.high - number.low <= 10**zeros
 
@@ -233,7 +233,7 @@ def mixes(model: Model) -> tuple[KnownCount, ...]:
 
 @lru_cache(maxsize=32)
 def every_count(config: Config, counts: Callable[[Config], Iterator[KnownCount]]) -> tuple[KnownCount, ...]:
-    """The counts of a generator, cached."""
+    """All counts that a generator function yields for a configuration, cached."""
     return tuple(counts(config))
 
 

@@ -55,7 +55,7 @@ class Counted(NamedTuple):
 
     @property
     def right(self) -> int:
-        """The right count."""
+        """The number of elements in all tensors of the part."""
         return total(self.tensors)
 
 
@@ -73,7 +73,7 @@ class Selection(NamedTuple):
         return cls(count.part, frozenset(tensor.name for tensor in count.tensors), count.layers, count.heads)
 
     def tensors(self, tensors: Sequence[Tensor], sizes: MiscountSizes) -> tuple[Tensor, ...]:
-        """The selected tensors."""
+        """The tensors that the selection selects, among ``tensors`` of any sizes."""
         if self.part in PARTS:
             return _within(_part(tensors, sizes, self.part), sizes, self.layers, self.heads)
         named = [tensor for tensor in tensors if tensor.name in self.names]
@@ -81,7 +81,7 @@ class Selection(NamedTuple):
 
 
 def table_called(name: str) -> str | None:
-    """The only table of the embeddings that a name means; None for the embeddings together."""
+    """The embedding table that a name means, if it means only one table; None if it means all embeddings."""
     tables = [part for part, pattern in _TABLES.items() if re.search(pattern, name, re.I)]
     of_one = len(tables) == 1 and re.search("emb|嵌入|table", name, re.I) and not re.search("norm|归一", name, re.I)
     return tables[0] if of_one else None
@@ -112,7 +112,7 @@ def _part(tensors: Sequence[Tensor], sizes: MiscountSizes, part: str) -> tuple[T
 
 
 def _within(tensors: Sequence[Tensor], sizes: MiscountSizes, layers: Layers, heads: Heads) -> tuple[Tensor, ...]:
-    """The tensors of all layers, of one layer or of all but one, in full or only the rows of one head."""
+    """The tensors of all layers, of one layer or of all layers but one: whole tensors, or only the rows of one head."""
     inside = tensors if layers == "all" else of_layers(tensors, layers)
     return tuple(inside if heads == "all" else [of_one_head(tensor, sizes) for tensor in inside])
 
@@ -168,7 +168,7 @@ _ALWAYS = ("bias of the decoder", "bias of the pooler", "weight of the pooler")
 def of_layers(tensors: Sequence[Tensor], layers: Layers) -> Iterator[Tensor]:
     """The tensors of one layer, or of all layers but one; none unless each tensor is repeated in several layers.
 
-    A first layer that differs from the others is never taken as the one layer.
+    A first layer that differs from the others is never taken as the single layer.
     """
     first_layers = [tensor for tensor in tensors if split_layer(tensor.name)[0].endswith(".0")]
     alike = [tensor for tensor in tensors if tensor not in first_layers]

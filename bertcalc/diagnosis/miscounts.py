@@ -57,7 +57,7 @@ class MiscountSizes(NamedTuple):
         return dict(zip((*PADDED_TO, *ROUNDED_TO), self.padded_sizes, strict=True))
 
     def padded_by(self, miscount: str) -> int:
-        """The vocabulary as a miscount pads it; the real one for other miscounts."""
+        """The vocabulary size after the padding that a miscount makes; the real size for other miscounts."""
         padded = (size for multiple, size in self.padded.items() if miscount == f"padded to {multiple}")
         return next(padded, self.vocab_size)
 

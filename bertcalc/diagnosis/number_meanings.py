@@ -44,7 +44,7 @@ _LEAST_FILE = 10**6  # bytes; a smaller number without a unit is not the size of
 
 
 class Meanings(NamedTuple):
-    """What a number may mean, the likeliest first; ``str`` gives one sentence per line."""
+    """The possible meanings of a number, the likeliest first; ``str`` gives one sentence per line."""
 
     text: str
     sentences: tuple[Problem, ...]
@@ -54,7 +54,7 @@ class Meanings(NamedTuple):
         return "\n".join(map(str, self.all_sentences()))
 
     def all_sentences(self) -> tuple[Problem, ...]:
-        """The sentences, or one that says that nothing simple gives the number."""
+        """The sentences; if there are none, a sentence that nothing simple gives the number."""
         return self.sentences or (
             Problem.of(N_("There is no simple explanation for {number}."), number=shorten(self.text)),
         )
@@ -106,7 +106,7 @@ _FIELDS = {
 }
 _QUESTION = re.compile(r"\b(?:which|what|how many)\b|多少|几|什么", re.I)
 _IS_QUESTION = re.compile(rf"^(?:{_QUESTION.pattern})|[?？]$|(?:多少|几个?|什么)\W*$", re.I)
-# What tools print in front of the number of a whole model.
+# Words that tools print before the count of a whole model.
 _LABELLED = re.compile(
     r"(?:#|total |trainable |all |number of |num |model |file |模型|总|可训练){0,3}"
     r"(?:params?|parameters?|size|flops|macs|参数量?|参数个数)[ \t]{0,20}[:=：][ \t]{0,20}"
@@ -166,7 +166,7 @@ def number_asked(text: str) -> str:
 
 
 def _size_of_file(text: str) -> str:
-    """The number of bytes in a line about a file: the only one with a unit, or else the only large one; or ""."""
+    """The number of bytes in a line about a file: the only number with a unit, else the only large number, else ""."""
     line = text.strip()
     if len(line) > _LONGEST_LINE or "\n" in line or not _ASKS_ABOUT_SIZE.search(line):
         return ""

@@ -61,7 +61,7 @@ class StoredSize(NamedTuple):
         return number.low * (1 - near) <= self.bytes <= number.high * (1 + near)
 
     def in_words(self, written: str, number: Typed) -> Problem:
-        """A sentence that says what has this size."""
+        """A sentence that names the file or the quantized model of this size."""
         exactly = number.low == number.high == self.bytes
         values = {"number": written, "model": changed_in_words(self.model), "bytes": self.bytes}
         if self.file:
@@ -115,7 +115,7 @@ def _of_adapter(model: Model) -> StoredSize:
 
 
 def _of_adapted(model: Model) -> Iterator[StoredSize]:
-    """The adapter's own file, if the change is one of peft's, and the files with it."""
+    """The adapter's own file, if the change is an adapter of peft, and the files that include the adapter."""
     if file_bytes(model, "adapter"):
         yield _of_adapter(model)
         yield StoredSize(file_bytes(model), model, Problem.of(_BOTH))

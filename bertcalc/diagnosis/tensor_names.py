@@ -66,7 +66,7 @@ def no_tensor(name: str, model: Model) -> Problem:
 
 
 def other_shape(name: str, written: Shape, tensors: Sequence[Tensor]) -> Problem | None:
-    """The problem with a shape that none of the tensors of a name has; otherwise None."""
+    """The problem with a shape that none of a name's tensors has; None if one of them has it."""
     if not tensors or any(tuple(tensor.shape) == written for tensor in tensors):
         return None
     right = max(tensors, key=lambda tensor: len(tensor.shape) == len(written))

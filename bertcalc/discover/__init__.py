@@ -30,9 +30,9 @@ def discover(
     ``progress`` is called with the current activity, the steps done, and the number of steps. No weights are created
     or loaded, no remote code is run, and the Hub is not contacted.
 
-    With ``wanted``, the search runs in a process of its own, with limits on time and memory. Readers are served one at
-    a time, and those who want the same model share its result (``results.known_results``). ``wanted`` is called
-    regularly meanwhile, and raises an exception if the reader wants something else.
+    With ``wanted``, the search runs in its own process, with limits on time and memory. Readers are served one at a
+    time, and those who want the same model share its result (``results.known_results``). Meanwhile ``wanted`` is called
+    regularly; it raises an exception if the reader wants something else.
 
     Raises Refused if transformers does not have the type or cannot build it, other InputErrors for sizes beyond the
     limits, and Ended if no formula for the parameters is found in time. If there is none for FLOPs, ``no_flops`` gives

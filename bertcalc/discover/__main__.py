@@ -170,7 +170,7 @@ def outcome_of(request: DiscoveryRequest, search: Search = discover) -> ClassOut
     try:
         try:
             return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
-        except MemoryError:  # a fresh process does not hold what was imported for other classes
+        except MemoryError:  # a fresh process has no memory in use for other classes
             _WORKER.stop()
             return row_for(_WORKER.run(run_search, search, request, cpu_seconds))
     except (Ended, SlowError):

@@ -160,7 +160,7 @@ class Attribution(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """A quantity of two models, and the parts of the difference."""
+    """A quantity of two models, and its difference split into parts."""
 
     before: int
     after: int
@@ -309,7 +309,7 @@ Steps = tuple[ChangeStep, ...]
 
 
 def _replaced_steps(before: Steps, after: Steps) -> Iterator[tuple[Steps, Steps, Steps]]:
-    """The steps that are replaced one after another, what replaces them, and all steps after that.
+    """The replacements, one after another: the replaced steps, their replacements, and all steps afterwards.
 
     Steps of the same kind replace each other. Others are first removed, the last one first, and then added.
     """

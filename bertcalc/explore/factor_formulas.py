@@ -65,7 +65,7 @@ class Factor(NamedTuple):
 
 
 class TermGrowth(NamedTuple):
-    """A term of a formula on both sides, and the exponents of its fields."""
+    """A term of a formula before and after the change, and the exponents of its fields."""
 
     before: int | Fraction
     after: int | Fraction
@@ -73,7 +73,7 @@ class TermGrowth(NamedTuple):
 
 
 class SizeGrowth(NamedTuple):
-    """A size on both sides."""
+    """The value of a size before and after the change."""
 
     field: str
     letter: str
@@ -82,9 +82,9 @@ class SizeGrowth(NamedTuple):
 
 
 class FigureGrowth(NamedTuple):
-    """A figure on both sides, with the terms and sizes that can explain its growth; none if the formulas differ.
+    """A figure before and after the change, with the terms and sizes that can explain its growth.
 
-    The figures, terms and sizes of the second side are live.
+    There are no terms if the formula is different after the change. The figures, terms and sizes after it are live.
     """
 
     before: int

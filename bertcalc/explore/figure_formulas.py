@@ -113,7 +113,7 @@ def live_explanation(first: LiveCase, second: LiveCase, measure: str) -> Breakdo
 
 
 def _named(changes: Changes) -> tuple[object, ...]:
-    """A key for comparing changes: their fields, and the steps that are replaced."""
+    """A key for comparing changes: their fields, and which steps they replace."""
     return tuple((change.before, change.after) if change.field == STEPS else change.field for change in changes)
 
 

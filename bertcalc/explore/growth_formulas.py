@@ -64,9 +64,9 @@ def growth(name: str, sweep: Sweep) -> Growth:
 
     With relative positions, if batch, heads or sequence length are swept, it holds from 2 on. It does not hold at the
     single width at which ELECTRA has no projection (``Config.breaks``), unlike ``Sweep.row``. For memory, it is the
-    formula at the point in time where the present model peaks, and holds as long as the peak is there. A model with
-    few layers, a single head, sequence or token can need less than its formula says: ``start`` is where it begins. Of
-    models with local attention it holds for whole periods of layers (``step``) where the layers differ in memory.
+    formula at the point in time where the present model peaks, and holds as long as the peak is there. A model with few
+    layers, a single head, sequence or token can need less than its formula says: ``start`` is the first value for which
+    it holds. With local attention it holds for whole periods of layers (``step``) if the layers differ in memory.
     """
     (field,) = sweep.dimensions
     if moment := PEAKS.get(name):
@@ -132,7 +132,7 @@ def _has_letters(sweep: Sweep, field: str, place: int) -> bool:
 
 
 def local_exponent(coefficients: Mapping[int, Fraction], place: int) -> Fraction:
-    """The local exponent at a value: the relative growth of the quantity divided by that of the dimension.
+    """The local exponent at a value: the quantity's relative growth divided by the dimension's relative growth.
 
     >>> local_exponent({2: Fraction(1), 0: Fraction(9)}, 3)
     Fraction(1, 1)

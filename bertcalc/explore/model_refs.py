@@ -1,10 +1,10 @@
 """Read and write lists of models as text, so that a comparison fits into a link.
 
 A comparison is a list of models separated by spaces. A model is a base, which is a preset or ``present`` (the model in
-the sidebar), followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. All characters
-are such that browsers and Streamlit leave them unescaped in a URL, except those of steps, such as adapters, which are
-written as in ``bertcalc.change_steps.step_texts``: ``bert-base-uncased~changes-lora,r=16``. The present model has the
-steps of its link; ``present~changes-none`` is the model without them.
+the sidebar), followed by changes: ``bert-base-uncased~vocab_size-21128~architecture-BertForMaskedLM``. Browsers and
+Streamlit leave all characters unescaped in a URL, except those of steps, such as adapters, which are written as in
+``bertcalc.change_steps.step_texts``: ``bert-base-uncased~changes-lora,r=16``. The present model has the steps of its
+link; ``present~changes-none`` is the model without them.
 
 >>> [item], wrong = read("bert-base-uncased~vocab_size-21128")
 >>> item.model().config.vocab_size, wrong

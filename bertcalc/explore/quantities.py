@@ -54,7 +54,7 @@ class Case(NamedTuple):
         return ChangedModel(self.model, self.base)
 
     def of(self, changed: ChangedModel) -> "Case":
-        """The same batch and plan for a model with steps."""
+        """A copy with the same batch and plan, for a model with steps."""
         return self._replace(model=changed.model, base=changed.base)
 
     def replace(self, **fields: Any) -> "Case":
@@ -115,7 +115,7 @@ def training(case: Case) -> int:
 
 @checked
 def weights(case: Case) -> int:
-    """Bytes of the weights in the dtype of computation, or as the quantization keeps them."""
+    """Bytes of the weights in the dtype of computation, or in the quantization format."""
     if case.base:
         return case.changed.memory_bytes
     return ITEM_BYTES[PRECISIONS[case.plan.precision].dtype] * parameters(case)

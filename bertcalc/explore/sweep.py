@@ -157,7 +157,7 @@ class Sweep(NamedTuple):
 
     @checked
     def values(self, field: str, low: Single, high: Single, most: Single = 200) -> list[int]:
-        """About ``most`` possible values at most from ``low`` to ``high``, both within the limits.
+        """At most about ``most`` possible values from ``low`` to ``high``, which have to be within the limits.
 
         These are the ends and round numbers in between; if there are none, the nearest value below.
         """
@@ -298,7 +298,7 @@ class Sweep(NamedTuple):
 
 
 class PublishedModels(NamedTuple):
-    """The presets at one place of a map; the first represents all."""
+    """The presets that share a place on a map; the first represents all."""
 
     place: tuple[int, int]
     presets: tuple[str, ...]

@@ -79,7 +79,7 @@ def cell_text(cell: Cell) -> str:
 def _written(
     cell: Cell, text: Callable[[str], str], math: Callable[[Math], str], name: Callable[[str], str] = str
 ) -> str:
-    """Write a cell with a function each for text, formulas and names."""
+    """Write a cell of text, formulas and names, each with its own function."""
     if isinstance(cell, Math):
         return math(cell)
     if isinstance(cell, Code):

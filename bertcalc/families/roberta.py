@@ -47,7 +47,7 @@ class RobertaConfig(bert.BertConfig):
 
     @property
     def longest(self) -> int:
-        """The longest sequence: rows of the table up to that of padding are never used as positions."""
+        """The longest sequence: rows of the table up to the padding row are never used as positions."""
         return self.max_position_embeddings - (self.pad_token_id or 0) - 1
 
 

@@ -107,7 +107,7 @@ _DECIMAL = ("head_mask", "inputs_embeds", "encoder_hidden_states")
 
 
 def _input_shapes(cls: Class, ids: Shape, by_key: Mapping[str, Step]) -> dict[str, Shape]:
-    """The shapes of the inputs whose shape differs from that of input_ids."""
+    """The shapes of inputs that are not shaped like input_ids."""
     heads = by_key["attention.key_heads"]
     seen = [value.shape for step in by_key.values() for value in step.takes if value.name == "encoder_hidden_states"]
     memory: Shape = seen[0] if seen else ()
@@ -262,7 +262,7 @@ def problems(model: Model, call: Call) -> Iterator[Problem]:
 
 @checked
 def remarks(model: Model, call: Call) -> Iterator[Problem]:
-    """Notes on valid inputs that do not have the effect that one may expect."""
+    """Notes on valid inputs that lack an effect that users may expect."""
     config, cls = model.config, model.cls
     if cls.caches and call.use_cache and not config.is_decoder:
         yield Problem.of(N_("use_cache has no effect without is_decoder."), "use_cache")

@@ -123,7 +123,7 @@ def _kept_formulas(model: Model, batch: Any, length: Any, plan: Plan) -> KeptFor
 
 
 def _by_copies(saved: Sequence[SavedActivation]) -> Any:
-    """Write the sum as L B S (...) + B S (...) + ...: repeated layers first; each bracket is the memory of a token."""
+    """Write the sum as L B S (...) + B S (...) + ..., repeated layers first; a bracket is the memory of one token."""
     sums = summed((sympy.sympify(tensor.copies), exact(tensor._replace(copies=1).num_bytes())) for tensor in saved)
     terms = [term for copies, num_bytes in sums.items() for term in by_tokens(copies, sympy.expand(num_bytes))]
     return sympy.Add(*terms, evaluate=False) if len(terms) > 1 else sum(terms)

@@ -1,4 +1,4 @@
-"""What autograd saves of a product with distances, which transformers 4 writes as torch.einsum."""
+"""The tensor that autograd saves for a product with distances, which transformers 4 writes as torch.einsum."""
 
 from bertcalc.model.trace import Step, Value, any_is_one
 

@@ -42,7 +42,7 @@ class Polynomial(NamedTuple):
 
 
 class LargestFit(NamedTuple):
-    """The largest batch or longest sequence: the limit from memory, its polynomial, and the model's own limit."""
+    """The largest batch or sequence: the limit from memory with its polynomial, and the model's own limit."""
 
     memory: int | None  # None: no limit
     growth: Polynomial
@@ -64,7 +64,7 @@ class LargestFit(NamedTuple):
 
 @mirrored
 def most_fitting(growths: Sequence[Polynomial], usable: int, positions: int | None) -> tuple[int, int]:
-    """The number of ``most`` (-1 for no limit), and the index of its limit in LIMITS; both live if the growths are."""
+    """The number of ``most`` (-1: no limit) and the index of the deciding limit in LIMITS; live if the growths are."""
     answer = most([Polynomial(*growth) for growth in growths], usable, positions)
     return -1 if answer.number is None else answer.number, LIMITS.index(answer.limit)
 

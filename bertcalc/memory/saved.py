@@ -70,9 +70,9 @@ def saved_activation_bytes(
     """The bytes of the tensors that autograd saves for the backward pass of one training step.
 
     Equal to what torch.autograd.graph.saved_tensors_hooks sees on the real model: each storage once, without
-    parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element,
-    as PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves what PyTorch's
-    flash attention saves: query, key, value, the output and one float32 for each row of scores. A layer with local
+    parameters, buffers and integer index tensors. ``fused_dropout`` saves dropout masks with one byte per element, as
+    PyTorch's CUDA kernel does; other devices save them in ``dtype``. ``attention="fused"`` saves the same tensors as
+    PyTorch's flash attention: query, key, value, the output and one float32 for each row of scores. A layer with local
     attention also saves its mask if the sequence is at least half as long as ``local_attention``. Raises InputError
     like ``saved_activations``.
 
@@ -334,14 +334,14 @@ def _kept_values(step: Step, trained: set[str], flows: Sequence[bool], width: in
 
 
 def _lays_out(step: Step) -> bool:
-    """Whether a step saves a copy of a piece of a wider value, as the product of several sequences' heads does."""
+    """Whether a step copies a slice of a wider value in order to save it: a product over several sequences or heads."""
     return step.operation == "matmul" and not _is_fused(step) and not any_is_one(*step.takes[0].shape[:2])
 
 
 def _kept_besides(
     step: Step, trained: set[str], flows: Sequence[bool], width: int, mask: int
 ) -> Iterator[tuple[str, Shape, int]]:
-    """The tensors that a step makes only for its backward pass: name, shape, and bytes of an element."""
+    """The tensors that a step creates only for its backward pass: name, shape, and bytes of an element."""
     shape = step.gives.shape
     match step.operation, step.module:
         case "norm", Norm(written_out=True, centers=centers):

@@ -1,4 +1,4 @@
-"""The timeline of a simulated step: what is allocated, released and moved, in order."""
+"""The timeline of a simulated step: its allocations, releases and moves, in order."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, get_args

@@ -1,4 +1,4 @@
-"""The sizes of a batch, and the problems that they can have."""
+"""The sizes of a batch, and the checks of its sizes."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -12,9 +12,9 @@ from bertcalc.text.arguments import record
 class Batch(NamedTuple):
     """The sizes of a batch.
 
-    ``encoder_sequence_length`` is that of ``encoder_hidden_states``; None if there are none, in which case a decoder
-    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached`` says whether a decoder
-    that is configured to fill a cache does so; causal language models with labels do not. A ``padded`` batch is a
+    ``encoder_sequence_length`` is the length of ``encoder_hidden_states``. If it is None, there are none, and a decoder
+    skips its cross attention. Only classes for multiple choice read ``num_choices``. ``cached``: whether a decoder
+    whose configuration has a cache fills it; causal language models with labels do not. A ``padded`` batch is a
     tokenizer's output for sequences of different lengths, with token_type_ids and an attention_mask that contains
     zeros; only the peak memory depends on it.
     """
@@ -42,15 +42,15 @@ LARGEST = 1_000_000  # of both sizes
 
 
 def rows_for(config: Config, length: int) -> int:
-    """Return the max_position_embeddings with which sequences of ``length`` tokens are possible.
+    """Return a max_position_embeddings large enough for sequences of ``length`` tokens.
 
-    RoBERTa and MPNet have rows that are never positions of a token.
+    RoBERTa and MPNet need additional rows, which no token uses as its position.
     """
     return config.max_position_embeddings + max(0, length - config.longest)
 
 
 def batch_problems(config: Config, values: Mapping[str, object]) -> Iterator[Problem]:
-    """The problems with a batch_size and a sequence_length in a configuration."""
+    """The problems with a batch_size and a sequence_length for a model with this configuration."""
     for field, default in BATCH.items():
         if problem := check_whole_number(field, values[field], 1, LARGEST, default):
             yield problem

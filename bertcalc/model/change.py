@@ -1,4 +1,4 @@
-"""A change of a model, such as an adapter: it rewrites what the family's program declared."""
+"""A change of a model, such as an adapter: it rewrites the modules and steps that the family's program declared."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -15,9 +15,9 @@ from bertcalc.text.records import call
 Twin = Callable[["Change"], tuple[Module, list[Step] | None]]
 Model = Any  # bertcalc.model.model.Model, whose module imports this one
 
-ADAPTER = "adapter"  # the block and role of what an adapter adds
+ADAPTER = "adapter"  # the block and role of the modules that an adapter adds
 WRAPPER = "PeftModel"  # the module around the whole model, in ``Step.variable``
-SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then what is trained
+SIZES, PACKS, TRAINS = range(3)  # the turns of steps: sizes first, then the quantization, then adapters and freezing
 _TWICE = N_("The change {change} appears twice: remove one of the two.")
 _ONE = N_("{first} and {second} exclude each other: remove one of them.")
 _LATE = N_("{change} must come before {other}: first resize the model, then quantize it, then add what is trained.")
@@ -47,7 +47,7 @@ CHANGE_SIZES = {
 
 
 def check_order(steps: Sequence[Any]) -> None:
-    """Raise InputError for steps, which are changes and quantization formats, in an order that is not possible."""
+    """Raise InputError if changes and quantization formats (``steps``) cannot be made in this order."""
     for at, step in enumerate(steps):
         for before in steps[:at]:
             if before.turn > step.turn:
@@ -98,7 +98,7 @@ class Change(CheckedRecord):
 
     @property
     def by_layer(self) -> bool:
-        """Whether it depends on the numbers of layers, so that a formula cannot have a letter for their number."""
+        """Whether it selects layers by number, so that a formula cannot have a letter for the number of layers."""
         return False
 
     @property
@@ -123,11 +123,11 @@ class Change(CheckedRecord):
 
     @property
     def packs(self) -> str:
-        """The dtype of products with packed weights, whose bytes are not a polynomial of the sizes; else ""."""
+        """The dtype of products with packed weights, whose bytes are not a polynomial of the sizes; "" without them."""
         return ""
 
     def __str__(self) -> str:
-        """The change as a call, with the arguments that have a letter and those that are not the default: Lora(r=8)."""
+        """The change as a call: the arguments that have a letter, and those that differ from the default: Lora(r=8)."""
         return call(self, [name for name in self.letters if getattr(self, name) is not None])
 
     def configured(self, model: Model, config: Config) -> Config:
@@ -174,7 +174,7 @@ class Change(CheckedRecord):
         return self
 
     def settled(self, config: Config) -> Self:
-        """A copy with its own numbers in place of those it takes from ``config``; made before sizes get letters."""
+        """A copy that states the numbers it would take from ``config``; made before sizes get letters."""
         return self
 
     def in_letters(self, symbols: Mapping[str, Any]) -> Self:
@@ -183,9 +183,9 @@ class Change(CheckedRecord):
         return replace(self, **arguments) if arguments else self  # type: ignore[type-var]  # all are dataclasses
 
     def sized_by(self, model: Model, config: Config) -> Self:
-        """The change with numbers that must equal sizes of the model replaced by ``config``'s, which may be letters.
+        """A copy with ``config``'s sizes, which may be letters, for its numbers that must equal sizes of the model.
 
-        Raises InputError if such a number differs from the size of ``model``.
+        Raises InputError if one of these numbers differs from the size of ``model``.
         """
         return self
 

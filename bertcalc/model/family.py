@@ -101,7 +101,7 @@ class Class(NamedTuple):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The inputs that hold labels."""
+        """The names of the inputs that are labels."""
         return tuple(name for name in self.inputs if name in TARGETS)
 
     @property

@@ -139,7 +139,7 @@ def once(maxsize: int) -> Callable[[_OfModel], _OfModel]:
 
 
 def in_letters(config: Config) -> Config:
-    """A configuration with symbols as sizes; sizes that must be equal in its structure share one."""
+    """A configuration with symbols as sizes; sizes that must be equal in its structure share a symbol."""
     return unchecked(config, **{field: SYMBOLS[letter] for field, letter in config.letters_of_sizes().items()})
 
 
@@ -299,7 +299,7 @@ def exact(expression: Any) -> Any:
 
 
 def in_whole_periods(expression: Any, layers: int) -> Any:
-    """An expression without floors, for numbers of layers that differ from ``layers`` by whole periods."""
+    """An expression without floors, valid for numbers of layers that differ from ``layers`` by whole periods."""
     letter = SYMBOLS["num_hidden_layers"]
     return expression.replace(
         sympy.floor, lambda quotient: quotient - (quotient - sympy.floor(quotient)).subs(letter, layers)

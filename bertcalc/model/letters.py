@@ -30,7 +30,7 @@ LETTER = "|".join(sorted(FIELD_OF, reverse=True))  # in the text of a formula: E
 
 
 def model_in_symbols(model: Model, symbols: Mapping[str, Any]) -> Model:
-    """The model with ``symbols``, by the names of fields, as sizes; the same object for each structure."""
+    """The model with symbols as sizes (``symbols``, by field); the same object for all models of a structure."""
     config = _structure(model.config, symbols)
     if any(change.by_layer for change in model.changes):
         layers = model.config.num_hidden_layers
@@ -46,7 +46,7 @@ _model = lru_cache(maxsize=1024)(Model)
 
 
 def _structure(config: Config, symbols: Mapping[str, Any]) -> Config:
-    """A configuration with symbols as sizes and only the other values that determine the structure: a cache key."""
+    """A configuration reduced to its structure, as a cache key: symbols as sizes, and values that shape the model."""
     kind: Any = type(config)
     letters = config.letters_of_sizes()
     # Sizes without a letter: each value gives the model another structure.
@@ -61,7 +61,7 @@ def _with_symbols(kind: type[Config], sizes: tuple[tuple[str, Any], ...], **shap
 
 
 def filled(text: str, values: Mapping[str, int]) -> str:
-    """Replace the letters in the text of a term or bracket by the numbers in ``values``, by field; live if these are.
+    """Replace letters in the text of a term or bracket by ``values``, by field; the text is live if a value is.
 
     >>> filled("L (4H² + I)", {"num_hidden_layers": 12, "hidden_size": 768, "intermediate_size": 3072})
     '12 · (4 · 768² + 3,072)'

@@ -28,7 +28,7 @@ _ONE = Batch()
 
 
 class Model(Module):
-    """The root of a module tree, with the program that declared it, which it can run.
+    """The root of a module tree, with the family's program that declared it; the model can run this program.
 
     ``config`` is a configuration, ``architecture`` the name of one of its family's classes (by default the body's), and
     ``add_pooling_layer`` an option of the body's class. ``changes``, such as adapters, are applied in order. Two models
@@ -145,7 +145,7 @@ class Model(Module):
         return {**self.config.shared(), **self.change_letter_values()}
 
     def change_letter_values(self) -> dict[str, Any]:
-        """The values of the letters of the model's changes, without its own sizes."""
+        """The values of the letters of the model's changes only."""
         values, config = dict[str, Any](), self.config
         for change in self.changes:
             values |= change.letter_values(config)
@@ -199,7 +199,7 @@ class Model(Module):
         )
 
     def _changes_for(self, config: Config) -> tuple[Change, ...]:
-        """The changes for another configuration; if it has letters, they first take their numbers from this one."""
+        """The changes for another configuration; if it gets letters, they first take their numbers from this one."""
         if isinstance(config.vocab_size, int):
             return self.changes
         before, changes = self.config, list[Change]()

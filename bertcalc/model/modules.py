@@ -92,7 +92,7 @@ PackedWeight = Packed4Bits | Packed8Bits
 class PrintedLine(NamedTuple):
     """A line of ``print(model)``, the module that it belongs to, and how many copies of the module it stands for.
 
-    A module with children has a first line, which opens it, and a last one, which closes it.
+    A module with children has a first line, which opens it, and a last line, which closes it.
     """
 
     text: str
@@ -189,7 +189,7 @@ class Module:
         return sum(map(prod, self.parameters.values()))
 
     def tensors(self, *, folded: bool = True) -> Iterator[Tensor]:
-        """Every learned tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
+        """Every parameter tensor in Hugging Face's order; folded, a repeated layer appears once, with ``*`` as number.
 
         A tied tensor has its owner's name and the position of the first module that uses it.
 
@@ -253,7 +253,7 @@ class Module:
         return names
 
     def named_parameters(self) -> Iterator[tuple[str, Shape]]:
-        """The name and shape of every learned tensor, as the real model's ``named_parameters()`` lists them.
+        """The name and shape of every parameter tensor, as the real model's ``named_parameters()`` lists them.
 
         Raises InputError for columns, which have no single number of layers.
 

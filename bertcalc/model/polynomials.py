@@ -37,7 +37,7 @@ class LetterPolynomial:
 
     @classmethod
     def of(cls, value: "int | Fraction | LetterPolynomial") -> "LetterPolynomial":
-        """The polynomial of a number; a polynomial stays as it is."""
+        """Convert a number to a constant polynomial; return a polynomial unchanged."""
         return value if isinstance(value, LetterPolynomial) else cls({(): value})
 
     @property

@@ -65,7 +65,7 @@ def two_labels(model: Model, *, training: bool) -> str:
 
 @checked
 def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem with a number of labels with which the forward pass or the loss fails; None for symbols.
+    """The problem if the forward pass or the loss fails with the model's number of labels; None for symbols.
 
     Raises MixedError for columns in which only some rows have a problem.
     """
@@ -80,7 +80,7 @@ def wrong_labels(model: Model, *, training: bool = False) -> Problem | None:
 
 @checked
 def cannot_run(model: Model, *, training: bool = False) -> Problem | None:
-    """The problem with which every forward pass (in ``training`` with its loss) of a model fails; otherwise None.
+    """The problem if a model's forward pass (or, in ``training``, its loss) can never run; otherwise None.
 
     Raises MixedError for columns in which only some rows have a problem.
     """

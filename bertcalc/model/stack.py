@@ -84,7 +84,7 @@ def stack(steps: Sequence[Step]) -> Stack:
 
 
 def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
-    """The step with all angles that it takes in these layers; in all layers if ``layers`` is None."""
+    """The step with the angles that it takes in these layers; in all layers if ``layers`` is None."""
     if not step.turns:
         return step
     turns = step.turns if layers is None else [step.turns[layer % len(step.turns)] for layer in layers]
@@ -94,7 +94,7 @@ def in_layers(step: Step, layers: Sequence[int] | None) -> Step:
 def numbered(step: Step, layer: int | str, names: Mapping[str, str]) -> Step:
     """Put the layer's number into the names of a step's inputs, output and tensors.
 
-    ``names`` maps value names that are replaced as a whole. Tensors that all runs share get the number 0.
+    ``names`` maps value names that are replaced as a whole. Tensors that all runs share get layer number 0.
     """
     if isinstance(layer, int):
         step = in_layers(step, [layer])

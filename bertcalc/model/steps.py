@@ -1,4 +1,4 @@
-"""What a forward pass does: its steps, and the values between them, as the trace records them."""
+"""The steps of a forward pass and the values between them, as the trace records them."""
 
 from bertcalc.model.trace import Operation, Step, Value
 

@@ -33,7 +33,7 @@ class Term(NamedTuple):
 
     @property
     def norm(self) -> bool:
-        """Whether all its tensors are gammas and betas of LayerNorms."""
+        """Whether all tensors of the term are gammas and betas of LayerNorms."""
         return all(tensor.place.role == "norm" for tensor in self.tensors)
 
 
@@ -46,7 +46,7 @@ class Bracket(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The bracket as on paper."""
+        """The bracket as text, as on paper."""
         written = " + ".join(self.inside)
         return f"{self.factor} ({written})" if self.braced else f"{self.factor} {written}".lstrip()
 
@@ -118,7 +118,7 @@ def _term(tensors: list[Tensor]) -> Term:
 
 
 def _brackets(copies: Any, terms: list[Term]) -> list[Bracket]:
-    """One bracket for layers; otherwise one for the terms with a common factor, LayerNorms and projections apart."""
+    """One bracket for layers; else one for terms with a common factor, and one for each LayerNorm and projection."""
     if copies != 1:
         layers = str(copies)
         return [Bracket(f"({layers})" if " " in layers else layers, tuple(terms), tuple(term.text for term in terms))]

@@ -98,7 +98,7 @@ def summed(pairs: Iterable[tuple[Key, Any]]) -> dict[Key, Any]:
 
 @checked
 def over_layers(model: Module) -> list[Tensor]:
-    """The tensors of the folded tree; if the first layer differs, its tensors are merged with those of the others."""
+    """The tensors of the folded tree; if the first layer differs, its tensors are merged with the other layers'."""
     merged: dict[str, Tensor] = {}
     for tensor in model.tensors():
         in_layers = tensor.name.replace(".0.", ".*.", 1) if tensor.place.component == "encoder" else tensor.name

@@ -129,7 +129,7 @@ class Step(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The meaning of the step as text: attention.query, whatever the names of the modules."""
+        """The meaning of the step as text, independent of the names of modules: attention.query."""
         component, block, role = self.place
         return f"{block or component}.{role}"
 
@@ -629,7 +629,7 @@ class Trace:
         """Record what the body's forward method does before the step that gives the value, for the memory simulation.
 
         ``done`` are words: "padding" (it checks for padding, to warn), "positions" (it creates position ids),
-        "positions for layers" (and passes them to all layers), "masks" (it creates attention masks), or a word that
+        "positions for layers" (it also passes them to all layers), "masks" (it creates attention masks), or a word that
         only the family's overrides use. By default, position ids are in a buffer of the embeddings, and masks are
         created before the encoder.
         """

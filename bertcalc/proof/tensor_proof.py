@@ -42,7 +42,7 @@ class Proof(NamedTuple):
         return all(check.agrees for check in self.checks)
 
     def theirs(self, name: str) -> str:
-        """The real model's value in the check of that name."""
+        """The real model's value in the check with this name."""
         return next(check.theirs for check in self.checks if check.name == name)
 
 

@@ -45,7 +45,7 @@ _ADAPTERS = re.compile(r"\blora\b|adapter|\bpeft\b|trainable params:|\ball param
 
 
 def judge_adapters(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of adapters, alone or with what is trained or frozen beside them.
+    """The verdict on the parameters of a model with adapters, which may also train or freeze other parameters.
 
     A setting that the text does not state is a condition, unless peft itself printed the number.
     """
@@ -93,7 +93,7 @@ def _spoken_of(text: str) -> _SpokenOf:
 
 
 def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
-    """Whether a text names the kind of an adapter and its unusual options."""
+    """Whether a text names the kind of the adapter and any unusual options of it."""
     changes = " ".join(map(str, count.model.changes))
     return all(type(change).__name__ in spoken.kinds for change in count.model.changes) and not any(
         option in changes and option not in spoken.kinds for option in _OPTIONS
@@ -101,7 +101,7 @@ def _is_spoken_of(count: ChangedCount, spoken: _SpokenOf) -> bool:
 
 
 def judge_trainable_share(side: ChainSide, context: Context) -> Judged | None:
-    """The verdict on the share that peft prints behind the two counts that it is computed from."""
+    """The verdict on the percentage in a line that peft printed, computed from the two counts in the same line."""
     printed = printed_by_peft(context.line)
     if printed is None or side.text.strip(" %") != printed.share:
         return None
@@ -122,7 +122,7 @@ _OTHERWISE = re.compile(r"quantiz|bnb|bitsandbytes|load_in_[48]bit|resize_token|
 
 
 def judge_printed(start: int, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number of a line that peft printed, if the code above the line makes the adapter.
+    """The verdict on a number in a line that peft printed, if the code above the line creates the adapter.
 
     ``start`` is the position of the line in the text, ``value`` the number.
     """
@@ -136,7 +136,7 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
 
 
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
-    """The verdict on "all params" that leave out the LoRA parameters, or on the share of such a count."""
+    """The verdict on an "all params" that leaves out LoRA's parameters, or on the share computed from such a count."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
     if not is_small or _OTHERWISE.search(context.text) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
         return None  # adapters of these kinds train parameters of the model itself
@@ -171,7 +171,7 @@ _LORA = re.compile(r"lora", re.I)
 
 
 def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Judged]:
-    """The verdicts on a value that the line contains: as trained parameters, as all parameters, or as the share."""
+    """The verdicts on a value that a printed line contains: as trained parameters, as all parameters, as the share."""
     trained, whole = adapted.num_parameters(only_trainable=True), adapted.num_parameters()
     rights = ((printed.trained, trained, "trained"), (printed.whole, whole, "all"))
     for written, right, amount in rights:
@@ -186,7 +186,7 @@ def _verdicts(printed: PeftLine, value: Fraction, adapted: Model) -> Iterator[Ju
 
 
 def _share_verdict(printed: PeftLine, value: Fraction, trained: int, whole: int) -> Judged | None:
-    """The verdict on the share of a line, by the right counts; None if the value is not the share."""
+    """The verdict on a printed share, by the right counts; None if the line states a different share."""
     if not value or value not in (Fraction(printed.share), Fraction(printed.share) / 100):
         return None
     counts = Problem.of(N_("the share of the trainable parameters"))

@@ -37,7 +37,7 @@ from bertcalc.text.problem import Problem
 def judge_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
     """The verdict on a size in bytes: of the weights in the precision that the words name, in MB or in MiB."""
     if any(map(_FOUR_BITS.search, context.names[:1])) or re.match(_AFTER + _FOUR_BITS.pattern, entry.after, re.I):
-        return UNKNOWN  # each format adds scales of its own
+        return UNKNOWN  # each format adds its own scales
     if is_capacity(entry):
         return UNKNOWN
     of_part = any(map(_names_part, (*context.names, *context.headings[:1], context.header, context.line)))
@@ -80,7 +80,7 @@ def is_capacity(entry: WrittenNumber) -> bool:
 
 
 def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, model: Model) -> Judged | None:
-    """The verdict on a size whose label means a single part, if the part has nearly this size in no precision."""
+    """The verdict on a size whose label names one part, if no precision gives that part nearly this size; else None."""
     meant = meant_alone(context.names[0]) if context.names and not entry.computes else []
     words = " ".join((*context.names, *context.headings, context.line, entry.after[:_NEAR]))
     about_weights = _WEIGHTS.search(words) or widths_in(words)
@@ -116,7 +116,7 @@ _NOT_WEIGHTS = re.compile(
 
 
 class _Stored(NamedTuple):
-    """A count whose bytes in some precision are the stated size; ``is_binary`` if its unit means MiB."""
+    """A count that has the stated size in some precision; ``is_binary`` if the stated unit means MiB."""
 
     parameters: int
     part: Problem
@@ -140,9 +140,9 @@ _OF_WEIGHTS = re.compile(r"\b(?:weights?|matrices)\b|权重", re.I)
 
 
 def _stored(side: ChainSide, model: Model, *, of_part: bool) -> Iterator[_Stored]:
-    """The counts and precisions that take this many bytes, in decimal units first; of parts only if ``of_part``.
+    """The counts and precisions that give a stated size, decimal units first; parts of a model only if ``of_part``.
 
-    Nearly every size is, by chance, that of some part in some precision.
+    In some precision, nearly every size matches some part by chance.
     """
     parameters_of = _parameters(model) if of_part else _known(model)
     for factor in side.unit_factors:
@@ -164,8 +164,8 @@ _OF_WHOLE, _EXACT = Fraction(19, 20), 1000
 def _named_width(entry: WrittenNumber, context: Context) -> int | None:
     """The bytes per parameter of the precision that the nearest words around a number name.
 
-    Searched are the words after it, those before it, the header of its column, and the precision that its sentence or
-    the question before it begins with: In fp32 BERT-base is 438 MB, DistilBERT 265 MB.
+    The search covers the words after it, those before it, the header of its column, and the precision that its sentence
+    or the question before it begins with: In fp32 BERT-base is 438 MB, DistilBERT 265 MB.
     """
     after = [width for width, pattern in _PRECISIONS.items() if re.match(_AFTER + pattern, entry.after, re.I)]
     if len(after) == 1:
@@ -208,13 +208,13 @@ _CHANGES_PRECISION = re.compile(
 
 @lru_cache(maxsize=32)
 def _known(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """Every known count of whole models."""
+    """All known counts of whole models, each with its description."""
     return tuple((count.total, known_in_words(count)) for count in every_count(model.config, known_counts))
 
 
 @lru_cache(maxsize=32)
 def _parameters(model: Model) -> tuple[tuple[int, Problem], ...]:
-    """Every known count, and the count of every large part."""
+    """All known counts and the counts of large parts, each with its description."""
     named = [(part.right, part_in_words(part, model)) for part in all_parts(model) if part.right > _LEAST_OF_BYTES]
     return (*_known(model), *named)
 
@@ -243,7 +243,7 @@ _FARTHEST = 20  # times too large or too small; beyond that, the size is of some
 
 
 def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a size in the precision that the text names, if it is that of no count of the model."""
+    """The verdict on a size in the precision that the text names; None if any count of the model explains the size."""
     above = [heading for heading in context.headings if len(models_named(heading)) < _SEVERAL]
     words = " ".join((*context.names, context.header, *above, entry.after[:_NEAR]))
     nearest = _named_width(entry, context)
@@ -282,7 +282,7 @@ def _is_of_model(context: Context) -> bool:
 
 
 def _of_other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged:
-    """The verdict on a size that is not exactly the bytes of any weights."""
+    """The verdict on a size that is not exactly the bytes of any weights in bertcalc's lists."""
     return (
         _bytes_of_file(entry.stated, model)
         or _bytes_of_named(entry.stated, context, model)

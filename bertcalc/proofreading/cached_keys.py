@@ -331,7 +331,7 @@ class CacheClaims:
     def _readings(
         self, sizes: _CacheSizes, beside: str, after: str, entry: WrittenNumber, context: Context
     ) -> Iterator[tuple[_KeysAndValues, bool]]:
-        """What the words allow a number to count, the likeliest first, and whether they state every size."""
+        """The meanings that the words allow, the likeliest first, each with whether the words state every size."""
         titles = " ".join((*context.headings, *context.names))
         line_start = self._text.rfind("\n", 0, entry.start) + 1
         sentence = _SENTENCE_END.split(self._text[max(line_start, entry.start - 2 * _MOST_BEFORE) : entry.start])[-1]
@@ -427,7 +427,7 @@ class CacheClaims:
 
 
 def _of_all_heads(sizes: _CacheSizes) -> tuple[int, int]:
-    """The sizes of the keys of all heads together."""
+    """The width of a token's keys in one layer: with separate keys for all heads, and with shared keys."""
     return sizes.heads * sizes.head_size, sizes.shared * sizes.head_size
 
 
@@ -547,7 +547,7 @@ def _cause(kept: _KeysAndValues, value: Fraction, units: Collection[Fraction]) -
 
 
 def _other_product(entry: WrittenNumber, readings: Sequence[_KeysAndValues]) -> Judged | None:
-    """The verdict on another size than a product gives that has the bytes of each number in it: 2 × 32 × ... × 2."""
+    """The verdict on a wrong result of a calculation that gives the bytes of a KV cache: 2 × 32 × ... × 2 = 3 GB."""
     side, stated = next((side for side in entry.sides if side.is_calculation), entry.stated), entry.stated
     if not side.is_calculation or side.unit or stated.is_calculation:
         return None

@@ -189,7 +189,7 @@ _LEAST_COUNT, _IS_PRODUCT = 10**6, re.compile(r"[^-+/^]*[*×·⋅xX][^-+/^]*")
 
 
 def gives(value: Fraction, written: str, unit: Unit | None = None) -> Judged:
-    """The verdict on a result of a calculation that gives another value."""
+    """The verdict on a wrong result (``written``) of a calculation whose right result is ``value``."""
     return Judged("wrong", value, reasons=(Problem.of(_GIVES, value=in_words(value, unit), written=written),))
 
 
@@ -226,7 +226,7 @@ def _with(text: str, number: int, value: int) -> str:
 
 
 def is_miscalculated(judged: Judged) -> bool:
-    """Whether the first reason of a verdict is a wrong result, whatever the number counts."""
+    """Whether the first reason of a verdict is a wrong result, no matter what the number counts."""
     return judged.verdict == "wrong" and bool(judged.reasons) and judged.reasons[0].message in (_GIVES, _IS_DIVIDED)
 
 

@@ -29,10 +29,10 @@ WORDS: dict[Verdict, str] = {
 class CheckedClaim(NamedTuple):
     """A number or a calculation of a text, and whether it is right.
 
-    ``start`` and ``end`` are positions in the text; ``value`` is in ``unit``, in parameters if that is None, and
-    40 for 40 %. For a wrong claim, ``right_value`` is the right one, in the same unit. ``counts`` says what it counts,
-    and ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only earlier mistakes
-    make it wrong.
+    ``start`` and ``end`` are positions in the text; ``value`` is in ``unit``, or in parameters if that is None; 40 % is
+    40. For a wrong claim, ``right_value`` is the right value, in the same unit. ``counts`` says what it counts, and
+    ``reasons`` why it is wrong or under which condition it is right. ``carried`` is True if only earlier mistakes make
+    it wrong.
     """
 
     start: int
@@ -80,7 +80,7 @@ class Proofread(NamedTuple):
     differing: Mapping[str, tuple[int, int]] = {}
 
     def of(self, verdict: Verdict) -> tuple[CheckedClaim, ...]:
-        """The claims with a verdict."""
+        """The claims with a verdict, such as "wrong"."""
         return tuple(claim for claim in self.claims if claim.verdict == verdict)
 
     @property
@@ -103,7 +103,7 @@ class Proofread(NamedTuple):
         return Problem.of(message, all=len(self.claims), **counts)
 
     def summary(self) -> Iterator[Problem]:
-        """What was proofread and found, as sentences."""
+        """The model, the number of right and wrong claims, and the first error, as sentences."""
         if self.model is None:
             yield Problem.of(
                 N_("The text is about models that bertcalc does not count: only its arithmetic is checked.")
@@ -150,7 +150,7 @@ class Proofread(NamedTuple):
         return Template(_PAGE.read_text(encoding="utf-8")).substitute(parts)
 
     def markdown(self, say: Say = str) -> str:
-        """The text with a sign after every claim, and a footnote for each one that is not simply right."""
+        """The text with a mark after every claim, and a footnote for every claim that is not simply right."""
         notes: list[str] = []
         pieces = []
         for claim, piece in self._pieces():

@@ -54,7 +54,7 @@ class Finding(NamedTuple):
 
 
 class EarlierNumbers:
-    """The numbers of a text so far, in its order, and those that later calculations may contain."""
+    """The numbers of a text so far, in its order, and those that later calculations may use."""
 
     def __init__(self) -> None:
         self.findings: list[Finding] = []
@@ -90,7 +90,7 @@ class EarlierNumbers:
         return judged.right_value if judged.verdict == "wrong" and judged.right_value else value
 
     def _of_all_layers(self, finding: Finding) -> Finding | None:
-        """The verdict on the wrong count of one layer times their number, or of all divided by it, if not computed."""
+        """The verdict on an earlier wrong count of one layer times the layers, or of all layers divided by them."""
         value, layers = finding.entry.best.value, finding.model.config.num_hidden_layers if finding.model else 0
         if layers < _LEAST_LAYERS or finding.entry.best.reach or finding.entry.computes or value < LEAST_CARRIED:
             return None
@@ -156,7 +156,7 @@ class EarlierNumbers:
         return apart <= 2 * max(stated.reach, stated.rough)
 
     def _widen(self, side: ChainSide, used: Mapping[Fraction, int], finding: Finding) -> None:
-        """Judge a term of one layer as one of all layers, in a sum of a model whose other terms count all."""
+        """If the other terms of a sum count all layers, judge a term that counts one layer as a count of all layers."""
         parts = {value: self.findings[index].judged.counted for value, index in used.items()}
         if finding.model is None or not any(
             part and part.layers == "all" and _repeats(part) for part in parts.values()
@@ -220,7 +220,7 @@ class EarlierNumbers:
         return finding._replace(judged=judged, carried=True)
 
     def _rounded(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that rounds the one before it on its line: 85,054,464, or 85M."""
+        """The verdict on a number that rounds the previous number on its line: 85,054,464, or 85M."""
         last = self.findings[-1] if self.findings else None
         side = finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
@@ -229,7 +229,7 @@ class EarlierNumbers:
         return finding._replace(judged=last.judged) if near and side.unit == last.entry.best.unit else None
 
     def _restated(self, finding: Finding) -> Finding | None:
-        """The verdict on a number that says the one before it again, rounded to another value: 85,054,464, or 86M."""
+        """The verdict on a number that repeats the previous number on its line, wrongly rounded: 85,054,464, or 86M."""
         last, side = self.findings[-1] if self.findings else None, finding.entry.best
         if last is None or last.entry.line != finding.entry.line or finding.judged.verdict != "unknown":
             return None
@@ -245,7 +245,7 @@ class EarlierNumbers:
         return finding._replace(judged=Judged("wrong", value, last.judged.counts, (reason,), last.judged.counted))
 
     def _computed_again(self, finding: Finding) -> Finding | None:
-        """The verdict on a calculation of the number before it on its line: 396,544 parameters (2 × 198,272)."""
+        """The verdict on a calculation of the previous number on its line: 396,544 parameters (2 × 198,272)."""
         last = self.findings[-1] if self.findings else None
         if last is None or last.entry.line != finding.entry.line or not finding.entry.computes:
             return None
@@ -285,7 +285,7 @@ class EarlierNumbers:
 
 
 def is_arithmetic(finding: Finding) -> bool:
-    """Whether the sides of a chain disagree, so that it is wrong whatever it counts."""
+    """Whether the sides of a chain disagree, which is wrong no matter what they count."""
     return len(finding.entry.sides) > 1 and is_miscalculated(finding.judged)
 
 

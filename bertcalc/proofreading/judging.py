@@ -107,7 +107,7 @@ def _is_in_numbers(entry: WrittenNumber) -> bool:
 
 
 def _of_all_layers(entry: WrittenNumber, context: Context, model: Model | None) -> Context:
-    """The context, marked as of all layers if a calculation contains their number and gives more than one layer has."""
+    """Mark the context as about all layers if a calculation multiplies by them and exceeds the count of one layer."""
     layers = model.config.num_hidden_layers if model else 0
     operands = {operand.value for side in entry.sides for operand in side.operands}
     if model is None or layers < _LEAST_LAYERS or layers not in operands:
@@ -133,7 +133,7 @@ _SHARE = re.compile("trainable ?%", re.I)
 
 
 def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model: Model | None) -> Judged:
-    """A wrong calculation; if its stated result is right for what the words mean, that is the right value."""
+    """The verdict on a wrong calculation; if the words mean its stated result, that result is the right value."""
     if model is None or entry.stated.unit == "bytes":
         return judged
     if is_total(context) and not entry.computes:
@@ -157,7 +157,7 @@ def _with_meaning(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _is_likelier(meant: LineVerdict, computed: LineVerdict | None) -> bool:
-    """Whether the stated result, not the computed one, is what the words mean."""
+    """Whether the words mean the stated result of a calculation, rather than the computed result."""
     if computed is None or not computed.is_right or not computed.counted:
         return True
     stated = meant.counted.part if meant.counted else ""
@@ -277,7 +277,7 @@ _COUNTED = re.compile(r"\W{0,3}(?:more |other |additional |个)?(?:param|weights
 
 
 def _half_norm(entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict on a LayerNorm that is counted with one vector instead of two: another 768 parameters."""
+    """The verdict on the count of a LayerNorm with only one of its two vectors: another 768 parameters."""
     hidden, words = model.config.hidden_size, " ".join((*context.names[:2], context.sentence))
     of_norm = next((part for part in scoped("LayerNorm of the embeddings", model) if part.right == 2 * hidden), None)
     if entry.best.value != hidden or of_norm is None or not _COUNTED.match(entry.after) or not _NORM.search(words):
@@ -300,7 +300,7 @@ _MOST_OF_WHOLE = 2  # mistakes in a whole model, of a number that a part has exa
 
 
 def _otherwise(line: TypedLine, side: ChainSide, context: Context, model: Model, *, alone: bool) -> Judged | None:
-    """The verdict on a number that no mistakes explain, but that clearly does not count what its words mean."""
+    """The verdict on a number that no mistake explains, but that is clearly not the count that its words mean."""
     if any(IS_DIFFERENCE.search(name) for name in context.names[:2] if name not in context.headings):
         return None
     if _multiplies_vocabulary(side, model):
@@ -515,7 +515,7 @@ def _size(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 
 def _right(part: Counted, side: ChainSide, context: Context, model: Model) -> Judged:
-    """The verdict on a right count; under a condition if its words do not say what it leaves out."""
+    """The verdict on a right count; conditional if it leaves something out and its words do not say so."""
     described = part_in_words(part, model)
     judged = Judged("right", counts=described, counted=part)
     missing = count_of_part("LayerNorm of the embeddings", model)
@@ -558,7 +558,7 @@ def _slip(side: ChainSide, context: Context, model: Model) -> Judged | None:
 
 @lru_cache(maxsize=32)
 def _counts_of_parts(model: Model) -> list[tuple[int, Counted]]:
-    """The parts that people usually count, with their counts."""
+    """The parts that people usually count, each after its count."""
     return [(part.right, part) for part in all_parts(model) if part.part in PARTS and part.heads == "all"]
 
 
@@ -602,7 +602,7 @@ _HEAD = re.compile(r"\b(?:attention )?head\b|单个头|每个头|一个头|头�
 
 @lru_cache(maxsize=32)
 def _by_count(model: Model) -> dict[int, Counted]:
-    """The parts, modules, tensors and heads by their counts; the first one for each count."""
+    """The parts, modules, tensors and heads by count; if several have the same count, the first one."""
     return {part.right: part for part in reversed((*all_parts(model), *_heads(model))) if part.heads == "all"}
 
 

@@ -1,7 +1,7 @@
 """Judge a calculation by those of its terms that are known counts.
 
-Of the rounded count of one layer, a multiple is not what all layers have: 12 × 7M. Of a sum of parts, one is wrong:
-28,661,760 + 56,687,616.
+Two mistakes are recognized: a rounded count of one layer, multiplied by the number of layers (12 × 7M), and one wrong
+term in a sum of parts (28,661,760 + 56,687,616).
 
 >>> from bertcalc import BertConfig, build
 >>> from bertcalc.proofreading.mentions.calculations import find
@@ -42,7 +42,7 @@ _LAYERS_OF = re.compile(r"(?:layers|blocks) (?:of|with|at|having)(?: about| roug
 
 
 def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on the number of layers times the rounded count of one; None for other calculations."""
+    """The verdict on the rounded count of one layer times the number of layers; None for other calculations."""
     calculations = [side for side in entry.sides if side.is_calculation]
     if len(calculations) != 1 or not calculations[0].reach or len(calculations[0].operands) != _OF_PRODUCT:
         return None
@@ -55,7 +55,7 @@ def judge_rounded_product(entry: WrittenNumber, model: Model) -> Judged | None:
 
 
 def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on what all layers have, behind what each has: 12 layers: ~7.1M each = 85.2M."""
+    """The verdict on a total of all layers that follows the rounded count of one: 12 layers: ~7.1M each = 85.2M."""
     one = last.best
     joins = _EACH.fullmatch(between) or (_LAYERS_OF.search(last.before) and re.fullmatch(_JOINS, between))
     if entry.computes or last.computes or not joins or not one.reach:
@@ -68,7 +68,7 @@ def judge_each(last: WrittenNumber, between: str, entry: WrittenNumber, model: M
 
 
 def judge_in_brackets(last: WrittenNumber, between: str, entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a rounded product in brackets behind a count that it does not give: 85.2M (7.08M × 12)."""
+    """The verdict on a count whose brackets contain a rounded product with a different result: 85.2M (7.08M × 12)."""
     product, stated = entry.stated, last.stated
     bracketed = f"{between}(" if product.text.startswith("(") else between
     if last.computes or len(entry.sides) > 1 or not _OPENS.fullmatch(bracketed):
@@ -87,7 +87,7 @@ _OPENS = re.compile(r"[\s*`]{0,8}[(（][\s~≈]{0,3}")
 
 
 def judge_rounded(term: Fraction, reach: Fraction, stated: ChainSide, model: Model) -> Judged | None:
-    """The verdict on a result that multiplies a ``term``, which rounds the count of a layer by up to ``reach``."""
+    """The verdict on a result that multiplies ``term``, the count of one layer rounded by at most ``reach``."""
     one, whole = (next((part for part in scoped("layers", model) if part.layers == of), None) for of in ("one", "all"))
     if one is None or whole is None or term < _LEAST:
         return None
@@ -124,7 +124,7 @@ _LEAST_TERM = 10_000  # a smaller term may be a part of another kind
 
 
 def judge_sum_of_parts(entry: WrittenNumber, model: Model) -> Judged | None:
-    """The verdict on a sum of the parts of a layer or a model, of which all but one are right; None for other sums."""
+    """The verdict on a sum of parts of a layer or a model with one wrong term; None for other sums."""
     side = next((side for side in entry.sides if side.is_calculation), None)
     if side is None or side.reach or side.unit not in (None, "parameters") or not _SUM.fullmatch(side.text):
         return None
@@ -138,7 +138,7 @@ def _is_counted(part: Counted) -> bool:
 
 
 def _with_wrong_term(whole: Counted, terms: Sequence[int], model: Model) -> Judged | None:
-    """The verdict on a sum that counts a whole, with one wrong term."""
+    """The verdict on a sum that should count ``whole`` but has one wrong term."""
     if not abs(sum(terms) - whole.right) * _NEAR <= whole.right:
         return None
     tensors = set(whole.tensors)
@@ -160,12 +160,12 @@ _TERM = N_("{count} is right for {part}, not {written}")
 
 
 def _counts(part: Counted) -> set[int]:
-    """The counts of a part, with biases and without."""
+    """The counts of a part with biases and without."""
     return {*map(total, with_and_without_biases(part))}
 
 
 def _is_wrong(term: int, part: Counted, model: Model) -> bool:
-    """Whether a term is nearly a part's count, but not that of a part with other tables."""
+    """Whether a term is close to a part's count but wrong, and not the count of a similar part with other tables."""
     has_other_tables = "embeddings" in part.part and (term - part.right) % model.config.hidden_size == 0
     is_near = abs(term - part.right) * _NEAR <= part.right
     return is_near and not has_other_tables and term not in _counts(part)

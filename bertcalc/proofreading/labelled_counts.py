@@ -52,7 +52,7 @@ _CLEARLY_APART, _MOST_APART = 50, 4  # a fiftieth of the right value, and four t
 
 
 def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number whose label means a single part, if it is clearly not that part's count."""
+    """The verdict on a number labelled as one part, if it is clearly not that part's count; else None."""
     scope, value = context.scope(model.config.num_hidden_layers), line.value or Fraction(0)
     for name in context.names[:2]:
         meant = meant_alone(name)
@@ -75,7 +75,7 @@ def contradicted(line: TypedLine, context: Context, model: Model) -> Judged | No
 
 
 def _is_joined(name: str, sentence: str) -> bool:
-    """Whether another part is counted together with the one that a label names: the embeddings and the head."""
+    """Whether a label names one of two parts that are counted together: the embeddings and the head."""
     _before, named, after = sentence.partition(name)
     joined = _JOINED.match(after) if named else None
     return joined is not None and names_part_but_whole(joined["other"])
@@ -103,9 +103,9 @@ _ALSO = {
 
 
 def _is_near_another(name: str, value: Fraction, model: Model, *, exact: bool) -> bool:
-    """Whether a number is near a count that goes by the same name; always where embeddings are projected.
+    """Whether a number is near another count with the same name. Always true if the embeddings are projected.
 
-    An ``exact`` number has to be that count.
+    If the number is ``exact``, it has to equal the count.
     """
     others = [part.right for other in _ALSO.get(name, ()) for part in scoped(other, model)]
     is_projected = name == "embeddings" and count_of_part("projection of the embeddings", model)
@@ -122,7 +122,7 @@ _LEAST = 100_000
 
 
 def near_miss(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on a number that is near the count that its words mean; None for a count of any other part."""
+    """The verdict on a number close to the count that its words mean; None if it is the count of another part."""
     value, reach = line.value or Fraction(0), max(line.reach, line.rough)
     if value < _LEAST or reach * _FIGURES > value or (not reach and value % 10_000 == 0):
         return None
@@ -155,7 +155,7 @@ _WHOLE = re.compile(r"\btotal|\ball param|whole|\bmodel\b|模型|总|合计|一�
 
 
 def _meant(value: Fraction, context: Context, model: Model) -> Counted | None:
-    """The part that the nearest words mean, if its count is near a number."""
+    """The part that the nearest words mean, if the number is close to its count; else None."""
     scope = context.scope(model.config.num_hidden_layers)
     for name in context.names[:2]:
         words = _SIZES.sub(" ", _WITH.sub("", name))
@@ -193,13 +193,13 @@ def _joins_parts(name: str) -> bool:
 
 
 def _called(parts: Iterable[str], name: str) -> list[str]:
-    """The parts that a name may mean; the embeddings are meant with their LayerNorm."""
+    """The parts that a name may mean, except that the embeddings always include their LayerNorm."""
     called = [part for part in parts if re.search(PARTS[part][1], name, re.I)]
     return ["embeddings" if part == "embeddings without LayerNorm" else part for part in called]
 
 
 def _nearest(names: Sequence[str], value: Fraction, scope: str, model: Model) -> Counted | None:
-    """The part with the nearest count, in one layer or in all layers as the words say, if it is near a number."""
+    """The named part whose count is nearest to a number, in the layers that the words mean; None if none is near."""
     parts = [part for name in names for part in scoped(name, model)]
     parts = [part for part in parts if not scope or part.layers == scope or not _is_repeated(part, model)]
     near = [part for part in parts if part.right and abs(part.right - value) * _NEAR <= part.right]
@@ -211,7 +211,7 @@ def _is_repeated(part: Counted, model: Model) -> bool:
 
 
 def _is_counted(value: Fraction, reach: Fraction, model: Model) -> bool:
-    """Whether a number counts a part, two parts, or a class, with or without biases."""
+    """Whether a number is the count of a part, of two parts, or of a class, with or without biases."""
     counts = _all_counts(model)
     if reach:
         return any(abs(count - value) <= 2 * reach for count in counts)
@@ -219,7 +219,7 @@ def _is_counted(value: Fraction, reach: Fraction, model: Model) -> bool:
 
 
 def _has_more_labels(value: Fraction, model: Model) -> bool:
-    """Whether a number counts a class with more labels, each of which has a row and a bias in the classifier."""
+    """Whether a number is the count of a class with more labels: each label adds a row and a bias to the classifier."""
     of_label = model.config.hidden_size + 1
     return any(
         0 < value - count < _MOST_LABELS * of_label and (value - count) % of_label == 0 for count in _totals(model)
@@ -236,7 +236,7 @@ def _totals(model: Model) -> frozenset[int]:
 
 @lru_cache(maxsize=32)
 def _all_counts(model: Model) -> frozenset[int]:
-    """The counts of all parts with and without biases, of all classes also without some part, and as published."""
+    """The counts of parts and classes, also without biases or without a usual part, and the published counts."""
     counts = {total(tensors) for part in counts_of(tuple(PARTS), model) for tensors in with_and_without_biases(part)}
     without = {count - count_of_part(part, model) for count in _totals(model) for part in _LEFT_OUT}
     return frozenset(counts | _totals(model) | without | _published(model))
@@ -261,7 +261,7 @@ def _sums(model: Model) -> frozenset[int]:
 
 
 def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged | None:
-    """The verdict on the parameters of a classification head, if the line says how many labels it has."""
+    """The verdict on the parameters of a classification head, if the line states the number of labels."""
     value, of_label = line.value or Fraction(0), model.config.hidden_size + 1
     if line.reach or not any(map(_CLASSIFIER.search, (*context.names[:2], context.sentence))):
         return None
@@ -287,7 +287,7 @@ _LABELS = re.compile(
 
 
 def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model) -> Judged | None:
-    """The verdict on a size that is near the bytes of the weights that its words mean, of ``width`` bytes each."""
+    """The verdict on a size close to that of the weights that its words mean, at ``width`` bytes per parameter."""
     side = entry.stated
     reach = max(side.reach, side.rough)
     if context.supposes or entry.computes or reach * _FIGURES > side.value or _COUNTS_CHANGE.search(context.line):

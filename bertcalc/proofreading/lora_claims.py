@@ -92,7 +92,7 @@ _MORE = re.compile(
     r"|还|另外|加上",
     re.I,
 )
-# Other settings that change what LoRA trains, besides rank and targets.
+# Settings besides rank and targets that change which parameters LoRA trains.
 _OTHERWISE = re.compile(
     r"classif|\bhead\b|\bbias|\bdora\b|\bnorm|embedd|pooler|layers_to_transform|modules_to_save|\bexcept\b"
     r"|\bwithout\b"
@@ -125,7 +125,7 @@ _MOST_BEHIND = 40
 
 
 class _StatedSetting(NamedTuple):
-    """The ranks and targets that a text may state for a number; ``is_near`` if its own sentence states them."""
+    """The ranks and targets that a text may state for a number; ``is_near`` if the number's sentence states them."""
 
     ranks: tuple[int, ...]
     targets: tuple[Targets, ...]
@@ -194,7 +194,7 @@ class LoraClaims:
         return Judged("wrong", Fraction(meant.value), described, reasons)
 
     def _setting(self, entry: WrittenNumber, last: int, headers: Sequence[str], context: Context) -> _StatedSetting:
-        """What the text states for a number: beside it, in its sentence or its row, or else in the sentences before."""
+        """The stated setting for a number: beside it, in its sentence or row, or else in the sentences before."""
         index = bisect_left(self._starts, entry.start + 1) - 1
         sentence = self._sentences[index] if index >= 0 else _SettingInText(0, 0, (), (), False)
         pieces = [self._text[max(last, sentence.start) : entry.start], self._behind(entry)]
@@ -265,7 +265,7 @@ def _sentences(text: str) -> Iterator[_SettingInText]:
 
 
 def _ranks(text: str) -> tuple[int, ...]:
-    """The last ranks that a text states."""
+    """The ranks that a text states last."""
     last = next((match["ranks"] for match in reversed([*_RANK.finditer(text)])), "")
     return tuple(dict.fromkeys(int(rank) for rank in re.findall("[0-9]+", last) if int(rank)))
 
@@ -321,7 +321,7 @@ def _in_row(entry: WrittenNumber, headers: Sequence[str]) -> _SettingInText | No
 
 
 def _scope(words: str) -> str:
-    """What a number is said to count: the matrices of all layers, of one, or one matrix."""
+    """The scope of a number according to its words: the matrices of all layers, of one layer, or a single matrix."""
     is_of_all = _ALL_LAYERS.search(words) and not _TOTAL_OF_ONE.search(words)
     if _PER_MATRIX.search(words) and not is_of_all:
         return "matrix"
@@ -329,7 +329,7 @@ def _scope(words: str) -> str:
 
 
 def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _LoraCount | None:
-    """The count that a number states, within its rounding; in all layers unless the words say otherwise."""
+    """The LoRA count that rounds to a number; one of all layers unless the words mean a layer or a matrix."""
     fitting = [count for count in rights if abs(count.value - side.value) <= max(side.reach, side.rough)]
     whole = [count for count in fitting if count.scope == "all"]
     inside = [count for count in fitting if _PER_LAYER.search(words) or _PER_MATRIX.search(words) or not side.reach]
@@ -337,7 +337,7 @@ def _fitting(rights: Iterable[_LoraCount], side: ChainSide, words: str) -> _Lora
 
 
 def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
-    """Whether a number is right for a different rank or different matrices, or is near the right one."""
+    """Whether a number is right for a different rank or different matrices, or nearly right."""
     if side.value.denominator != 1 or side.reach:
         return abs(side.value - right.value) > max(3 * side.reach, Fraction(right.value, 10))
     apart = int(side.value) - right.value
@@ -347,7 +347,7 @@ def _is_other_setting(side: ChainSide, right: _LoraCount, model: Model) -> bool:
 
 @lru_cache(maxsize=32)
 def _other_counts(model: Model) -> frozenset[int]:
-    """What LoRA trains with any common rank on any matrices, in all layers or in one."""
+    """The numbers of parameters that LoRA trains with any common rank on any matrices, in all layers or in one."""
     roles = sorted({role for tensor in _matrices(model) for role in _roles(tensor)} & _EVERY)
     sets = (frozenset(chosen) for size in range(1, len(roles) + 1) for chosen in combinations(roles, size))
     return frozenset(
@@ -377,7 +377,7 @@ def _roles(tensor: Tensor) -> Targets:
 
 
 def _counts(targets: Targets, rank: int, model: Model) -> Iterator[_LoraCount]:
-    """What LoRA trains on these matrices: in all layers, in one layer, in one matrix, and in its halves A and B."""
+    """The counts of LoRA parameters on these matrices: in all layers, in one layer, in one matrix, and in A or B."""
     chosen = [tensor for tensor in _matrices(model) if _roles(tensor) & targets]
     if not chosen:
         return

@@ -155,7 +155,7 @@ _PLAIN_LABELS = {
 
 
 def _of_the_meant(verdict: LineVerdict, name: str, scope: str, model: Model) -> LineVerdict:
-    """The verdict, changed to the single part that the name means if it is about a different part."""
+    """The verdict, moved to the part that the name means if it is about a different part."""
     alone = _alone(name)
     part = verdict.counted
     if not alone or not part or part.part not in PARTS or part.part == alone[0]:
@@ -190,7 +190,7 @@ _MATRIX = {
 
 
 def exchanged(part: Counted, context: Context, model: Model) -> Counted | None:
-    """The matrix of the feed-forward that the nearest words mean, if a number counts the other matrix."""
+    """The feed-forward matrix that the nearest words mean, if the number counts the other feed-forward matrix."""
     if part.part not in _MATRIX or not context.names:
         return None
     meant = [name for name, pattern in _MATRIX.items() if re.search(pattern, context.names[0], re.I)]
@@ -231,7 +231,7 @@ _WITH_OUTPUT = re.compile(
 
 @lru_cache(maxsize=4096)
 def _alone(name: str) -> tuple[str, ...]:
-    """The part that a name means unambiguously (also with LayerNorm); empty for an ambiguous name."""
+    """The part that a name clearly means, also with its LayerNorm; empty if the name is ambiguous."""
     if table := table_called(name):
         return (table,)
     label = " ".join(_AROUND_LABEL.sub("", _OF_ONE_LAYER.sub(" ", name.strip())).split())
@@ -246,7 +246,7 @@ def _alone(name: str) -> tuple[str, ...]:
 
 
 def _in_scope_of(verdict: LineVerdict, scope: str, model: Model) -> LineVerdict:
-    """A wrong verdict, explained for one layer or for all layers as the words say."""
+    """A wrong verdict, explained for one layer or for all layers, according to the words."""
     part = verdict.counted
     if not part or not scope or part.layers == scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -278,7 +278,7 @@ def _line_verdict(name: str, line: TypedLine, model: Model) -> LineVerdict:
 
 
 def _in_scope(verdict: LineVerdict, scope: str, name: str, model: Model) -> LineVerdict:
-    """The verdict, changed to one layer or to all layers if the words say so."""
+    """The verdict, moved to one layer or to all layers if the words say so."""
     part, line = verdict.counted, verdict.line
     if not part or not scope or part.part not in PARTS or part.heads == "one":
         return verdict
@@ -315,7 +315,7 @@ def parts_without_biases(model: Model, low: int, high: int) -> list[Counted]:
 
 @lru_cache(maxsize=32)
 def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]:
-    """The counts of all parts without biases in ascending order, and the parts, each with its position in the model."""
+    """The counts of parts without biases, ascending, and these parts, each with its position in the model."""
     parts = enumerate(
         part._replace(tensors=tuple(tensors))
         for part in counts_of(tuple(PARTS), model)
@@ -327,7 +327,7 @@ def _without_biases(model: Model) -> tuple[list[int], list[tuple[int, Counted]]]
 
 
 def _all_of(part: Counted, model: Model) -> Counted:
-    """A part in all layers."""
+    """The same part, counted in all layers."""
     return next(iter(counts_of((part.part,), model)), part) if part.part in PARTS else part
 
 
@@ -342,7 +342,7 @@ def _best(part: Counted, line: TypedLine, model: Model) -> Explanation | None:
 
 
 def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a right count of one layer multiplied by the number of layers."""
+    """The verdict on a product of a right count of one layer and the number of layers."""
     whole = _all_of(part, model)
     if part.layers != "one" or whole.layers != "all" or whole.right != value:
         return None
@@ -350,7 +350,7 @@ def times_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
 
 
 def in_all_layers(part: Counted, value: Fraction, model: Model) -> Judged | None:
-    """The verdict on a count of one layer where all layers are meant."""
+    """The verdict on a count of one layer whose words mean all layers."""
     whole = _all_of(part, model)
     explained = _best(whole, TypedLine("", "", value), model) if whole.layers == "all" != part.layers else None
     return wrong_by(whole, explained, model) if explained else None
@@ -424,7 +424,7 @@ _CHANGES = re.compile(
 
 
 def _without_aside(name: str) -> str:
-    """A label without a last aside that neither names a part nor changes what is counted: first term of the total."""
+    """A label without a final aside that changes nothing, such as "first term of the total"."""
     aside = _ASIDE.search(name)
     if not aside or _CHANGES.search(aside["aside"]) or names_part_but_whole(aside["aside"]):
         return name
@@ -453,5 +453,5 @@ def scoped(name: str, model: Model) -> Iterator[Counted]:
 
 @lru_cache(maxsize=1024)
 def counts_of(names: tuple[str, ...], model: Model) -> tuple[Counted, ...]:
-    """The counts of parts, each in all layers first."""
+    """The parts with their counts; for each part, all layers come first."""
     return tuple(parts_of(counted(model), MiscountSizes.of(model.final_config), names))

@@ -32,7 +32,7 @@ ROUGHEST = 400  # times half a unit in the last of three digits: 85.1M
 
 
 def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model: Model) -> Judged | None:
-    """The verdict by a reading in which the number is not wrong; None if there is none."""
+    """The verdict by another reading that makes the number right; None if there is no such reading."""
     side = entry.best
     if judged.counted and judged.counted.part.startswith(("gamma of", "beta of")):
         return UNKNOWN  # words that name one of the two often mean both
@@ -55,7 +55,7 @@ def other_reading(judged: Judged, entry: WrittenNumber, context: Context, model:
 
 
 def _named_in_sentence(side: ChainSide, context: Context, model: Model) -> Counted | None:
-    """The part with this count, if the sentence names it, although the nearest words mean layers or the model."""
+    """The part with this count that the sentence names, although the words nearest to the number mean the whole."""
     scope = context.scope(model.config.num_hidden_layers)
     for part in all_parts(model):
         is_part = part.part in PARTS and part.part not in WHOLE_OR_BODY and part.heads == "all"
@@ -108,17 +108,17 @@ _ONLY_BIASES = re.compile(r"\W*(?:bias(?:es)?|偏置)\W*", re.I)
 
 
 def _says_only_biases(part: Counted, context: Context) -> bool:
-    """Whether the words beside a number name biases, but not of which part."""
+    """Whether the words beside a number name biases without saying of which part."""
     return part.part.startswith("biases") and any(map(_ONLY_BIASES.fullmatch, context.names[:2]))
 
 
-# A count that leaves out what is called the embeddings, whichever they are.
+# A count without embeddings, whatever the text means by embeddings.
 _NON_EMBEDDING = re.compile(
     r"non-?embedding|(?:without|excluding|with) (?:(?:the|all|its|position|word) )*embeddings?\b"
     r"|(?:不含|不包括|除去|非)嵌入",
     re.I,
 )
-# A vocabulary with tokens of somebody's own.
+# A vocabulary with added tokens.
 RESIZED = re.compile(
     r"\b(?:add(?:ed|ing|s)?|extra|resiz\w*|pad(?:ded|s|ding)?|trimm\w*|extend\w*)\b.{0,40}(?:token|vocab|entr|word)"
     r"|resize_token|add_tokens|(?:token|vocab)\w*.{0,20}\b(?:added|padded|trimmed|extended)|tokeni[sz]er has|新增|扩充"
@@ -128,7 +128,7 @@ RESIZED = re.compile(
 
 
 def has_added_tokens(judged: Judged, value: Fraction, context: Context, model: Model) -> bool:
-    """Whether a wrong number is right with some more rows in the table of words, and the text adds tokens."""
+    """Whether a wrong count is right with a few more rows of word embeddings, in a text that adds tokens."""
     if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY):
         return False
     rows = (value - (judged.right_value or 0)) / model.config.hidden_size
@@ -141,7 +141,7 @@ _MOST_ADDED = 1000
 def is_of_variant(judged: Judged, context: Context, model: Model) -> bool:
     """Whether the words beside a wrong number say that it counts a variant of the model.
 
-    That is without its embeddings, with other layers, or with tokens of somebody's own.
+    A variant lacks the embeddings, has a different number of layers, or has added tokens.
     """
     sentence = context.sentence or context.line
     words = " ".join((sentence, context.header, *context.names[:1], *context.headings[:1]))
@@ -179,7 +179,7 @@ OF_VOCABULARY = (
 def unless_explained(
     judged: Judged, explanation: Explanation, entry: WrittenNumber, context: Context, model: Model
 ) -> Judged:
-    """The verdict; under a condition if the text itself says what differs: another vocabulary, or biases apart."""
+    """The verdict; conditional if the text itself explains the difference: another vocabulary, or separate biases."""
     operands = {operand.value for side in entry.sides if side.is_calculation for operand in side.operands}
     size = re.fullmatch("V=([0-9]+)|P=([0-9]+)|[A-Z]=[0-9]+|padded to .*|rounded to .*", explanation[0].miscount)
     chosen = size is not None and (
@@ -214,7 +214,7 @@ def unless_explained(
 
 
 def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:
-    """Whether a text on ALBERT counts for comparison what BERT has: wide tables, or layers that do not share."""
+    """Whether a text on ALBERT counts BERT's wide tables or unshared layers for comparison."""
     beside = " ".join((context.line, *context.names[:2], *context.headings[:1]))
     is_table = bool(_OF_FULL_WIDTH & {*causes}) and _BERT.search(context.text)
     return bool(is_table or (_NOT_SHARED & {*causes} and _BERT.search(beside)))
@@ -226,7 +226,7 @@ _NOT_SHARED = {"layers not shared", "attention not shared", "feed-forward not sh
 
 
 def _rounds(cell: str, right: Fraction) -> bool:
-    """Whether a cell beside a calculation rounds the right value, too: | 3 × 768 × 768 | 1.8M/layer |."""
+    """Whether the cell beside a calculation states the right value, rounded: | 3 × 768 × 768 | 1.8M/layer |."""
     amount = re.match(r"[~≈约]?\s?([0-9.,]+\s?(?:M|百万|万|million)?)", cell)
     try:
         return amount is not None and typed(amount[1]).means(int(right))
@@ -247,8 +247,8 @@ _IS_BIAS = re.compile("bias|beta", re.I)
 # A rule of thumb in letters just before a number: 12d² per block, 7.08M
 _RULE_IN_LETTERS = re.compile(r"[0-9]{1,2}\s?[·*×]?\s?(?:[dhHD]|n_embd|d_?model|hidden\w*)\s?(?:²|\^\(?2|\*\*2)")
 _NEAR = 40
-OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # what 12d² leaves out
-# What a sentence says is not counted, by the words in the names of the mistakes.
+OF_RULE_OF_THUMB = re.compile("bias|beta|norm", re.I)  # parts that 12d² leaves out
+# Words for parts that a sentence leaves out, by words in the names of the mistakes.
 _NOT_COUNTED = re.compile(
     r"(?:\bwithout|\bnot count|n't count|\bexclud|\bignor|\bomit|\bleav\w* out|\bfreez|\bfrozen"
     r"|冻结|不含|不计|不算|不包括|未计|忽略)(.{0,60})",
@@ -268,7 +268,7 @@ _LEFT_OUT = {
 
 
 def _says_why(explanation: Explanation, context: Context) -> bool:
-    """Whether the line itself says that it leaves out everything that is missing."""
+    """Whether the line itself says that it leaves out all missing parts."""
     left_out = " ".join(match[1] for match in _NOT_COUNTED.finditer(context.line))
     patterns = [
         next(

@@ -134,7 +134,7 @@ class _Verdicts:
             self._add(in_unit_of_header(entry, self._around.row(entry).header) if entry.cells else entry)
 
     def all(self) -> Iterator[Finding]:
-        """The verdicts; a total that is the model's and another number of the text is that of a larger model."""
+        """The verdicts. A number equal to the model's total plus another number of the text counts a larger model."""
         values = {finding.entry.best.value for finding in self._findings if not finding.entry.best.reach}
         larger: Fraction | None = None  # the last of these totals
         for finding in self._findings:
@@ -361,7 +361,7 @@ class _Verdicts:
         return operations if operations.verdict in ("right", "wrong") else None
 
     def _several(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on a multiple of the previous number, if the words multiply that: 25 LayerNorms of 1,536 each."""
+        """The verdict on a multiple of the previous number, if the words multiply it: 25 LayerNorms of 1,536 each."""
         last = self._findings[-1] if self._findings else None
         if last is None or last.entry.line != entry.line or entry.computes or last.entry.computes:
             return None
@@ -373,7 +373,7 @@ class _Verdicts:
         return several if several and (several.verdict == "wrong" or judged.verdict == "wrong") else None
 
     def _each(self, entry: WrittenNumber, model: Model | None) -> Judged | None:
-        """The verdict on what all layers have, behind the rounded count of one: ~7.1M each = 85.2M."""
+        """The verdict on a total of all layers that follows the rounded count of one: ~7.1M each = 85.2M."""
         last = self._findings[-1] if self._findings else None
         if last is None or model is None or last.entry.line != entry.line or self._about.assumed:
             return None
@@ -381,7 +381,7 @@ class _Verdicts:
         return judge_each(last.entry, between, entry, model) or judge_in_brackets(last.entry, between, entry, model)
 
     def _sum_of_row(self, entry: WrittenNumber, judged: Judged) -> Judged | None:
-        """The verdict on a number that is the sum of the earlier ones in its row: weights, biases, and both."""
+        """The verdict on a number that is the sum of the earlier numbers in its row: weights, biases, and both."""
         if not entry.cells or judged.verdict not in ("wrong", "unknown") or entry.computes:
             return None
         row = self._row(entry)
@@ -400,7 +400,7 @@ class _Verdicts:
     def _share_of_last(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on the share of all parameters that the previous number is: 23,440,896, 21.4% of the model."""
+        """The verdict on a percentage that is the previous number's share of the model: 23,440,896, 21.4%."""
         last = self._last_in_row(entry) if entry.cells else (self._findings[-1] if self._findings else None)
         if last is None or last.entry.line != entry.line or model is None or last.model is not model:
             return None
@@ -426,7 +426,7 @@ class _Verdicts:
         return judge_share_of(value, entry.stated, model, self._text, of_model=self._is_among_shares(entry, model))
 
     def _relative(self, entry: WrittenNumber, context: Context) -> Judged | None:
-        """The verdict on a percentage in a column that begins with 100%: a row's count relative to the first row's."""
+        """The verdict on a percentage relative to the first row of its column, which is 100%."""
         header = self._around.row(entry).header
         if not entry.cells or not entry.stated.text.endswith("%") or not _RELATIVE.search(header):
             return None
@@ -448,7 +448,7 @@ class _Verdicts:
         return judge_relative(count.entry.best, first.entry.best, entry.stated) if first and is_right else None
 
     def _is_among_shares(self, entry: WrittenNumber, model: Model | None) -> bool:
-        """Whether a number beside a percentage is a right share of the parameters: in its column, sentence or list."""
+        """Whether a nearby percentage in the same column, sentence or list is a right share of the parameters."""
         for last in reversed(self._findings[-MOST_BEFORE:]):
             if entry.line - last.entry.line > 1 + bool(entry.cells):
                 return False
@@ -459,7 +459,7 @@ class _Verdicts:
     def _among_shares(
         self, entry: WrittenNumber, context: Context, judged: Judged, model: Model | None
     ) -> Judged | None:
-        """The verdict on a percentage near a right share of the parameters: 22% embeddings, and 5% pooler."""
+        """The verdict on a percentage near another right share of the parameters: 22% embeddings, and 5% pooler."""
         if judged.verdict or model is None or entry.cells or not entry.stated.text.endswith("%"):
             return None
         among = self._is_among_shares(entry, model)
@@ -521,12 +521,12 @@ class _Verdicts:
         return [*takewhile(lambda finding: finding.entry.line == entry.line, reversed(self._findings))]
 
     def _last_in_row(self, entry: WrittenNumber) -> Finding | None:
-        """The last count before a number in its row of a table."""
+        """The last count before a number in its table row; None if there is none."""
         counts = (finding for finding in self._row(entry) if not finding.entry.stated.is_decimal)
         return next((finding for finding in counts if finding.entry.best.value >= LEAST_CARRIED), None)
 
     def _joins_share(self, last: Finding, entry: WrittenNumber, context: Context) -> bool:
-        """Whether a percentage is the share of the number before it: behind it, or in its row under such a header."""
+        """Whether a percentage is the share of the previous number: right after it, or in a column of shares."""
         if entry.cells:
             return bool(_SHARE_COLUMN.search(context.header or self._around.row(entry).header))
         between = self._text[last.entry.end : entry.start]
@@ -542,7 +542,7 @@ class _Verdicts:
         return names_it and (is_total(context) or bool(re.search(r"param|参数", header, re.I)))
 
     def _searched(self, finding: Finding, context: Context) -> Judged | None:
-        """The verdict on a total that nothing simpler explains, by the mistakes that lead to it in any class."""
+        """The verdict on a total that has no simpler explanation: the mistakes that lead to it, in any class."""
         value, model = finding.entry.best.value, finding.model
         open_ = finding.judged.verdict == "unknown" or is_total_of_model(finding.judged)
         total = open_ and not finding.entry.best.reach and value >= _LEAST_OF_OTHERS

@@ -63,7 +63,7 @@ def judge_share(side: ChainSide, context: Context, model: Model, *, among_shares
 
 
 def _share_of_named(side: ChainSide, context: Context, model: Model) -> Judged | None:
-    """The verdict on the share that a named part has of the model or of a layer."""
+    """The verdict on the share of the model, or of one layer, that belongs to a named part; None if no part fits."""
     scopes = {
         "all": model.num_parameters(),
         "one": next((p.right for p in scoped("layers", model) if p.layers == "one"), 0),
@@ -176,7 +176,7 @@ _LOOKUP = re.compile(r"(?:vocabulary|vocab|lookup|embedding)(?: (?:table|matrix)
 
 
 def _other_share(side: ChainSide, context: Context, model: Model, among_shares: bool) -> Judged | None:
-    """The verdict on a component's share that is wrong for every way of counting."""
+    """The verdict on a component's share that no way of counting gives."""
     words = " ".join((*context.names[:2], context.header, context.before, context.sentence))
     if _IS_ANSWER.fullmatch(context.before):
         words = " ".join((*context.names, words))
@@ -272,7 +272,7 @@ _ROUGHLY = Fraction(1, 200)
 
 
 def judge_share_of_wrong(count: Fraction, right: Fraction, side: ChainSide, model: Model, *, of_model: bool) -> Judged:
-    """The verdict on the share that a wrong count before it has, which should be the share of the ``right`` one.
+    """The verdict on the model's share that a wrong count before it has; ``right`` is the right count.
 
     ``of_model`` is whether the words say that it is a share of the model.
     """
@@ -338,14 +338,14 @@ _TIMES_BEFORE = re.compile(rf"(?:是|为|有|相当于|约)\s?{_NAME}\s?(?:的|�
 
 
 class ComparedModels(NamedTuple):
-    """What words compare with: the words that begin with a model's name, and a comparative, such as "fewer"."""
+    """The other side of a comparison: the words from the other model's name on, and a comparative such as "fewer"."""
 
     other: str
     comparative: str = ""
 
 
 def compared_in(before: str, after: str) -> ComparedModels | None:
-    """What the words around a percentage compare, if anything; ``other`` is empty if they name no second model."""
+    """The comparison around a percentage, None if there is none; ``other`` is empty if no second model is named."""
     if alone := _ALONE.match(after):
         return ComparedModels("", alone["more"] or "")
     if beside := _BESIDE.match(after):
@@ -369,14 +369,14 @@ TEACHER, _STUDENT = model_of(DEFAULT_PRESET), PRESETS["distilbert-base-uncased"]
 
 
 def is_distilled(model: Model) -> bool:
-    """Whether a model is DistilBERT, which people compare with BERT-base without naming that."""
+    """Whether a model is DistilBERT, which people compare with BERT-base without saying so."""
     return model.config == _STUDENT
 
 
 def judge_ratio(side: ChainSide, comparative: str, model: Model, other: Model) -> Judged | None:
-    """The verdict on a model's parameters relative to another model's, or on the difference, if a comparative is given.
+    """The verdict on a percentage that compares two models; with a comparative ("fewer"), on the difference in percent.
 
-    None if it is roughly right.
+    None if the percentage is roughly right.
     """
     ratio = Fraction(model.num_parameters(), other.num_parameters())
     right = ratio if not comparative else ratio - 1 if _IS_MORE.fullmatch(comparative) else 1 - ratio
@@ -397,7 +397,7 @@ _ROUGH_RATIO, _ROUGH_PUBLISHED = Fraction(3, 100), Fraction(3, 50)  # published 
 
 
 def judge_times(side: ChainSide, model: Model, other: Model) -> Judged | None:
-    """The verdict on how many times the parameters of ``model`` ``other`` has; None if it is roughly right."""
+    """The verdict on the ratio of ``other``'s parameters to ``model``'s; None if it is roughly right."""
     ratio = Fraction(other.num_parameters(), model.num_parameters())
     counts = Problem.of(_IS_BESIDE, first=name_of(other), second=name_of(model))
     return _ratio_is(ratio, side, counts)
@@ -410,7 +410,7 @@ def judge_quotient(first: Fraction, second: Fraction, side: ChainSide) -> Judged
 
 
 def judge_relative(count: ChainSide, whole: ChainSide, side: ChainSide) -> Judged | None:
-    """The verdict on a count relative to another one in a table; None if it is roughly right."""
+    """The verdict on the ratio of a count to another one in its table; None if it is roughly right."""
     right = count.value / whole.value
     counts = Problem.of(N_("the share of the first row"))
     reach = side.reach + right * (count.reach / count.value + whole.reach / whole.value)

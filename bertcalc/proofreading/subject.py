@@ -443,7 +443,7 @@ _BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
-    """The places where a text about another family states a number of BERT; BERT-base is meant.
+    """The places where a text about another family states a number of plain BERT, which means BERT-base.
 
     ``named`` are the presets that it names, and how often.
     """
@@ -560,7 +560,7 @@ _IS_LABEL = re.compile(r"['\"`*_]{0,4}\s?[:：]")  # if the line names no other 
 def _is_chosen(text: str, preset: str, layers: int) -> bool:
     """Whether a different number of layers is plausible: fewer for a smaller model, or one more for the embeddings.
 
-    Any number is if the text counts the model with this number of layers instead of the published one.
+    Any number is plausible if the text counts the model with that number of layers instead of the published number.
     """
     published = model_of(preset)
     right = published.config.num_hidden_layers

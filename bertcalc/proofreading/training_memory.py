@@ -25,7 +25,7 @@ from bertcalc.proofreading.verdicts import UNKNOWN, Judged
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
-# What training keeps for each parameter, and its bytes in float32.
+# The values that training keeps for each parameter, and their bytes in float32.
 _KEPT = {
     "gradients": (
         r"\bgrad(?:ient)?s?\b|梯度",
@@ -105,7 +105,7 @@ class _BytesOfEach(NamedTuple):
 
 
 class _NamedBytes(NamedTuple):
-    """A number of bytes in the text: its line, its end, and what the text says it counts."""
+    """A number of bytes in the text: its line, its end, and what it counts according to the text."""
 
     line: int
     end: int
@@ -162,13 +162,13 @@ class TrainingClaims:
         return by_width if is_open else None
 
     def fits(self, entry: WrittenNumber, other: Model) -> bool:
-        """Whether the number that was judged last is right for a different model."""
+        """Whether the last judged number is right for a different model."""
         kept = self._kept[-1] if self._kept and self._kept[-1].end == entry.end else None
         judged = _judged(entry.stated, kept.expected, other, Judged("unknown")) if kept else None
         return judged is not None and judged.verdict in ("right", "conditional")
 
     def _label(self, entry: WrittenNumber, last: int, context: Context) -> str:
-        """The words that tell what a number counts: before it, and after it if they begin with "for" or the like."""
+        """The words that tell what a number counts: before it, and after it if they begin with "for" or similar."""
         if entry.cells:
             return " ".join((*context.names[:1], context.header))
         before = self._text[max(last, entry.start - _MOST_BEFORE) : entry.start]
@@ -224,7 +224,7 @@ class TrainingClaims:
         return None
 
     def _added(self, expected: _BytesOfEach, label: str, above: Sequence[frozenset[str]]) -> _BytesOfEach:
-        """What a number counts; after a plus, it may also be a running sum: plus gradients, 2.68 GB."""
+        """The possible bytes per parameter of a number; after a plus, also of a running sum: plus gradients, 2.7 GB."""
         if not _PLUS.match(label):
             return expected
         before = sum(_KEPT[part][1] for parts in above for part in parts - {"other"})
@@ -245,7 +245,7 @@ class TrainingClaims:
         return 0 if changes or _OTHERWISE.search(between) or _OF_FEW.search(between) else int(latest["width"])
 
     def _above(self, entry: WrittenNumber) -> list[frozenset[str]]:
-        """What the previous numbers of the same sentence or list count."""
+        """The memory uses that the previous numbers of the same sentence or list count."""
         near: list[frozenset[str]] = []
         line = entry.line
         for named in reversed(self._named):
@@ -256,7 +256,7 @@ class TrainingClaims:
         return near
 
     def _sum(self, above: Sequence[frozenset[str]], is_mixed: bool) -> _BytesOfEach | None:
-        """What a sum of the previous numbers counts: all 16 bytes if Adam's moments are among them."""
+        """The possible bytes per parameter of a sum of the previous numbers: all 16 if they include Adam's moments."""
         if any("other" in parts for parts in above):
             return None
         if not any("moments" in parts for parts in above):
@@ -289,7 +289,7 @@ _TRAINING = N_("weights, gradients and Adam's two moments: 16 bytes per paramete
 
 
 def _own(label: str) -> str:
-    """The last words between colons that name what is counted: gradients: the same, ..."""
+    """The last piece between colons that names a use of memory: of "gradients: the same", "gradients"."""
     pieces = re.split("[:：]", label)
     return next((piece for piece in reversed(pieces) if _parts(piece) or _SUM.search(piece)), label)
 

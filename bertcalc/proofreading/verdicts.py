@@ -31,14 +31,14 @@ UNKNOWN = Judged("unknown")
 
 
 def right_as(part: Counted, model: Model) -> Judged:
-    """The verdict on a number that is the count of a different part than the words say."""
+    """The verdict on a number that is right, but as the count of a different part from the part that the words name."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("It is right as the count of {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
 
 
 def right_for(part: Counted, model: Model) -> Judged:
-    """The verdict on a number that is not a part's count."""
+    """The verdict on a wrong number that should be a part's count."""
     described = part_in_words(part, model)
     reason = Problem.of(N_("{right} is right for {part}."), right=part.right, part=described)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
@@ -52,7 +52,7 @@ _IS_RIGHT = {
 
 
 def right_because(part: Counted, cause: Problem, model: Model) -> Judged:
-    """The verdict on a number that is another one than a part's count, for a cause."""
+    """The verdict on a wrong number that should be a part's count, with the cause of the mistake."""
     described = part_in_words(part, model)
     reason = Problem.of(_IS_RIGHT[1], right=part.right, part=described, first=cause)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)

@@ -76,7 +76,7 @@ _BODY = re.compile(r"(?<![A-Za-z])[A-Z]\w{2,20}For[A-Z]|without|backbone|不含|
 
 @lru_cache(maxsize=32)
 def _likeliest_first(model: Model) -> tuple[KnownCount, ...]:
-    """The known counts of a model; among classes with the same count, the one that most people mean comes first."""
+    """The known counts of a model; among classes with the same count, the most commonly meant class comes first."""
     return tuple(sorted(every_count(model.config, known_counts), key=_is_unusual))
 
 
@@ -129,9 +129,9 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
 
 
 def _reach_of(count: KnownCount, side: ChainSide, model: Model) -> Fraction:
-    """How far a rounded number may be from a count: a fiftieth from the model's own; negative if it is not meant.
+    """The tolerance between a rounded number and a count: 2 % for the model's own; negative if the count is excluded.
 
-    Three digits, of which the last one is not zero, are meant: they are rounded, or cut off.
+    A number of three digits whose last digit is not zero has to be the count, either rounded or truncated.
     """
     reach, right, unit = max(side.reach, side.rough), model.num_parameters(), 2 * side.reach
     has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
@@ -177,7 +177,7 @@ _SIZE_NAMES_OF_PARTS = re.compile(
 
 
 def _is_power_of_ten_apart(side: ChainSide, model: Model) -> bool:
-    """Whether a number is the model's with a wrong decimal point or unit: 11 billion for 110 million."""
+    """Whether a number is the model's count with a wrong decimal point or unit: 11 billion for 110 million."""
     shifted = (count * factor for count in _published(model) for factor in _TENS)
     if not any(abs(count - side.value) <= max(side.reach, count / _PARTS) for count in shifted):
         return False
@@ -277,7 +277,7 @@ def is_name(names: Collection[str]) -> bool:
 
 
 def judge_difference(side: ChainSide, model: Model, other: Model) -> Judged:
-    """The verdict on the difference between two models: 225M more parameters than BERT-base."""
+    """The verdict on the difference between two models' parameters: 225M more parameters than BERT-base."""
     right = abs(model.num_parameters() - other.num_parameters())
     counts = Problem.of(_DIFFERENCE, first=name_of(model), second=name_of(other), count=right)
     classes = {count.model.architecture: count.total for count in every_count(other.config, known_counts)}
@@ -308,7 +308,7 @@ def _published(model: Model) -> list[int]:
 
 
 def name_of(model: Model) -> str:
-    """The name of a model's preset, or of its class."""
+    """The name of a model's preset, or else of its class."""
     return next((name for name, preset in PRESETS.items() if preset.config == model.config), model.architecture)
 
 
@@ -355,7 +355,7 @@ def is_total(context: Context) -> bool:
 
 
 def searched(value: int, model: Model, *, untied: bool = False) -> Judged | None:
-    """The verdict on a total by the likeliest mistakes, in any class of the family, that lead to it.
+    """The verdict on a total by the likeliest mistakes that lead to it, in any class of the family.
 
     ``untied`` is True if the text says that the decoder is not tied.
     """

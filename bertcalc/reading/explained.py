@@ -48,7 +48,7 @@ def read_number(text: str, model: Model) -> TextReading:
 
 
 def number_kind(text: str) -> Kind:
-    """Whether a text with a value is a plain number or a calculation.
+    """The kind of a text that has a value: a plain number, or a calculation.
 
     >>> number_kind("1.1e8"), number_kind("12 * 7087872")
     ('number', 'calculation')

@@ -158,7 +158,7 @@ def _is_name(name: str) -> bool:
 
 
 def _written(text: str, shape: Shape) -> int | None:
-    """The count that a line gives after a shape; of several numbers, the one that is the shape's product."""
+    """The count that a line gives after a shape; of several numbers, the product of the shape."""
     line = text.split("\n", 1)[0]
     numbers = [int(re.sub(r"\D", "", number)) for number in _NUMBER.findall(line) if len(number) < 25]
     if prod(shape) in numbers:

@@ -240,7 +240,7 @@ _NOT_SHOWN = N_(
 
 
 def _of_shared(tree: PrintedTree, count: int) -> tuple[PossibleCount, ...]:
-    """The counts of an unknown class with its matrices of the vocabulary's shape separate, and shared."""
+    """The counts of an unknown class if its vocabulary-shaped matrices are separate, and if they are shared."""
     weights: dict[Shape, list[str]] = {}
     for path, module, copies in tree.root.modules():
         if copies == 1 and (weight := module.parameters.get("weight")) and len(weight) == 2:
@@ -294,7 +294,7 @@ def _with_printed_values(model: Model, modules: Mapping[str, Module], tree: Prin
         config = usual.config if usual.num_parameters() == model.changed(config=config).num_parameters() else config
     for field in fields(config):
         votes = Counter(_printed_values(model.changed(config=config), field.name, modules))
-        for value, _number in votes.most_common():  # a classifier has a dropout of its own
+        for value, _number in votes.most_common():  # a classifier has its own dropout
             with suppress(ConfigError):
                 config = replace(config, **{field.name: value})
                 break

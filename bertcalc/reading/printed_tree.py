@@ -96,7 +96,7 @@ class _Open:
 
 
 class _Line(NamedTuple):
-    """A line, or several that were one: its indentation, its text, and the number of the line after it."""
+    """A line, or several wrapped lines as one: its indentation, its text, and the number of the next line."""
 
     indent: int
     text: str

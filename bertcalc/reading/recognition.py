@@ -30,7 +30,7 @@ TELLING = ("vocab_size", "hidden_size", "num_hidden_layers", "max_position_embed
 
 
 class UnmatchedPart(NamedTuple):
-    """A module that only the text or only the model has, its parameters, and how many of them there are.
+    """A module that only the text or only the model has, its parameters, and its number of copies.
 
     ``path`` has ``*`` for the number of a layer; ``kind`` is its class, or empty if it is not known. ``parameters`` are
     those of all copies.

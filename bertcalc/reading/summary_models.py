@@ -146,8 +146,8 @@ def _has_rows(model: Model, rows: Sequence[SummaryRow]) -> bool:
 def _with_head(body: Model, total: int, outside: Sequence[SummaryRow], own_head: bool) -> Model | None:
     """The class that has the total, with the number of labels in the last row outside the body.
 
-    Of several classes, the one with the most modules named like rows. With ``own_head`` the rows may be the author's
-    own head: then at least one name has to match.
+    Of several classes, the class with the most modules named like rows is taken. With ``own_head`` the rows may be the
+    author's own head: then at least one name has to match.
     """
     labels = outside[-1].parameters // (body.config.hidden_size + 1)
     names = {row.name for row in outside}

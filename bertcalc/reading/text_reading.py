@@ -66,8 +66,8 @@ class TextReading:
     it; ``modules`` and ``tensors`` are those of the text. ``num_parameters`` is the text's count; with ``is_at_least``,
     parts of it are not known. ``possible_counts`` are all counts that a text may mean if it leaves something open.
     ``missing``, ``additional`` and ``reshaped`` are the text's differences from the model; ``preset`` is the preset
-    whose sizes complete a text that does not show all of them. ``detail`` has what another part of bertcalc made of
-    the text: the diagnosis of a number, the verdicts on a hand count, the report on an article.
+    whose sizes complete a text that does not show all of them. ``detail`` has the result of another part of bertcalc:
+    the diagnosis of a number, the verdicts on a hand count, the report on an article.
     """
 
     kind: Kind

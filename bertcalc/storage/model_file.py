@@ -99,7 +99,7 @@ def file_bytes(
             "bin", torch.save of the state_dict; "checkpoint" (safetensors and optimizer.pt); "onnx" (with its external
             data, if there are any).
         dtype: of the weights and of the optimizer's states; an adapter is in float32.
-        max_shard_size: the most bytes of data in a safetensors file, as in save_pretrained.
+        max_shard_size: the maximum bytes of data in a safetensors file, as in save_pretrained.
         optimizer: whose states a checkpoint has.
         exporter: of ONNX: see ``bertcalc.storage.onnx_file``.
 

@@ -1,10 +1,10 @@
 """The size of ONNX files: the initializers as the exporters of PyTorch write them, and a graph of measured size.
 
 A matrix of torch.nn.Linear becomes the second operand of a MatMul: its transpose, under a new name. "dynamo", the
-default of torch.onnx.export since PyTorch 2.9, writes one for each use, so that ALBERT's matrices are written once for
-each layer, and a decoder tied to the embeddings has its own. Vectors keep their names and are written once.
-"torchscript" (``dynamo=False``) merges equal initializers, so that ALBERT's matrices are written once; that of
-PyTorch 1 did not.
+default of torch.onnx.export since PyTorch 2.9, writes a transpose for each use, so that ALBERT's matrices are written
+once for each layer, and a decoder tied to the embeddings has its own. Vectors keep their names and are written once.
+"torchscript" (``dynamo=False``) merges equal initializers, so that ALBERT's matrices are written once; that of PyTorch
+1 did not.
 
 >>> from bertcalc.model.model import build
 >>> round(onnx_bytes(build("albert-base-v2", "AlbertForSequenceClassification"), "F32", "torchscript-1") / 2**20, 1)

@@ -11,7 +11,7 @@ _BATCH = 1000  # items between a MARK and SETITEMS or APPENDS
 
 
 class Global(NamedTuple):
-    """A function or class, written by its name."""
+    """A function or class, which the pickler writes as its name."""
 
     module: str
     name: str
@@ -31,7 +31,7 @@ class PickledCall(NamedTuple):
 
 
 class NewText(NamedTuple):
-    """A string that is not the same object as an equal one before, and is written again."""
+    """A string that the pickler writes again, because the equal string before it is a different object."""
 
     text: str
 

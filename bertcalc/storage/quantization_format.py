@@ -43,7 +43,7 @@ class StoredPiece(NamedTuple):
     def of(
         cls, name: str, dtype: str, shape: Shape, source: str, kind: Kind, parameters: int | None = None
     ) -> "StoredPiece":
-        """A piece; ``parameters`` is left out unless several are packed into one element."""
+        """A stored piece; ``parameters`` is needed only if several parameters are packed into one element."""
         if parameters is None:
             parameters = prod(shape) if kind in ("weights", "unchanged") else 0
         return cls(StoredTensor(name, dtype, shape), source, kind, parameters)
@@ -67,7 +67,7 @@ class QuantizationFormat(CheckedRecord):
     title: ClassVar[str]
     source: ClassVar[str]  # where the layout is described
     file_format: ClassVar[FileFormat] = "safetensors"
-    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of what is not quantized
+    dtypes: ClassVar[tuple[Dtype, ...]] = ("float32", "bfloat16", "float16")  # of tensors that are not quantized
     takes_adapters: ClassVar[bool] = False  # whether its layers pass a gradient, so that peft 0.21 adapts them
     turn: ClassVar[int] = PACKS  # see ``Change``
     once: ClassVar[bool] = True

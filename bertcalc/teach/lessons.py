@@ -79,7 +79,7 @@ def questions(stop: Stop, config: Config) -> Iterator[Question]:
 
 
 def _has_bias(stop: Stop, _config: Config) -> bool:
-    """Whether a bias is learned at the stop, such as beta."""
+    """Whether the module at the stop has a bias, such as beta."""
     return any(tensor.name.rpartition(".")[2] == "bias" for tensor in stop.tensors)
 
 

@@ -52,7 +52,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def text_table(rows: Sequence[Sequence[str]], sides: str) -> str:
-    """Align the columns of a table to the left (<) or right (>), as ``sides`` has it for each column.
+    """Align each column of a table to the left (<) or right (>); ``sides`` has one sign per column.
 
     >>> print(text_table([("layers", "12"), ("heads", "2")], "<>"))
     layers  12

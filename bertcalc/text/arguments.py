@@ -268,7 +268,7 @@ def _check_named(wanted: _Signature, name: str, value: Any, given: int) -> Any:
     return check(name, value)
 
 
-# What people call arguments whose names are not near.
+# Other common names of arguments, which are not similar to ours.
 _ALSO_CALLED = {"rank": "r", "alpha": "lora_alpha", "dropout": "lora_dropout", "targets": "target_modules"}
 _NO_MORE = N_("{function} has no argument {argument}: it takes none.")
 
@@ -640,7 +640,7 @@ def _is_items(value: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    """Whether the text of a value can be a name, as for a dtype, unlike a model."""
+    """Whether the text of a value is short enough to be a name, such as a dtype's; a model's is not."""
     return not isinstance(value, Collection) or isinstance(value, str)
 
 

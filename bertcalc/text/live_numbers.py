@@ -1,8 +1,8 @@
 """Live numbers and texts: values that know how they follow from a model's sizes, so that a browser can compute them.
 
 A live number is an int with a ``node``: an expression of the sizes. Sums and products of live numbers are live, and so
-is the text that a ``mirrored`` function makes of them. For everything else they are plain numbers and texts: code that
-loses the node shows the same value, which then follows when the server answers.
+is the text that a ``mirrored`` function makes of them. All other code treats them as plain numbers and texts. If it
+loses the node, a page shows the same value, which is updated only when the server answers.
 
 >>> hidden = live(768, LiveNode("field", ("hidden_size",)))
 >>> squares = 4 * hidden * hidden
@@ -126,7 +126,7 @@ class LiveFraction(Live, Fraction):
 
 
 class LiveFloat(Live, float):
-    """A position or width in a chart that follows from sizes; what is computed from it is not live."""
+    """A position or width in a chart that follows from sizes; numbers computed from it are not live."""
 
 
 class LiveText(Live, str):
@@ -144,7 +144,7 @@ MIRRORED: dict[str, Callable[..., Any]] = {}  # the functions that bertcalc/live
 
 
 def live(value: Any, node: Any) -> Any:
-    """A value with the node that computes it; the value itself if the node is a constant or the value is None.
+    """Attach to a value the node that computes it; return None and values with a constant node unchanged.
 
     The elements of a tuple become live, each with its own node.
     """
@@ -170,7 +170,7 @@ def _live_kind(kind: type) -> Any:
 
 
 def node_of(value: Any) -> Any:
-    """The node of a live value; a tuple or list of them as a tuple of nodes; any other value is a constant."""
+    """The node of a live value, or the nodes of a tuple or list; any other value is a constant, its own node."""
     if isinstance(value, Live):
         return value.node
     return _mapped(node_of, value) if isinstance(value, _LISTS) else value
@@ -214,7 +214,7 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
         defaults = _defaults_of(function)
         others = [named.get(name, defaults[name]) for name in list(defaults)[len(arguments) :]]
         values: tuple[Any, ...] = (*arguments, *others)
-        # What the function computes on its way to the result needs no nodes.
+        # Intermediate results of the function need no nodes.
         result = cast(Any, function)(*[plain_value(value) for value in values])
         return cast(Result, live(result, LiveNode(function.__name__, tuple([node_of(value) for value in values]))))
 
@@ -245,7 +245,7 @@ def joined(separator: str, texts: tuple[str, ...] | list[str]) -> str:
 
 
 class FigureBound(NamedTuple):
-    """A figure that has to stay from ``low`` to ``high``; None is no upper limit."""
+    """A figure that has to stay from ``low`` to ``high``; None means no upper limit."""
 
     figure: int
     low: int

@@ -13,8 +13,8 @@ else:
     def dataclass(*, frozen: bool) -> Callable[[Any], Any]:
         """``dataclasses.dataclass(frozen=True)``, but classes share all methods except ``__init__``.
 
-        Python compiles them for each class, which took a third of the library's import time. A class keeps an
-        ``__init__`` of its own. Subclasses need this decorator, too.
+        Python compiles them for each class, which took a third of the library's import time. A class that defines
+        ``__init__`` keeps it. Subclasses need this decorator, too.
         """
         assert frozen
 
@@ -71,7 +71,7 @@ def arguments(record: Any, always: Collection[str] = ()) -> dict[str, Any]:
 
 
 def in_python(value: object) -> str:
-    r"""A value as a program writes it.
+    r"""Write a value as Python code.
 
     >>> in_python(("query", "value")), in_python(r"layer\.\d")
     ("['query', 'value']", "r'layer\\.\\d'")
@@ -82,7 +82,7 @@ def in_python(value: object) -> str:
 
 
 def call(record: Any, always: Collection[str] = ()) -> str:
-    """A record as a call.
+    """Write a record as the call that creates it.
 
     >>> from bertcalc.changes.bitfit import BitFit
     >>> call(BitFit(head=False)), call(BitFit(), ["head"])

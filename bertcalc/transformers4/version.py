@@ -20,7 +20,7 @@ class Version(NamedTuple):
     - ``lacks``: fields that its configurations do not have.
     - ``unknown``: activations that it does not have.
     - ``need_weights``: activations that cannot be built on the meta device.
-    - ``distances``: each attention learns a table of distances, as wide as a head; no position embeddings are added.
+    - ``distances``: each attention has a table of distances, as wide as a head; there are no position embeddings.
     - ``cache``: the container of keys and values in a model without cross attention.
     - ``whole_tuples``: with ``return_dict=False``, a class returns all outputs of its body, None for a missing pooler.
     - ``states_first``: the body returns hidden_states before past_key_values.

@@ -49,7 +49,7 @@ def guard() -> None:
 
 
 def _expect_request(peer: HttpPeer, before: object = None) -> None:
-    """In PATIENCE seconds, close a connection that still waits for the same request or body as now."""
+    """Close a connection after PATIENCE seconds if it still waits for the same request or body."""
     peer.call_later(PATIENCE, partial(_end_waiting, peer, before))
 
 

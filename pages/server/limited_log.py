@@ -7,7 +7,7 @@ _QUIET = 60.0  # seconds between two entries of a kind
 
 
 class LimitedLog:
-    """Entries of the logger ``bertcalc`` that begin with ``text``; others within a minute are only counted."""
+    """Log entries that begin with ``text``, at most one a minute; all others are only counted."""
 
     def __init__(self, text: str) -> None:
         self._text = text

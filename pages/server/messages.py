@@ -1,4 +1,4 @@
-"""Limits on what a browser sends over its WebSocket: kinds, bytes, structure and rate.
+"""Limits on the messages that a browser sends over its WebSocket: kinds, bytes, structure and rate.
 
 A JSON text of 16 MB becomes 430 MB of Python objects when Streamlit parses it. So the bytes and the number of objects
 in a message are checked before Streamlit gets it. A refusal closes the connection; the log has one line for many

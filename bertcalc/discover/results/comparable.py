@@ -80,7 +80,7 @@ class DiscoveredModel(NamedTuple):
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Identity of the model up to its sizes: model type, class and given fields."""
+        """The model type, the class and the fields of its config.json, which models of different sizes share."""
         return self.discovery.model_type, self.discovery.cls, text_of(self.discovery.given)
 
     def problem(self) -> Problem | None:
@@ -180,7 +180,7 @@ def explain_whole(before: int, after: int) -> Breakdown:
 
 
 def explain_components(first: Mapping[Component, int], second: Mapping[Component, int]) -> Breakdown:
-    """The difference of two models as a sum over their components; live if one of them is."""
+    """The difference of two models as a sum over their components; live if either model is live."""
     before = total = sum(first.values())
     counts = []
     for name in COMPONENTS:
@@ -242,5 +242,5 @@ def _read_discovered(text: str) -> DiscoveredRef:
 
 
 def text_of(fields: Mapping[str, Any]) -> str:
-    """Return the given fields of a configuration as JSON for a link; "" if there are none."""
+    """Return fields of a configuration as JSON for a link; "" if there are none."""
     return json.dumps(dict(fields), separators=(",", ":"), ensure_ascii=False) if fields else ""

@@ -51,7 +51,7 @@ class Group(NamedTuple):
 
 
 def count(tensors: Iterable[Tensors], values: Mapping[str, int]) -> int:
-    """Return the number of parameters of tensors at these sizes."""
+    """Return the number of parameters in these tensors at given sizes."""
     return sum(int(prod(exact(factor, values) for factor in (tensor.copies, *tensor.shape))) for tensor in tensors)
 
 

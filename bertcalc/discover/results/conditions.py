@@ -57,7 +57,7 @@ class Condition(NamedTuple):
         return met
 
     def side(self, values: Mapping[str, int]) -> int:
-        """The number with which the field is compared."""
+        """The value to compare the field with: a number, or another field's value."""
         return values[self.other] if isinstance(self.other, str) else self.other
 
     def step(self, values: Mapping[str, int]) -> int:

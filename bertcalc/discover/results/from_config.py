@@ -138,7 +138,7 @@ def _needed(model_type: str, cls: str) -> tuple[str, ...]:
 
 
 def _with_ties(discovery: Discovered, keys: Mapping[str, Any], tied: Any) -> Discovered:
-    """The formulas with or without the matrix that is tied to the word embeddings."""
+    """The formulas, with the matrix that may be tied to the word embeddings added or removed as ``tied`` says."""
     ties = keys["tied"]
     if ties is None or not isinstance(tied, bool) or tied == ties["default"] or not ties["tensor"]:
         return discovery

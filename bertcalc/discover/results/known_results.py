@@ -16,7 +16,7 @@ _MOST = 60
 
 
 class Refusal(NamedTuple):
-    """Why there is no result, and the time until which this answer is repeated."""
+    """The reasons why there is no result, and the time until which they are repeated without another search."""
 
     problems: tuple[Problem, ...]
     until: float
@@ -27,7 +27,7 @@ _LOCK = threading.Lock()
 
 
 def known(request: DiscoveryRequest) -> Discovered | None:
-    """Return the result of an earlier search for a model, or that which comes with bertcalc; None if there is none."""
+    """Return the result of an earlier search for a model, or the shipped result; None if there is none."""
     result = None
     with suppress(InputError):
         result = searched(request)

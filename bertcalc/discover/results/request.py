@@ -1,4 +1,4 @@
-"""What a search is asked for: a class of transformers, and which formulas of it."""
+"""A request for a search: a class of transformers, and which of its formulas to infer."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ class DiscoveryRequest(NamedTuple):
       of that configuration without its prefix. Unknown fields are refused.
     - ``flops``: infer formulas for the matrix products of a forward pass as well. This takes about ten times as long.
     - ``printed``: add the model as PyTorch prints it.
-    - ``earlier``: an earlier result for the class. Its formulas are kept, and only what it lacks is inferred.
+    - ``earlier``: an earlier result for the class. Its formulas are kept, and only missing ones are inferred.
     - ``again``: infer the parameters of the earlier result again ("discover"), or only where its formulas hold
       ("examine"), which is faster. Its FLOPs are kept if they are still right.
     - ``seconds``: the limit of CPU time for the parameters, and again for the FLOPs.
@@ -52,6 +52,6 @@ class DiscoveryRequest(NamedTuple):
 
     @property
     def subject(self) -> tuple[str, str | None, str]:
-        """The class with its fields, which requests for the same model have in common."""
+        """The class and its fields, which are the same in all requests for one model."""
         fields = json.dumps([self.config, dict(self.changes or {})], sort_keys=True)
         return self.model_type, self.cls, fields

@@ -52,7 +52,7 @@ class Tensors(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """Configurations not used for fitting: how many agreed, of how many, and in how many all fields were changed."""
+    """How many configurations not used for fitting agreed, of how many, and how many had all fields changed."""
 
     agreed: int
     of: int
@@ -289,7 +289,7 @@ def no_formula_error(name: str, why: Problem) -> InputError:
 
 
 def exact(expression: Any, values: Mapping[str, int]) -> Fraction:
-    """Evaluate an expression of a fit exactly; only its own floors and ceilings round."""
+    """Evaluate an expression of a fit exactly: nothing is rounded except by its own floors and ceilings."""
     if expression.is_Rational:
         return Fraction(int(expression.p), int(expression.q))
     if expression.is_Symbol:

@@ -28,7 +28,7 @@ class Refused(InputError):  # noqa: N818 # not an error in this program: transfo
 
 
 class Ended(InputError):  # noqa: N818
-    """The time limit was reached."""
+    """The search reached its time limit before it found a formula."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__(*(problems or [Problem.of(_TOO_SHORT)]))

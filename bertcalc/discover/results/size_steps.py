@@ -1,7 +1,7 @@
 """Change the sizes of a discovered class: where a slider stops, and a user's changes with undo and redo.
 
-Every stop lies in the regime. If a typed value does not, the problem is shown and the last valid sizes are kept. If a
-field has to follow another one, it changes with that field, and ``Discovered.count`` gets both.
+Every stop lies in the regime. If a typed value does not, the problem is shown and the last valid sizes are kept. A
+field that has to follow another field changes with it, and ``Discovered.count`` gets both.
 """
 
 import re
@@ -87,7 +87,7 @@ def stops(discovery: Discovered, field: str, sizes: Mapping[str, int]) -> list[i
 
 
 def _is_doubtful(expression: Any) -> bool:
-    """Whether an expression may be fractional or negative: it contains a fraction or a minus."""
+    """Whether an expression may be fractional or negative: it contains a fraction or a minus sign."""
     return any(not number.is_Integer or number < 0 for number in expression.atoms(sympy.Rational)) or any(
         power.exp.is_negative for power in expression.atoms(sympy.Pow)
     )
@@ -154,7 +154,7 @@ class SizeHistory(History[dict[str, int]]):
                         self._attempt(field, value)
 
     def values(self) -> dict[str, int]:
-        """Return all sizes at the present step, given ones included."""
+        """Return all sizes at the present step, including unchanged ones."""
         return {**self.discovery.fields, **self.present}
 
     def move(self, field: str, value: int | str) -> None:
@@ -163,7 +163,7 @@ class SizeHistory(History[dict[str, int]]):
             self.take(self._plain(sizes))
 
     def _attempt(self, field: str, value: int | str) -> Mapping[str, int] | None:
-        """The sizes with a new value of a field; None if there is no such model: the value becomes the attempt."""
+        """The sizes with a new value of a field; if there is no such model, None, and the value becomes the attempt."""
         self.attempt.pop(field, None)
         sizes = move_field(self.discovery, field, value, self.present) if isinstance(value, int) else {}
         if not isinstance(value, int) or refused(self.discovery, sizes):

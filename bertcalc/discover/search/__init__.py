@@ -27,7 +27,7 @@ _LONGEST = 60_000  # characters of a printed model
 
 
 def search(request: DiscoveryRequest, progress: Progress) -> Discovered:
-    """Infer what the request asks for. Raises as ``discover`` does."""
+    """Infer the formulas that a request asks for. Raises as ``discover`` does."""
     discovery = _parameters(request, progress)
     if request.flops and not discovery.compute:
         discovery = _with_flops(discovery, request.seconds, progress)
@@ -35,7 +35,7 @@ def search(request: DiscoveryRequest, progress: Progress) -> Discovered:
 
 
 def _parameters(request: DiscoveryRequest, progress: Progress) -> Discovered:
-    """The formulas for the parameters: inferred, kept or examined. Those for FLOPs are kept if they are still right."""
+    """The formulas for the parameters, inferred or examined as requested; FLOP formulas are kept if still right."""
     earlier, again = request.earlier, request.again
     if earlier is None:
         return _discover(request, progress)

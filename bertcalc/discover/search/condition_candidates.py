@@ -64,7 +64,7 @@ def _all(
 
 
 def bounds(values: Mapping[str, int], good: Sequence[Mapping[str, int]], changed: Sequence[str]) -> list[Condition]:
-    """Return conditions on one field that exclude these values: bounds at the nearest good values, or constants."""
+    """Return conditions on one field that exclude these values: bounds at the nearest good values, or a fixed value."""
     conditions: list[Condition] = []
     for field in changed:
         below = [sizes[field] for sizes in good if sizes[field] < values[field]]

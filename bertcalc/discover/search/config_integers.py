@@ -77,7 +77,7 @@ class Recipe:
         place[path_steps[-1]] = value
 
     def _find_followers(self, until: float) -> None:
-        """Change each field to find those that follow it; a field that itself follows others has no followers."""
+        """Change each field to find the fields that follow it; a follower cannot have followers itself."""
         for path, value in self.fields.items():
             leads = path not in self.follows
             if thread_time() > until:
@@ -97,7 +97,7 @@ class Recipe:
 
 
 def nested_name(config: Any, cls: Any) -> str:
-    """Return the name of the nested configuration that a class takes, or "" if it takes the whole one of its type."""
+    """Return the name of the nested configuration that a class takes, or "" if it takes the whole configuration."""
     if cls.config_class is config:
         return ""
     return next((name for name, inner in config.sub_configs.items() if inner is cls.config_class), "")

@@ -10,7 +10,7 @@ from bertcalc.discover.search.experiments import Lab
 
 
 def derived_fields(lab: Lab, inside: str = "") -> dict[str, list[str]]:
-    """Return the derived fields that change the tensors of a class if given, each with the fields that it follows.
+    """Return the derived fields that, if given, change the tensors of a class, each with the fields that it follows.
 
     If the class takes a nested configuration, ``inside`` is its name. Fields are left out if the class cannot be built
     with other values for them, or if the time limit is reached.

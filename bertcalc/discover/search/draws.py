@@ -45,7 +45,7 @@ def wide_values(field: str, values: Mapping[str, int], random: Random) -> list[i
 
 
 def values_beyond(field: str, size: int, base_size: int) -> list[int]:
-    """Return values above the given one for a field that counts layers, as lists with one entry per layer end there."""
+    """Return larger values for a number of layers, to reach beyond lists that have one entry per layer."""
     if base_size >= _DEEPEST:
         return []
     candidates = [size + step for step in _BEYOND] + [2 * size + 1, 3 * size]

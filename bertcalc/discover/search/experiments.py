@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 class Failure(NamedTuple):
     """A configuration that transformers refuses or that has tensors of other names or ranks, with the reason.
 
-    If it was not refused, the caller has to fill in ``changes`` in the reason, the fields that caused it.
+    Unless it was refused, the caller adds the fields that caused it to the reason, as ``changes``.
     """
 
     values: Values
@@ -210,7 +210,7 @@ class Lab:
         return False
 
     def _recheck_idle(self) -> None:
-        """Free idle fields that change tensors after all, when halved or together with others."""
+        """Move idle fields to the free ones if they do change tensors when halved, alone or together."""
         small = {name: max(1, self.base_sizes[name] // 2) for name in self.idle if self.base_sizes[name] > 1}
         for name in self._guilty(small):
             sample = self.build({name: small[name]})
@@ -234,7 +234,7 @@ class Lab:
         ]
 
     def _widen(self, field: str) -> None:
-        """Check whether any value works alone; if not, search for more values that do."""
+        """Check whether a field can take any value alone; if not, search for more values that work."""
         size = self.base_sizes[field]
         if all(isinstance(self.build({field: size + step}), Sample) for step in (1, 7)):
             self.loose.add(field)

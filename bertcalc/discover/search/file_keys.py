@@ -3,8 +3,8 @@
     python -m bertcalc.discover.search.file_keys [llama ...]
 
 writes three files beside formulas.json. file_keys.json has, for each class with formulas, the keys that change no
-tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has more
-formulas: those of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
+tensor, those that must keep their default, and the matrix that tie_word_embeddings adds. explicit.json has further
+formulas, of classes whose key-value heads or head_dim are derived from other fields unless a file gives them.
 value_types.json has the types of values that each configuration class accepts for its keys.
 """
 
@@ -41,7 +41,7 @@ _ACTIVATIONS = ("relu", "gelu", "silu", "tanh")
 
 
 def keys_of(model_type: str, cls: str) -> dict[str, Any] | None:
-    """What each key of a class's files changes; None if it cannot be measured, or if its configuration is nested."""
+    """The effect of each key of a class's config.json; None if it cannot be measured or the config.json is nested."""
     discovery = shipped(model_type, cls)
     if discovery is None or discovery.unexplained or any("." in name or "[" in name for name in discovery.fields):
         return None
@@ -172,7 +172,7 @@ class _Measured:
         return ""
 
     def _is_usual(self, name: str, leaders: list[str]) -> bool:
-        """Whether a derived field is the quotient of two others, or equals another, at several sizes."""
+        """Whether a derived field always equals another field, or the quotient of two others, at several sizes."""
         if not 1 <= len(leaders) <= 2 or not {*leaders} <= self.discovery.fields.keys():
             return False
         built = 0
@@ -264,7 +264,8 @@ _VALUES: Mapping[str, tuple[Any, ...]] = {
     "object": ({}, {"rope_type": "default", "rope_theta": 10000.0}),
     "null": (None,),
 }
-_NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")  # what transformers converts
+# transformers converts the values of these keys.
+_NOT_JUDGED = ("architectures", "id2label", "label2id", "dtype", "transformers_version")
 
 
 def value_types(model_type: str) -> dict[str, list[str]]:
@@ -302,7 +303,7 @@ def _is_converted(config: Any, name: str, value: Any) -> bool:
 
 
 def every_value_type() -> dict[str, dict[str, list[str]]]:
-    """For each model type with formulas, the keys by the types of values accepted; keys common to all are apart."""
+    """The keys of each model type with formulas, by their accepted value types; keys common to all are listed once."""
     of_types: dict[str, dict[str, list[str]]] = {}
     for model_type in dict.fromkeys(model_type for model_type, _cls in shipped_classes()):
         with suppress(InputError), build.quiet():

@@ -30,7 +30,7 @@ class Filled(NamedTuple):
 
 
 def filled_in(lab: Lab, fields: Iterable[str]) -> Filled:
-    """Return the fields of nested configurations that change if others are given."""
+    """Return the fields of nested configurations that change as soon as other fields beside them are given."""
     filled: dict[str, int] = {}
     fixed: list[Condition] = []
     reset: dict[str, list[str]] = {}
@@ -72,7 +72,7 @@ def _plain(config: Any, above: str) -> dict[str, Any]:
 
 
 def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
-    """The configuration's integers if these fields are given with their current values; empty if refused."""
+    """The configuration's integers if only these fields are given, with their current values; empty if refused."""
     try:
         return integers(lab.recipe.with_only({field: lab.sizes[field] for field in fields}))
     except Exception:  # transformers raises exceptions of all types
@@ -80,7 +80,7 @@ def _after(lab: Lab, fields: Iterable[str]) -> dict[str, int]:
 
 
 def _tensors(lab: Lab, fields: Iterable[str]) -> Folded | None:
-    """The tensors if these fields are given with their current values; None if refused."""
+    """The tensors if only these fields are given, with their current values; None if refused."""
     try:
         return lab.measure(lab.recipe.with_only({field: lab.sizes[field] for field in fields}), lab.until)
     except Ended:

@@ -314,7 +314,7 @@ def _two(
 
 
 def _moved(table: _TermValues) -> list[tuple[FittedTerm, list[Number], list[Number]]]:
-    """Return each term with its values minus that at the first sample, and with its values."""
+    """Return each term with the changes of its values from the first sample, and with the values themselves."""
     columns = zip(table.terms, table.columns, strict=True)
     return [(term, [value - column[0] for value in column], column) for term, column in columns]
 

@@ -28,7 +28,7 @@ _MOST_ROUNDS = 4  # of draws over a wide range
 _LESSON = 5  # rows of draws before conditions are updated
 _FEW = 3  # a condition on several sizes may exclude one in this many good configurations
 _HALVES = 5  # bisections of a bound
-_ODD = (1, 3, 5, 7, 9, 15)  # multiples of what must divide a size
+_ODD = (1, 3, 5, 7, 9, 15)  # multiples of the numbers that must divide a size
 _CALLED = 5  # rows if models are run as well as built
 _LENGTHS = (100, 333, 1_001, 4_097)  # some models treat long inputs differently, or cannot on the meta device
 _LATE = Problem.of(N_("the time limit was reached before it was clear where the formula holds"))
@@ -127,7 +127,7 @@ class _Inspector:
         return sum(self.inside(sample) and self.agrees(sample) for sample in self._wild)
 
     def agrees(self, sample: Sample | Failure) -> bool:
-        """Whether the class accepts the values and the formulas are right for them."""
+        """Whether the class accepts a sample's values and the formulas are right for them."""
         if id(sample) not in self._judged:
             self._judged[id(sample)] = isinstance(sample, Sample) and not wrong(self.findings.kinds, sample)
         return self._judged[id(sample)]
@@ -325,7 +325,7 @@ class _Inspector:
             self._build_all([{name: value} for name in within if value != base[name]])
 
     def try_deeper(self) -> None:
-        """Try more layers than given, as lists of layers in the configuration may be too short for them."""
+        """Try more layers than the given number, as lists of layers in the configuration may be too short."""
         for name in self.names:
             if name in self.lab.fewer or (is_depth(name) and name in self.lab.counts):
                 for value in values_beyond(name, self.lab.sizes[name], self.lab.base_sizes[name]):
@@ -361,7 +361,7 @@ class _Inspector:
         return samples
 
     def try_random(self) -> None:
-        """Try random sizes and learn from them, until all in a turn agree."""
+        """Try random sizes and learn from failures, until all sizes in a turn agree."""
         for turn in range(_TURNS):
             self.learn()
             self.lab.progress("conditions", turn, _TURNS)
@@ -384,7 +384,7 @@ class _Inspector:
         self.learn()
 
     def try_odd_multiples(self) -> None:
-        """Try sizes that are odd multiples of what must divide them: a class may halve or quarter the quotient.
+        """Try odd multiples of the numbers that must divide a size: a class may halve or quarter the quotient.
 
         OLMo Hybrid's heads have int(0.75 * hidden_size / num_attention_heads) keys: with 3,840 / 128, 22 and not 22.5.
         """

@@ -93,7 +93,7 @@ def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterato
 def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, Any]) -> Iterator[Problem]:
     """Remarks on the keys that are not read: misspelled, unknown, known to affect only memory, or nothing.
 
-    The remedy for a key that is probably misspelled is the field that is meant.
+    The remedy for a key that is probably misspelled is the intended field.
     """
     quantized = {key: keys[key] for key in ("quantization_config", "quantization") if keys.get(key)}
     yield from (_of_quantization(key, settings) for key, settings in quantized.items())

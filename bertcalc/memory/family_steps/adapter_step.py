@@ -31,7 +31,7 @@ def _dora(run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, result: Simulat
 def _beside(
     run: Pass, v: Frame, parts: Steps, x: SimulatedTensor, base_result: SimulatedTensor | None
 ) -> SimulatedTensor:
-    """DoraLinearLayer.forward: what DoRA adds to the output of the base layer."""
+    """DoraLinearLayer.forward: the tensor that DoRA adds to the output of the base layer."""
     tape, base, where = run.tape, parts["base_layer"], parts[_MAGNITUDE].name
     v.lora_weight = tape.to(_lora_weight(run, parts), x.item)
     tape.memory.where = where

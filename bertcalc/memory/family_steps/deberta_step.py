@@ -92,7 +92,7 @@ def _bias(
 
 
 def _heads(tape: Tape, x: SimulatedTensor, heads: int) -> SimulatedTensor:
-    """transpose_for_scores: give the heads an axis of their own."""
+    """transpose_for_scores: give the heads their own axis."""
     batch, length, width = x.shape
     return tape.permute(tape.view(x, (batch, length, heads, quotient(width, heads))), (0, 2, 1, 3))
 

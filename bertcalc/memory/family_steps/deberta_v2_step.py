@@ -89,7 +89,7 @@ def _bias(
     return tape.add(v.score, tape.divide(v.p2c_att, tape.to(v.scale, item)), in_place=True)
 
 
-# What the forward methods of both versions share, with their variables.
+# Operations that the forward methods of both versions share, with their variables.
 
 
 def add_distances(run: Pass, v: Frame, steps: Steps, rel_embeddings: SimulatedTensor, bias: Callable[..., Any]) -> None:
@@ -176,7 +176,7 @@ def _loss(run: Pass, v: Frame, returned: list[SimulatedTensor]) -> list[Simulate
     """The classification loss over the sequences that have a label: here all of them."""
     tape, labels = run.tape, run.batch["labels"]
     if run.model.config.num_labels == 1:
-        # The model returns the cast scores in place of its own.
+        # The model returns the cast scores instead of the original ones.
         returned[0] = tape.to(tape.view(returned[0].pass_on(), labels.shape), FLOAT32).own()
         return [tape.mean_squared_error(returned[0], labels)]
     (logits,) = returned

@@ -1,6 +1,6 @@
-"""What peft's wrapper does before it calls the model: virtual tokens in front of the words, on simulated tensors.
+"""The operations of peft's wrapper before it calls the model, on simulated tensors: virtual tokens before words.
 
-The operations and variables are those of PeftModel.get_prompt and the forward methods in peft 0.21 (peft_model.py).
+They and the variables are those of PeftModel.get_prompt and the forward methods in peft 0.21 (peft_model.py).
 """
 
 from collections.abc import Callable, Mapping

@@ -3,7 +3,7 @@
 The step runs on simulated tensors, without data: bertcalc/memory/simulator has the forward pass, the lifetime of its
 variables, the operations, the backward pass and the optimizers; bertcalc/memory/family_steps has the family-specific
 overrides. The result equals that of the real model to the byte, storage by storage, under every plan except 8-bit Adam,
-which has not been measured. In float32 it is within a few elements of what PyTorch's CPU allocator hands out
+which has not been measured. In float32 it is within a few elements of the memory that PyTorch's CPU allocator hands out
 (tests/memory/test_peak.py). Not counted are the workspace of a convolution's kernel, and a copy that the CPU makes of
 the gradient of its weight.
 """
@@ -130,7 +130,7 @@ def inference_peak_bytes(
 
 @checked
 def peak(timeline: Sequence[MemoryChange]) -> Moment:
-    """The first moment with the most live memory."""
+    """The first point in time with the most live memory."""
     return max(curve(timeline), key=lambda moment: moment.live)
 
 
@@ -160,7 +160,7 @@ def changes_of(model: Model, how: Plan | Inference, batch_size: int, sequence_le
 
 @checked
 def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> list[Moment]:
-    """The curve of a whole step, downsampled to at most 300 moments: the largest one of each interval is kept."""
+    """The curve of a whole step, downsampled to at most 300 points in time; each interval keeps its maximum."""
     moments = curve(changes_of(model, how, batch_size, sequence_length))
     step = -(-len(moments) // 300)
     return [
@@ -170,7 +170,7 @@ def moments_of_step(model: Model, how: Plan | Inference, batch_size: int, sequen
 
 @checked
 def run_of(model: Model, where: str) -> tuple[str, int | None]:
-    """The name of a moment's step in the model, and the run, from 1, if it is in a layer that runs several times."""
+    """The name of the step at a point in time and, in a layer that runs several times, the number of the run from 1."""
     name = model.without_prefix(where)
     layers = split_layer(name)[0].rpartition(".")[0]
     shared = model.body().get_submodule(layers) if layers else model

@@ -1,4 +1,4 @@
-"""The peak of a step as live numbers: in a browser, the largest of the moments' formulas at the sizes of the sliders.
+"""The peak of a step as live numbers: a browser evaluates the formulas of all candidate points in time.
 
 The formulas hold for models of one structure: the same sizes are 1 and, if there are few layers, the number of layers
 is the same. At other sizes a live number has no value.
@@ -49,7 +49,7 @@ _FREE = (*_MOVED, "attention_head_size", "layer_periods", *CHANGE_SIZES)
 
 
 class LivePeak(NamedTuple):
-    """The bytes at the peak, in total and by area; within ``bounds``, memory peaks at the same moment as now."""
+    """The bytes at the peak, in total and by area; within ``bounds``, the peak stays at the same point in time."""
 
     num_bytes: int
     areas: dict[Area, int]
@@ -163,7 +163,7 @@ def _by_area(moments: TopMoments, period: int) -> list[dict[Area, _LivePolynomia
 
 @lru_cache(maxsize=16)
 def _by_power(moments: TopMoments, period: int) -> list[list[_LivePolynomial | None]]:
-    """The bytes at each moment as coefficients of the first size: constant, linear, square."""
+    """The bytes at each point in time as coefficients of the first size: constant, linear, square."""
     coefficients = []
     for areas in moments:
         powers: tuple[dict[Monomial, int], ...] = ({}, {}, {})

@@ -1,8 +1,8 @@
 """The peak of a step as a formula: the simulation of bertcalc/memory/peak, run on SymPy symbols instead of sizes.
 
 The order of allocations and releases depends only on the number of layers and on which sizes are 1. So one run gives
-the bytes at every moment as a formula for all sizes, integers and columns alike. Only the moments that can be the
-largest for some sizes are kept: about a dozen of a thousand.
+the bytes at every point in time as a formula for all sizes, integers and columns alike. Only points that can be the
+peak for some sizes are kept: about a dozen of a thousand.
 
 >>> from bertcalc import BertConfig
 >>> peak_bytes(Model(BertConfig(), "BertForMaskedLM"), Plan(), 123, 128)
@@ -117,18 +117,18 @@ class Products(dict[Monomial, Any]):
 
 
 class SymbolicMoment(NamedTuple):
-    """A moment of a step: the bytes of each area and in total, as polynomials of the sizes."""
+    """The bytes at a point in time of a step, by area and in total, as polynomials of the sizes."""
 
     phase: Phase
     where: str
     areas: Mapping[Area, Terms]
     live: Terms
     position: int  # the index of its change in the symbolic run
-    since: Terms  # ``live`` minus that of the previous moment: only a few terms
+    since: Terms  # ``live`` minus that of the previous point: only a few terms
 
 
 class TopMoments(tuple[Mapping[Area, Terms], ...]):
-    """The moments that can be the peak: the bytes of their areas, as polynomials of a few sizes.
+    """The bytes of each area, as polynomials of a few sizes, at the points in time that can be the peak.
 
     They are compared by identity, so that results derived from them can be cached.
     """
@@ -141,7 +141,7 @@ class TopMoments(tuple[Mapping[Area, Terms], ...]):
 
 
 class LiveTensor(NamedTuple):
-    """A live tensor, or its copies in all layers: its step, its bytes, and the formula for them."""
+    """A live tensor, or its copies in all layers: its step, its bytes, and the formula for the bytes."""
 
     where: str
     num_bytes: int
@@ -149,7 +149,7 @@ class LiveTensor(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The moment with the most live memory, with the bytes of each area that is not empty."""
+    """The point in time with the most live memory, with the bytes of each area that is not empty."""
 
     phase: Phase
     where: str  # a step of the forward pass, "loss", or the name of a parameter
@@ -210,7 +210,7 @@ def _peak_bytes(model: Model, how: Plan | Inference, like: Sequence[int], sizes:
 
 @checked
 def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> Peak:
-    """The first moment with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
+    """The first point in time with the most live memory, with formulas: N is all parameters, N_t the trained ones."""
     check_runs(model, how, sequence_length)
     products = Products(_sizes(model, batch_size, sequence_length))
     symbolic = _symbolic(model, how, batch_size, sequence_length)
@@ -234,7 +234,7 @@ def peak(model: Model, how: Plan | Inference, batch_size: int, sequence_length: 
 def peak_expression(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, like: tuple[Model, int, int]
 ) -> Any:
-    """The bytes of the moment with the most live memory, as an expression that holds for the structure of ``like``.
+    """The bytes at the peak, as an expression that holds for models with the structure of ``like``.
 
     ``like`` is a model with a batch_size and a sequence_length for which all sizes have letters; in the structure of
     ``model``, sizes of 1 and a small number of layers have none.
@@ -255,7 +255,7 @@ def layers_with_a_letter(model: Model, how: Plan | Inference, sequence_length: i
 
 @checked
 def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, sequence_length: int) -> list[Polynomial]:
-    """The bytes of each moment that can be the peak, as polynomials of batch_size or sequence_length (``field``).
+    """The bytes at each point in time that can be the peak, as polynomials of ``field``: a size of the batch.
 
     If a batch can only be one sequence (``most_sequences``), the polynomial of batch_size is a constant.
     """
@@ -271,7 +271,7 @@ def growths(model: Model, how: Plan | Inference, field: str, batch_size: int, se
 
 
 def growth_ranges(model: Model, field: str) -> list[tuple[int, int | None]]:
-    """Where polynomials of batch_size or sequence_length (``field``) start and end, from 2 on."""
+    """The start and end of the ranges, from 2 on, in which polynomials of ``field``, a size of the batch, are valid."""
     window, whole = (
         ((size or 0) - model.virtual_tokens) * (field == "sequence_length")
         for size in (model.config.window, model.config.whole)
@@ -299,7 +299,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
     shared = getattr(model.config, _SHARED, None)
 
     def alike(heads: int) -> int:
-        """The smallest number of heads in a model of the same structure."""
+        """The smallest number of heads that gives a model the same structure."""
         if heads == 1 or heads * size in apart:
             return heads
         return next(number for number in (2, 3) if number * size not in apart)
@@ -335,7 +335,7 @@ def peak_of_designs(model: Model, how: Plan | Inference, batch_size: int, sequen
 def _along(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, *, free: Sequence[str]
 ) -> list[Terms]:
-    """The bytes of each moment as polynomials of only the ``free`` sizes."""
+    """The bytes at each point in time as polynomials of only the ``free`` sizes."""
     candidates = moments(model, how, batch_size, sequence_length)
     sizes = _sizes(model, batch_size, sequence_length)
     return _partly((moment.live for moment in candidates), sizes, [_NAMES.index(name) for name in free])
@@ -348,7 +348,7 @@ def _partly(sums: Iterable[Terms], sizes: Sequence[Any], free: Sequence[int]) ->
 
 
 def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> Terms:
-    """A polynomial of only the sizes at the indices ``free``; ``numbers`` has the other sizes, and 1 for these."""
+    """Put ``numbers`` into a polynomial, except for the sizes at the indices ``free``, where ``numbers`` has 1."""
     terms: Counter[Monomial] = Counter()
     for powers, count in polynomial.items():
         terms[tuple(powers[place] for place in free)] += count * numbers[powers]
@@ -358,7 +358,7 @@ def _with_numbers(polynomial: Terms, numbers: Products, free: Sequence[int]) -> 
 def top_moments(
     model: Model, how: Plan | Inference, batch_size: int, sequence_length: int, free: Sequence[str]
 ) -> TopMoments:
-    """The moments that can be the peak while only the ``free`` sizes change, in the order of the step."""
+    """The points in time that can be the peak while only the ``free`` sizes change, in the order of the step."""
     check_runs(model, how, sequence_length)
     places = tuple(map(_NAMES.index, free))
     sizes = _sizes(model, batch_size, sequence_length)
@@ -484,12 +484,12 @@ def _leave_out(layers: Any, layer: int, period: int) -> _LeftOut:
 
 
 def _in_layers(expression: Any, config: Config) -> Any:
-    """Write the number of periods as a number of layers, which differs from the model's by whole periods."""
+    """Replace the letter for the number of periods by the number of layers, which must differ by whole periods."""
     return in_whole_periods(expression.subs(_PERIODS, _LAYERS // config.layer_period), config.num_hidden_layers)
 
 
 def moments(model: Model, how: Plan | Inference, batch_size: int, sequence_length: int) -> tuple[SymbolicMoment, ...]:
-    """The moments that can be the peak of a model of this structure, in the order of the step.
+    """The points in time that can be the peak of a model of this structure, in the order of the step.
 
     Not ``checked``, because ``growths`` derives polynomials from longer sequences than the model takes. Raises
     InputError as bertcalc/memory/peak does.
@@ -578,7 +578,7 @@ def _covers(larger: Terms, smaller: Terms) -> bool:
 
 
 def _tops(changes: Sequence[MemoryChange], folds: Sequence[_LeftOut]) -> Iterator[SymbolicMoment]:
-    """The local maxima of the step: each moment after which something is released.
+    """The local maxima of the step: each point in time directly before memory is released.
 
     The changes of the layers that were left out are added where they would occur: those of one layer, times the number
     of layers. From one layer to the next the bytes change by a constant, so the maximum is at the first or the last.
@@ -609,9 +609,9 @@ def _left_out(
 ) -> Mapping[int, list[tuple[MemoryChange, Any]]]:
     """The changes of the layers left out and how often each occurs, by the index of the change that follows them.
 
-    In each phase these are the changes from the first one of a layer to the first one of the next layer, forward or
-    backward. Storages of a layer can also be allocated before the step, and released with those of all other layers,
-    such as a cache. What is allocated outside of the layers, such as tables of angles, is released once, although this
+    In each phase, a layer's changes last from its first one to the first one of the next layer, forward or backward.
+    Storages of a layer can also be allocated before the step, and released with those of all other layers, such as a
+    cache. Memory that is allocated outside of the layers, such as tables of angles, is released once, although this
     happens in the backward pass of one layer.
     """
     layers = [split_layer(change.where)[0].rpartition(".")[2] for change in changes]
@@ -669,7 +669,7 @@ def _expression(terms: Terms) -> Any:
 def _written(
     symbolic: _Symbolic, position: int
 ) -> tuple[Mapping[Area, Formula], list[tuple[str, Terms, Formula]], Any]:
-    """The formulas of a moment: for each area, for each temporary tensor, and in total."""
+    """The formulas at a point in time: for each area, for each temporary tensor, and in total."""
     moment = next(candidate for candidate in _moments(*symbolic) if candidate.position == position)
     counts, config = _counts(symbolic), symbolic[0].config
     areas: dict[Area, Formula] = {}
@@ -686,7 +686,7 @@ def _written(
 def _temporaries(
     changes: Sequence[MemoryChange], folds: Sequence[_LeftOut], position: int
 ) -> Iterator[tuple[str, Terms]]:
-    """The live temporary tensors at a moment: the bytes of each step, or of one step in all layers."""
+    """The live temporary tensors at a point in time: the bytes of each step, or of one step in all layers."""
     left_out = _left_out(changes, folds)
     made_for: dict[int, str] = {}
     sums: dict[str, Counter[Monomial]] = {}

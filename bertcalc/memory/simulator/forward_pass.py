@@ -273,7 +273,7 @@ class Pass:
             self._fill_cache(step)
 
     def taken(self, step: Step) -> list[SimulatedTensor]:
-        """The inputs of a step that are in variables; masks and ids may not be."""
+        """The inputs of a step that variables hold; masks and ids may be missing."""
         return [self.values[value.name] for value in step.takes if value.name in self.values]
 
     def usual(self, step: Step) -> SimulatedTensor | None:
@@ -693,7 +693,7 @@ def _in_window(tape: Tape, v: Frame, square: tuple[int, ...]) -> SimulatedTensor
     return tape.like(v.allowed, tape.new((*square[:3], 1), BOOL))
 
 
-# What a body's forward method does without a step of the program, by the names of Trace.aside.
+# Operations of a body's forward method that are not steps of the program, by the names of Trace.aside.
 _ASIDES: Mapping[str, Callable[[Pass, Step], None]] = {
     "padding": lambda run, _step: run.look_for_padding(run.sides),
     "positions": Pass.number_positions,

@@ -90,7 +90,7 @@ P = ParamSpec("P")
 def frame(function: Callable[Concatenate[First, Frame, P], Result]) -> Callable[Concatenate[First, P], Result]:
     """Give a function variables, as its second argument, and let it own its arguments until it returns.
 
-    What it returns, a tensor or a list of tensors, becomes a temporary of the caller unless it has another owner.
+    The tensor or list of tensors that it returns becomes a temporary of the caller unless it has another owner.
     """
 
     @wraps(function)

@@ -150,7 +150,7 @@ def _half_turned(tape: Tape, x: SimulatedTensor) -> SimulatedTensor:
 
 
 def quotient(whole: Any, part: Any) -> Any:
-    """``whole / part`` without a remainder, of integers or symbols."""
+    """The exact quotient of integers or symbols: ``whole`` is a multiple of ``part``."""
     return whole // part if isinstance(whole, int) else whole / part
 
 

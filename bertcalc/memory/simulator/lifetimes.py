@@ -1,7 +1,7 @@
 """The lifetime of the Python variables in transformers' forward methods: which value each holds, and until when.
 
 Taken from the source of transformers 5.23. This module covers what all families share. The program of a family declares
-its own variables (Trace.variable); code that makes a value outside of the steps holds it itself (Pass.hold).
+its own variables (Trace.variable); code that makes a value outside of the steps has to hold it (Pass.hold).
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,8 +2,8 @@
 
 A tensor that an operation makes is a temporary: it has no owner, and the operation that takes it releases it when it
 returns, as an expression in Python does. Whatever needs it longer owns it: a variable (``Variables``, ``Frame`` in
-frames.py), an operation for its arguments, a node for what it saves. With its last owner a tensor is released, and with
-its last tensor a storage. How long Python itself keeps the objects does not matter.
+frames.py), an operation for its arguments, a node for the tensors that it saves. With its last owner a tensor is
+released, and with its last tensor a storage. How long Python itself keeps the objects does not matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,14 +25,14 @@ class Memory:
         self.changes: list[MemoryChange] = []
         self.storages = 0
         self.temporaries: dict[SimulatedTensor, None] = {}  # in the order in which they were made
-        self.released_nodes: list[Node] = []  # that have yet to release what they own
+        self.released_nodes: list[Node] = []  # that have yet to release the tensors that they own
         self.releases_nodes = False
 
     def change(self, area: Area, num_bytes: int, storage: int, moved_from: Area | None = None) -> None:
         self.changes.append(MemoryChange(self.phase, self.where, area, num_bytes, storage, moved_from))
 
     def release_temporaries(self) -> None:
-        """Release what a function made and neither used up nor returned."""
+        """Release the tensors that a function made and neither used up nor returned."""
         while self.temporaries:
             next(iter(self.temporaries)).drop()
 
@@ -189,7 +189,7 @@ class Node:
         self.rule: Rule | None = None  # None for a leaf
         self.outputs = 1
         self.grad: SimulatedTensor | None = None  # of a leaf
-        self.region: Region | None = None  # the checkpoint that recomputes what is to be saved
+        self.region: Region | None = None  # the checkpoint that recomputes the saved tensors
         self.written_in_python = False  # a torch.autograd.Function, which does not hold the gradients it was given
 
     def connect(self, inputs: Sequence[SimulatedTensor]) -> None:
@@ -207,9 +207,9 @@ class Node:
         return self.owners >= 0
 
     def disown(self) -> None:
-        """Remove an owner; with the last one the node releases what it owns.
+        """Remove an owner; with the last owner, the node releases everything that it owns.
 
-        A graph is deeper than Python's stack: nodes wait in a list for the first one to finish.
+        A graph is deeper than Python's stack: nodes wait in a list until the first node is finished.
         """
         self.owners -= 1
         if self.owners:
@@ -235,7 +235,7 @@ class Node:
         self.release_region()
 
     def release_kept(self) -> None:
-        """Release the saved tensors."""
+        """Release the tensors that the node saved."""
         for tensor in self.kept:
             tensor.disown()
         self.kept = ()
@@ -256,7 +256,7 @@ class Node:
 
 
 class Region:
-    """A checkpoint: operations that save nothing and that the backward pass runs ``again``, as far as it needs to.
+    """A checkpoint: operations that save nothing, so that the backward pass runs them ``again`` when it needs them.
 
     This is torch.utils.checkpoint with use_reentrant=False. The nodes that would have saved something own the region,
     which owns its ``inputs``.

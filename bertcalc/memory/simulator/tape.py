@@ -2,8 +2,8 @@
 
 It records which memory is alive when. An operation releases the temporaries that it takes when it returns
 (simulated_tensor.py), so an expression written here as in transformers holds its intermediate values exactly as long.
-What has a name there is a variable of a frame (frames.py). What a backward rule makes lives until the rule returns, as
-the variables of PyTorch's C++ functions do.
+Values with a name there are variables of a frame (frames.py). Tensors that a backward rule makes live until the rule
+returns, as the variables of PyTorch's C++ functions do.
 
 Every rule is taken from the source of PyTorch 2.13, and tests compare it with the real one, release by release.
 """
@@ -126,7 +126,7 @@ class Tape:
             leaf.kept = (x.detached().own(),)
 
     def transposed_parameter(self, x: SimulatedTensor, where: str) -> SimulatedTensor:
-        """torch.nn.Parameter(x.T): a leaf with a gradient of its own, as long as the graph is alive."""
+        """torch.nn.Parameter(x.T): a leaf with its own gradient, which lives as long as the graph."""
         tensor = self.transpose(x.detached(), 0, 1)
         if self.grad:
             tensor.set_node(self._leaf(where))
@@ -286,7 +286,7 @@ class Tape:
         return self._view(x, shape, strides, _passed)
 
     def same(self, x: SimulatedTensor) -> SimulatedTensor:
-        """A view that changes nothing."""
+        """A view of the whole tensor in its own shape."""
         return self.expand(x, x.shape)
 
     def narrow(self, x: SimulatedTensor, shape: Shape) -> SimulatedTensor:
@@ -575,7 +575,7 @@ class Tape:
 
     @operation
     def wide_softmax(self, x: SimulatedTensor) -> SimulatedTensor:
-        """Softmax in float32: CUDA's kernel reads autocast's float16 as it is, and a cast copy of bfloat16."""
+        """Softmax in float32: CUDA's kernel reads autocast's float16 directly, but bfloat16 is cast to a copy first."""
         if not (self._casting and self._casting.dtype == "float16" and x.item == HALF):
             return self.log_softmax(self.to(x, FLOAT32))
         y, shape = self.new(x.shape, FLOAT32), x.shape

@@ -54,7 +54,7 @@ class ChainSide(NamedTuple):
 
     @property
     def unit_factors(self) -> tuple[Fraction, ...]:
-        """The factors of a size by what its unit can mean: 1, and for MB also that of MiB."""
+        """The factors of a size by the possible meanings of its unit: 1, and for MB also that of MiB."""
         written = " ".join(operand.text for operand in self.operands) if self.is_calculation else self.text
         unit = re.search(r"([kmgt])i?b\b", written, re.I)
         power = "kmgt".index(unit[1].lower()) + 1 if unit else 0
@@ -205,7 +205,7 @@ def _is_minor(sides: Sequence[ChainSide], sizes: Collection[int]) -> bool:
 
 
 def cells_of(line: str) -> tuple[str, ...]:
-    """The cells of a row of a table; none if a line is not one."""
+    """The cells of a table row; none if the line is not a row."""
     return tuple(cell.strip() for cell in line.split("|")) if line.count("|") > 1 or "\t" in line else ()
 
 

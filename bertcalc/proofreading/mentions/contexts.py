@@ -142,7 +142,7 @@ class Context(NamedTuple):
 
     @property
     def is_of_any_layer(self) -> bool:
-        """Whether only a heading means a layer, and means any layer: The parameters of a Transformer layer."""
+        """Whether the only mention of a layer is a general heading: The parameters of a Transformer layer."""
         beside = _BETWEEN_SCRIPTS.sub("", " | ".join(self.names))
         return not re.search(_ONE, beside, re.I) and any(map(_IN_GENERAL.search, self.headings[:1]))
 
@@ -411,7 +411,7 @@ _NAME_OF_PART = re.compile(
     r"(?: ?[(（][^()（）]{1,30}[)）])?[:：]?|多头 ?attention ?(?:部分|层)?[:：]?",
     re.I,
 )
-# What ends a section about a part.
+# Words that end a section about a part.
 _ENDS_PART = re.compile(
     r"(?:summary|total|in total|conclusion|overall|altogether|总结|总共|总计|合计|汇总|总参数量?|总共参数|总体)[:：]?",
     re.I,

@@ -238,7 +238,7 @@ _CLAUSE_ENDS = re.compile(r"[,，;；。\n]|\.\s|$")
 
 
 def compared_until(mention: re.Match[str]) -> int:
-    """Where the clause ends, if it only compares another model with this one; 0 for other mentions."""
+    """The end of the clause, if it only compares another model with this mention's model; 0 for other mentions."""
     compared = _COMPARED.search(mention.string[max(0, mention.start() - 30) : mention.start()])
     if not compared:
         return 0

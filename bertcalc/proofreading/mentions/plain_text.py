@@ -28,7 +28,7 @@ class Plain(NamedTuple):
     ends: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The span in the original text of a span in this one."""
+        """The span in the original text that corresponds to a span in this text."""
         return self.starts[start], self.ends[end - 1]
 
     def rewritten(self, pattern: re.Pattern[str], rewrite: Rewrite) -> "Plain":

@@ -117,7 +117,7 @@ class HttpPeer(Peer):
 
 
 class SocketPeer(Peer):
-    """A WebSocket."""
+    """A WebSocket connection."""
 
     @property
     def has_handshake(self) -> bool:

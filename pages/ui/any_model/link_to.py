@@ -67,7 +67,7 @@ def _within(fields: dict[str, Any]) -> str:
 
 
 def show_config_link(text: str) -> bool:
-    """Show the count of a config.json of another model type, and a link to the page; return whether it is of one."""
+    """If a config.json has another model type, show its count and a link to the page; return whether it has."""
     try:
         config: ParsedConfig = read_config(text)
     except InputError:

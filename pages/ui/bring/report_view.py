@@ -24,7 +24,7 @@ AGAINST = Switch("against_sidebar", N_("Check it against the model in the sideba
 def show(report: Proofread, present: Model, text: str) -> None:
     """Show a report: its summary, then each claim, then the text with its claims marked.
 
-    The reader can choose to check the text against the ``present`` model instead of the one that it names.
+    The reader can choose to check the text against the ``present`` model instead of the model that it names.
     """
     if AGAINST.show():
         report = _checked_against(present, text)

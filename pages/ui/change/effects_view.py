@@ -202,7 +202,7 @@ def show_details(model: Model, steps: Sequence[ChangeStep], figures: Sequence[St
 
 
 def _explain_all(figures: Sequence[StepEffect]) -> None:
-    """Explain why peft's "all params" are more than the model's."""
+    """Explain why peft's "all params" exceed the model's parameters."""
     before, after = figures[-2].parameters, figures[-1].parameters
     saved = copies(figures[-1].changed.model)
     values = {"all": after, "model": before, "adapter": after - before - sum(saved.values())}

@@ -182,8 +182,8 @@ class Comparison(NamedTuple):
     def unknown(self) -> dict[str, list[str]]:
         """The reasons for "–" in place of a figure in this view, each with the names of its models.
 
-        Discovered models are not included (``show_limits`` explains theirs), nor is anything explained elsewhere: the
-        scatter plot leaves such models out, and the explained difference shows its own message.
+        Discovered models are not included (``show_limits`` explains theirs), and neither are reasons given elsewhere:
+        the scatter plot leaves such models out, and the explained difference shows its own message.
         """
         measures = {"glance": GLANCE, "table": self.figures, "scatter": ()}.get(self.view, (self.measure,))
         covered = (self.models[0], explained(self.models)) if self.view == "differences" and self.models[1:] else ()

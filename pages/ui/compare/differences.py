@@ -1,4 +1,4 @@
-"""Differences on the Compare page: how one model's figure follows from another's, as a sum, as bars, and in steps."""
+"""Differences on the Compare page: the change from one model's figure to another's as a sum, as bars, in steps."""
 
 from itertools import accumulate, pairwise
 from typing import Any

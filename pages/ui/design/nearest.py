@@ -126,7 +126,7 @@ def amount_of(name: str, text: str) -> int:
 
 
 def choose_format(kind: str) -> QuantizationFormat | None:
-    """Draw the formats of files, if the budget is for one; None for float32, in safetensors."""
+    """Draw the choice of a file format, if the budget is for a file; return None for float32 in safetensors."""
     if KINDS[kind] != FILE:
         return None
     message = _("The bytes that the library writes, with scales and zero points; GGUF without the vocabulary.")

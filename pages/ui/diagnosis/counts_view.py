@@ -54,7 +54,7 @@ def show_matches(model: Model, matches: Sequence[Match]) -> None:
 
 
 def _beyond(match: Match, model: Model, present: int) -> str:
-    """The difference of known counts from the present model's, and the parts that the first one's is made of."""
+    """The difference of known counts from the present model's, and the parts of the first one's difference."""
     parts = match.known_counts[0].beyond(model)
     whole = signed_count(match.total - present)
     part = _("{difference} ({name})")

@@ -87,7 +87,7 @@ def _answers() -> _Answers:
 
 
 def _keep(answers: _Answers) -> None:
-    """Have the browser keep the last answers."""
+    """Have the browser store the latest answers."""
     short = [[*place, typed] for place, (typed, _verdict) in answers.items() if len("".join(typed)) <= _LONGEST]
     kept.put("answers", short[-_MOST:])
 

@@ -113,7 +113,7 @@ def _bars(choice: Choice, path: str) -> None:
     if not bars.figures:
         raise KeyError(path)
     alt = _("Parameters of each part of {opened}").format(opened=path)
-    # A legend would push what is below the bars off the screen; each bar says by how much it has changed.
+    # A legend would push the content below the bars off the screen; each bar says by how much it has changed.
     draw_bars(bars, "lecture", choice.architecture, path, alt=alt, with_legend=False)
 
 

@@ -30,7 +30,7 @@ from pages.ui.widgets.numbers import percent
 
 
 class Largest(NamedTuple):
-    """The largest batch or length: the answer with its limit (``most``), and both as live numbers."""
+    """The largest batch or length with its limit (``most``), and both of these as live numbers."""
 
     most: LargestFit
     number: int

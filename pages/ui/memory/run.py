@@ -136,7 +136,7 @@ class Run(NamedTuple):
         if not start:
             return FigureGrowth(0, 0)
         highest = self.live_peak(how)
-        # The reason belongs to the moment at which memory peaks now.
+        # The reason belongs to the point in time at which memory peaks now.
         growth = growths(start._peak_side(how), self._peak_side(how))[WHOLE]
         return growth._replace(after=within(highest.num_bytes, highest.bounds))
 
@@ -255,7 +255,7 @@ def choose_device(controls: DeltaGenerator) -> Device:
                     "segments, 2 to 29 % without (measured on an H100)."
                 ),
             )
-    for problem in problems:  # outside of the popover, where nobody would see it
+    for problem in problems:  # outside of the popover, where it would be hidden
         show_problem(problem)
     device = device._replace(overhead=overhead)
     limited = kept_free(device, typed)

@@ -32,8 +32,9 @@ _SIZES = [field for field in FIELDS if field in SLIDERS]
 class SentencePart(NamedTuple):
     """A change of a model: its phrases, the field's values, the difference that it makes.
 
-    The phrases are for one more, several more, one fewer and several fewer; a single phrase is for all. ``alike`` says
-    whether each layer, row or unit makes the same difference; ``counted`` whether the field counts something.
+    The phrases are for one more, several more, one fewer and several fewer; a single phrase stands for all of them.
+    ``alike`` says whether each layer, row or unit makes the same difference; ``counted`` whether the field counts
+    something.
     """
 
     phrases: tuple[str, ...]
@@ -98,7 +99,8 @@ def published() -> str:
 def yours(choice: Choice) -> str:
     """Describe how the present model differs, with exact numbers; empty for bert-base-uncased itself.
 
-    It is compared with its preset in the same architecture, as under the total; the preset with bert-base-uncased.
+    The model is compared with its preset in the same architecture, as under the total, and the preset with
+    bert-base-uncased.
     """
     base, start = (preset_in_class(name, choice.architecture) for name in (DEFAULT_PRESET, choice.preset))
     parts = _parts(start, choice.model)

@@ -46,7 +46,7 @@ def begin(place: str = "", preset: str = "") -> None:
 
 
 def _bring_back(lecture: str) -> None:
-    """Take the model from before the last lecture, unless this is still the same lecture; not after Back."""
+    """Restore the model from before the last lecture, unless that lecture is still open; do nothing after Back."""
     match kept.get(_ASIDE):
         case {"lecture": name, "link": link} if name != lecture:
             take(read(_texts(link))[0])
@@ -108,7 +108,7 @@ def write_link() -> None:
 
 
 def stood_in() -> list[Problem]:
-    """The problems with impossible values in the link whose messages are still shown."""
+    """The problems with impossible values of the link, as long as their messages are shown."""
     problems: list[Problem] = st.session_state["stood in"]
     return problems
 

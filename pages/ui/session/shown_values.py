@@ -17,7 +17,7 @@ _EARLIER = 20  # values that a browser may still show
 
 
 class _ShownValue(NamedTuple):
-    """How often the model has changed a control's value, the shown value, and earlier values with their keys."""
+    """How often the model has changed a control's value, the shown value, and earlier values by their keys."""
 
     changes: int
     value: Any

@@ -59,7 +59,7 @@ MODEL_TYPE = _Names("model_type", N_("Model type"), types(), default="llama", la
 
 
 class _Classes(_Names):
-    """The classes of all types; a link must name a class of its own type."""
+    """The classes of all types; in a link, the class must belong to the link's type."""
 
     def wrong_in(self, link: Mapping[str, str]) -> Reason | None:
         """Check that the class belongs to the link's type."""
@@ -117,7 +117,7 @@ def request_of(model_type: str, cls: str, fields: Mapping[str, Any]) -> Discover
 
 
 def ref_of(selection: TypeSelection, sizes: SizeHistory | None) -> DiscoveredRef:
-    """Return the model as a link to a comparison names it."""
+    """Return the reference by which links to a comparison name the model."""
     return DiscoveredRef(
         selection.model_type, selection.cls, tuple(sizes.present.items()) if sizes else (), text_of(selection.fields)
     )
@@ -137,7 +137,7 @@ def choose(
 
 
 def set_derived(field: str, value: int) -> None:
-    """Set a derived field, which becomes a size of its own; the other sizes are kept."""
+    """Set a derived field, which then is a size like any other; the other sizes are kept."""
     selection = selected()
     sizes = size_steps(selection)
     choose(selection.model_type, selection.cls, put(selection.fields, field, value), sizes.present if sizes else {})

@@ -54,7 +54,7 @@ class Control(Generic[Value]):
 
     @property
     def is_changed(self) -> bool:
-        """Whether its value differs from the default, also before it is drawn."""
+        """Whether its value differs from the default, even before it is drawn."""
         held = None if address.went_back() else st.session_state.get(self.name)
         return self.name in st.query_params if held is None else held != self.default
 
@@ -321,7 +321,7 @@ def begin() -> None:
 
 
 def write_link() -> None:
-    """Write the drawn choices into the link, and remove those that the last run drew but this one did not."""
+    """Write the drawn choices into the link, and remove those that the last run drew and this run did not."""
     drawn: dict[str, str | None] = st.session_state["drawn choices"]
     wanted = dict.fromkeys(st.session_state.get("choices in the link", ())) | drawn
     if any(st.query_params.get(name) != value for name, value in wanted.items()):

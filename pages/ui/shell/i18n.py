@@ -37,7 +37,7 @@ def choose_language() -> None:
     """
     linked = st.query_params.get("lang")
     if "lang is chosen" not in st.session_state or address.went_back():
-        # In a new session, what the browser has kept of the last one is there already.
+        # In a new session, the values that the browser has kept from the last session are available already.
         restored = None if address.went_back() else st.session_state.get("lang")
         language = linked if linked in LANGUAGES else restored or _browser_language()
         st.session_state["lang"] = language

@@ -219,7 +219,7 @@ def _range(sweep: Sweep, axis: str, field: str, ends: tuple[int, int], problems:
 
 
 def _too_long(sweep: Sweep, field: str, name: str, number: int) -> Problem | None:
-    """The problem of an end that is longer than the model's positions, which can be more; None for another end."""
+    """The problem of a range's end beyond the model's positions, which can be increased; None for any other end."""
     if field != "sequence_length" or number <= sweep.config.longest:
         return None
     for problem in batch_problems(sweep.config, {"batch_size": 1, field: number}):

@@ -1,4 +1,4 @@
-"""The tables of the pages."""
+"""The tables that pages show: tensors, checks, counts, modules, inputs and outputs, fields."""
 
 import re
 from collections import Counter
@@ -205,7 +205,7 @@ def show_named_parameters(model: Module) -> None:
 
 
 def show_entries(entries: Sequence[Entry], letters: Sequence[Entry], are_given: bool, alt: str) -> None:
-    """Show the inputs or outputs that are given, or all others, with shapes in letters and in numbers."""
+    """Show the inputs or outputs that are given, or those that are not, with shapes in letters and in numbers."""
     pairs = [pair for pair in zip(entries, letters, strict=True) if pair[0].given == are_given]
     numbers = [entry for entry, _letters in pairs]
     columns = {
@@ -273,7 +273,7 @@ def show_table(columns: dict[str, list[str]], alt: str) -> None:
         key += "-live"
         _put_cells(key, columns)
     # On a phone a short last column, which has the amounts or verdicts, stays in view: see window.css. Beside sentences
-    # it would leave no room for what is between them.
+    # it would leave no room for the content between them.
     with st.container(key=key):
         # A table of texts wraps long ones, where st.dataframe cuts them off.
         draw_text_table(cells, alt)

@@ -94,7 +94,7 @@ def _take_texts() -> None:
     """Callback: restore the texts that a tab has kept over a reload, unless the new session has newer ones."""
     sent = st.session_state[_KEPT_BY]
     texts = _read(sent.get("reloaded") or "").get(_TEXTS)
-    if sent.get("kept") or not isinstance(texts, dict):  # what was kept since is newer
+    if sent.get("kept") or not isinstance(texts, dict):  # values that were kept since are newer
         return
     for key, text in texts.items():
         if isinstance(text, str) and not holds_text(key):

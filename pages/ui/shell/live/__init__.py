@@ -77,7 +77,7 @@ def with_arguments(data: Any) -> Any:
 
 
 def run_number() -> int:
-    """The number of this run, which a component sends to say to which program its references belong."""
+    """The number of this run; a component sends it with references, to tell which program they belong to."""
     number: int = st.session_state.get("live run", 0)
     return number
 

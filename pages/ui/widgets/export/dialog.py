@@ -58,7 +58,7 @@ def show_if_asked(choice: Choice) -> None:
 
 
 def exported_tables(choice: Choice) -> dict[str, tuple[Callable[[], Table], TableOrChart | None]]:
-    """The tables to export, by title: first the page's in order, then the model's; a chart's data with the chart."""
+    """The tables to export, by title: the page's, including the data of its charts, and then the model's."""
     offered: dict[str, tuple[Callable[[], Table], TableOrChart | None]] = {}
     for element, title in zip(shown_elements(), distinct([element.title for element in shown_elements()]), strict=True):
         kind = _("Chart: {title}") if element.spec else _("Table: {title}")
