@@ -29,11 +29,11 @@ tests: $(VENV)/dev $(VENV4)/done $(JUDGES)/done $(VENV)/browser $(VENV)/nginx
 	$(VENV)/bin/python -m pytest -n 3 --dist worksteal $(SELECTED) $(OPTIONS)
 
 # Quick tests of the library against the real classes: no browser, no system packages and no second environment. Pages,
-# servers, memory peaks and discovery take longer and are left to make test.
+# servers, memory peaks and discovery take longer and are left to make test, slow tests to make test-all.
 FAST = tests/test_contributing.py tests/test_rooms.py tests/charts tests/compute tests/config tests/controls \
 	tests/families/test_families.py tests/families/test_presets.py tests/model tests/text
 test-fast: $(VENV)/dev
-	$(VENV)/bin/python -m pytest -n 2 --dist worksteal $(FAST) $(OPTIONS)
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m "not slow" $(FAST) $(OPTIONS)
 
 # All tests with 24 times as many examples of each property.
 test-thorough: OPTIONS = --hypothesis-profile all

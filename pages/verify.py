@@ -19,7 +19,7 @@ if not real_model.installed():
         _(
             "This page compares with the real model and needs torch and transformers, which are not "
             "installed here: pip install -r requirements.txt installs both. All other pages work without "
-            "them."
+            "them, but Any model cannot infer new formulas."
         )
     )
 else:

@@ -14,6 +14,7 @@ import json
 import sys
 from collections.abc import Collection, Sequence
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple, NoReturn
@@ -27,7 +28,7 @@ from bertcalc.discover.results.shipped import by_class
 from bertcalc.discover.results.types import BASE, LANGUAGE, SEQ2SEQ, installed, listed
 from bertcalc.processes.worker import SlowError, StoppedError, Worker
 from bertcalc.text import shorten
-from bertcalc.text.digits import fixed, share
+from bertcalc.text.digits import fixed, on_paper, share
 from bertcalc.text.problem import InputError, wrong
 from bertcalc.text.suggestions import nearest
 
@@ -185,7 +186,7 @@ def outcome_of(request: DiscoveryRequest, search: Search = discover) -> ClassOut
 
 
 def _late(request: DiscoveryRequest) -> ClassOutcome:
-    return _not_built(request, f"over {request.seconds:g} s", request.seconds)
+    return _not_built(request, f"over {on_paper(Fraction(request.seconds))} s", request.seconds)
 
 
 def _not_built(request: DiscoveryRequest, why: str, seconds: float = 0) -> ClassOutcome:

@@ -581,7 +581,7 @@ def test_a_model_is_copied_and_pickled(architecture: str, copied: Callable[[Any]
     assert twin.config == model.config == copied(model.config)
     assert str(twin) == str(model)
     assert list(twin.named_parameters()) == list(model.named_parameters())
-    assert twin.run(Batch(1, 2)) is not None
+    assert twin.steps(Batch(1, 2)) is not None
     assert forward_flops(twin, 1, 2) == forward_flops(model, 1, 2)
 
 
