@@ -44,7 +44,8 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     named_total = any(_TOTAL.search(name) for name in (*context.names, *context.headings[:1], context.line))
     named_total = named_total or is_name(context.names[:1])
     right, rough = model.num_parameters(), max(side.reach, side.rough)
-    if named_total and side.reach and abs(right - side.value) <= rough and not _BODY.search(context.line):
+    is_close = abs(right - side.value) <= rough or 0 <= right - side.value < 2 * side.reach  # rounded, or cut off
+    if named_total and side.reach and is_close and not _BODY.search(context.line):
         count = KnownCount(model, right)
         return Judged(
             "right", Fraction(right), Problem.of(N_("It is the count of {known}."), known=known_in_words(count))
