@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, overload
 from bertcalc import families
 from bertcalc.compute.flops import forward_flops, training_flops
 from bertcalc.config import Config
-from bertcalc.families import hf_json
 from bertcalc.memory.peak import inference_peak_bytes, training_peak_bytes
 from bertcalc.memory.saved import saved_activation_bytes
 from bertcalc.model import model as core
@@ -298,6 +297,8 @@ def load(source: Any, architecture: str | None = None, *, add_pooling_layer: boo
 
 def of_another_type(error: InputError, more: str) -> InputError:
     """The error for a config.json; for another model type, it suggests the nearest type, or else has ``more`` added."""
+    from bertcalc.families import hf_json  # a tenth of the library's import time
+
     if not hf_json.is_of_another_type(error.problems):
         return error
     problem = error.problem
