@@ -28,7 +28,7 @@ from bertcalc.proofreading.mentions.model_names import (
     preset_at,
 )
 from bertcalc.proofreading.mentions.relatives import RELATIVES, SIZE_NAMES
-from bertcalc.proofreading.named_parts import counts_of, names_part_but_whole
+from bertcalc.proofreading.named_parts import count_of_part, counts_of, names_part_but_whole
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged, instead
 from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
@@ -63,6 +63,8 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             if is_named:
                 return Judged("right", Fraction(count.total), reason)
             return Judged("conditional", Fraction(count.total), reason, (reason,))
+    if named_total and _WITHOUT_QKV.search(context.text) and (judged := _without_qkv_biases(side, model)):
+        return judged
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:
         if named_total and claim.is_meant(typed) and PRESETS[claim.preset].config == model.config:
@@ -72,6 +74,23 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
     return None
 
 
+def _without_qkv_biases(side: ChainSide, model: Model) -> Judged | None:
+    """The verdict on a total without the biases of query, key and value, in a text that says it has none."""
+    biases = count_of_part("biases of query, key and value", model)
+    for count in _likeliest_first(model) if biases else ():
+        if abs(count.total - biases - side.value) <= side.reach:
+            message = N_("It is the count of {known}, without the biases of query, key and value.")
+            reason = Problem.of(message, known=known_in_words(count))
+            return Judged("conditional", Fraction(count.total - biases), reason, (reason,))
+    return None
+
+
+_WITHOUT_QKV = re.compile(
+    r"qkv_?bias\W{0,4}(?:=|:|False|is)|(?:\bno|without|omits?) (?:the |any )?bias(?:es)? (?:of|in|for|on)"
+    r" (?:the )?(?:q\b|qkv|query)"
+    r"|(?:\bno|without) (?:qkv|q/k/v|query[\w, /-]{0,20}value) bias|(?:没有|无|不含|不带)\s?qkv\s?(?:的)?偏置",
+    re.I,
+)
 _BODY = re.compile(r"(?<![A-Za-z])[A-Z]\w{2,20}For[A-Z]|without|backbone|不含|骨干", re.I)
 
 

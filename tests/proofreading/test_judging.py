@@ -5,6 +5,8 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+import torch
+from transformers import GPT2Config, GPT2LMHeadModel
 
 from bertcalc.proofreading.proofread import proofread
 
@@ -257,3 +259,15 @@ def test_a_number_far_from_the_vocabulary_makes_no_variant() -> None:
     assert steps.verdict == "wrong"
     assert steps.right_value == 109_482_240
     assert tokens.verdict != "wrong"
+
+
+@pytest.mark.parametrize("tied", [True, False])
+def test_a_total_without_qkv_biases_is_conditional_if_the_text_says_so(tied: bool) -> None:
+    with torch.device("meta"):
+        model = GPT2LMHeadModel(GPT2Config(tie_word_embeddings=tied))
+    biases = sum(block.attn.c_attn.bias.numel() for block in model.transformer.h)
+    total = sum(parameter.numel() for parameter in model.parameters()) - biases
+    text = f"GPT-2 small, {'tied' if tied else 'not tied'}{{}}.\n\nTotal parameters: {total:,}\n"
+    [claim] = proofread(text.format(" and with no biases of query, key and value")).claims
+    assert claim.verdict == "conditional"
+    assert proofread(text.format("")).claims[0].verdict == "wrong"
