@@ -9,11 +9,10 @@ from math import ceil, floor
 from typing import NamedTuple
 
 from bertcalc.diagnosis.file_sizes import PRECISIONS, file_sizes
-from bertcalc.diagnosis.known_counts import CLAIMS, KnownCount, every_count, known_counts
+from bertcalc.diagnosis.known_counts import KnownCount, every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, WHOLE_OR_BODY
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import known_in_words, part_in_words
-from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.labelled_counts import near_bytes
@@ -27,8 +26,8 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged
-from bertcalc.proofreading.whole_counts import OWN_MODEL, is_total
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, should_be
+from bertcalc.proofreading.whole_counts import OWN_MODEL, claimed_counts, is_total
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
 from bertcalc.text.problem import Problem
@@ -103,8 +102,7 @@ def _bytes_of_meant(entry: WrittenNumber, context: Context, width: int | None, m
     right, described = Fraction(widths[0] * part.right), part_in_words(part, model)
     if not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=described)
-    return Judged("wrong", right, described, (reason,))
+    return should_be(right, described, "bytes")
 
 
 _NEAR = 40
@@ -272,8 +270,7 @@ def _other_bytes(entry: WrittenNumber, context: Context, model: Model) -> Judged
     if any(near) or not Fraction(1, _FARTHEST) < value / right < _FARTHEST:
         return None
     described = known_in_words(KnownCount(model, model.num_parameters()))
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(Fraction(right), "bytes"), part=described)
-    return Judged("wrong", Fraction(right), described, (reason,))
+    return should_be(Fraction(right), described, "bytes")
 
 
 def _is_of_model(context: Context) -> bool:
@@ -311,7 +308,7 @@ def _bytes_of_published(entry: WrittenNumber, context: Context, model: Model) ->
     named, side = _named_width(entry, context), entry.stated
     total = model.num_parameters()
     digit = 10 ** (len(f"{total}") - _PUBLISHED_DIGITS)
-    published = [claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config]
+    published = [*claimed_counts(model)]
     rounded = -(-total // digit) * digit
     published += [rounded] if (rounded - total) * _CLOSE <= total else []
     for count, width in product(published, [named] if named else PRECISIONS):

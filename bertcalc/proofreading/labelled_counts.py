@@ -14,13 +14,11 @@ from functools import lru_cache
 from itertools import combinations
 
 from bertcalc.diagnosis.count_lines import TypedLine
-from bertcalc.diagnosis.known_counts import CLAIMS, every_count, known_counts
+from bertcalc.diagnosis.known_counts import every_count, known_counts
 from bertcalc.diagnosis.layer_parts import PARTS, USUAL, WHOLE_MODEL, WHOLE_OR_BODY, Counted
 from bertcalc.diagnosis.miscounts import total
 from bertcalc.diagnosis.part_words import part_in_words
-from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
-from bertcalc.proofreading.claims import in_words
 from bertcalc.proofreading.mentions.calculations import WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.mentions.model_names import names_model, without_models
@@ -35,7 +33,8 @@ from bertcalc.proofreading.named_parts import (
     scoped,
     with_and_without_biases,
 )
-from bertcalc.proofreading.verdicts import Judged, right_for
+from bertcalc.proofreading.verdicts import Judged, right_for, should_be
+from bertcalc.proofreading.whole_counts import claimed_counts
 from bertcalc.text import N_
 from bertcalc.text.problem import Problem
 
@@ -239,14 +238,10 @@ def _all_counts(model: Model) -> frozenset[int]:
     """The counts of parts and classes, also without biases or without a usual part, and the published counts."""
     counts = {total(tensors) for part in counts_of(tuple(PARTS), model) for tensors in with_and_without_biases(part)}
     without = {count - count_of_part(part, model) for count in _totals(model) for part in _LEFT_OUT}
-    return frozenset(counts | _totals(model) | without | _published(model))
+    return frozenset(counts | _totals(model) | without | {*claimed_counts(model)})
 
 
 _LEFT_OUT = ("biases of query, key and value", "position embeddings", "embeddings", "all biases", "all LayerNorms")
-
-
-def _published(model: Model) -> frozenset[int]:
-    return frozenset(claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
 
 
 @lru_cache(maxsize=32)
@@ -273,9 +268,7 @@ def judge_classifier(line: TypedLine, context: Context, model: Model) -> Judged 
     counts = Problem.of(N_("a classifier of {labels} labels"), labels=number)
     if value == number * of_label:
         return Judged("right", counts=counts)
-    right = Fraction(number * of_label)
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right), part=counts)
-    return Judged("wrong", right, counts, (reason,))
+    return should_be(Fraction(number * of_label), counts)
 
 
 _CLASSIFIER = re.compile(r"\bhead|classif|分类", re.I)
@@ -294,7 +287,7 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
         return None
     names_part = any(names_part_but_whole(_OF_WEIGHTS.sub(" ", name)) for name in context.names[:2])
     stored = {count.total for count in every_count(model.config, known_counts) if count.model.config == model.config}
-    counts = _all_counts(model) if names_part else stored | _published(model)
+    counts = _all_counts(model) if names_part else stored | {*claimed_counts(model)}
     for factor in side.unit_factors:
         for count in counts:
             if abs(width * count - factor * side.value) <= max(factor * reach, width * count * _CLOSE):
@@ -303,9 +296,7 @@ def near_bytes(entry: WrittenNumber, context: Context, width: int, model: Model)
     part = _meant(value, context, model) if names_part else _nearest([WHOLE_MODEL], value, "", model)
     if part is None:
         return None
-    right, described = Fraction(width * part.right), part_in_words(part, model)
-    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, "bytes"), part=described)
-    return Judged("wrong", right, described, (reason,), part)
+    return should_be(Fraction(width * part.right), part_in_words(part, model), "bytes", part)
 
 
 _OF_WEIGHTS = re.compile(r"\bweights?\b|权重", re.I)

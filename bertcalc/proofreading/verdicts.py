@@ -8,8 +8,9 @@ from bertcalc.diagnosis.explain import Explanation
 from bertcalc.diagnosis.layer_parts import Counted
 from bertcalc.diagnosis.part_words import mistakes, part_in_words
 from bertcalc.model.model import Model
-from bertcalc.proofreading.claims import Verdict
+from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.text import N_
+from bertcalc.text.amounts import Unit
 from bertcalc.text.problem import Problem
 
 LEAST = 1000  # smaller numbers without a calculation are not claims
@@ -35,6 +36,12 @@ def right_as(part: Counted, model: Model) -> Judged:
     described = part_in_words(part, model)
     reason = Problem.of(N_("It is right as the count of {part}."), part=described)
     return Judged("conditional", Fraction(part.right), described, (reason,), part)
+
+
+def should_be(right: Fraction, described: Problem, unit: Unit | None = None, part: Counted | None = None) -> Judged:
+    """The verdict on a number of which the right value is known, for what it counts in words."""
+    reason = Problem.of(N_("{right} is right for {part}."), right=in_words(right, unit), part=described)
+    return Judged("wrong", right, described, (reason,), part)
 
 
 def right_for(part: Counted, model: Model) -> Judged:

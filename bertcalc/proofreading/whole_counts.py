@@ -139,7 +139,7 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     if context.supposes or is_part or is_table:
         return None
     counts = (KnownCount(model, right), *every_count(model.config, known_counts))
-    close = [count for count in counts if abs(count.total - side.value) <= _reach_of(count, side, model)]
+    close = [count for count in counts if _is_close(count, side, model)]
     if not close or not reach or reach * _FOUR_DIGITS <= side.value:
         return total_is(model)
     nearest = close[0]
@@ -148,16 +148,18 @@ def judge_other_total(side: ChainSide, context: Context, model: Model) -> Judged
     return Judged("conditional", Fraction(nearest.total), None, (reason,))
 
 
-def _reach_of(count: KnownCount, side: ChainSide, model: Model) -> Fraction:
-    """The tolerance between a rounded number and a count: 2 % for the model's own; negative if the count is excluded.
+def _is_close(count: KnownCount, side: ChainSide, model: Model) -> bool:
+    """Whether a rounded number may mean a count: within 2 % of the model's own, or that of a class of similar size.
 
     A number of three digits whose last digit is not zero has to be the count, either rounded or truncated.
     """
     reach, right, unit = max(side.reach, side.rough), model.num_parameters(), 2 * side.reach
     has_three = unit and side.value >= _THREE_DIGITS * unit and (side.value / unit) % 10
     if count.total == right:
-        return max(reach, unit if has_three else side.value / _PARTS)
-    return reach if has_three or abs(count.total - right) * _OTHER_CLASS <= right else Fraction(-1)
+        reach = max(reach, unit if has_three else side.value / _PARTS)
+    elif not has_three and abs(count.total - right) * _OTHER_CLASS > right:
+        return False
+    return abs(count.total - side.value) <= reach
 
 
 _THREE_DIGITS, _OTHER_CLASS = 100, 20  # a twentieth of the model's count: heads, but no separate decoder
@@ -323,8 +325,12 @@ _FARTHEST = 4
 
 def _published(model: Model) -> list[int]:
     """A model's number of parameters, and its published numbers of parameters."""
-    claims = (claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
-    return [model.num_parameters(), *claims]
+    return [model.num_parameters(), *claimed_counts(model)]
+
+
+def claimed_counts(model: Model) -> tuple[int, ...]:
+    """The rounded numbers that were published for a model and that are not its count."""
+    return tuple(claim.parameters for claim in CLAIMS if PRESETS[claim.preset].config == model.config)
 
 
 def name_of(model: Model) -> str:
