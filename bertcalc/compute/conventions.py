@@ -9,7 +9,7 @@ from bertcalc.config import Config
 from bertcalc.families import build
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.batch import Batch
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
 
 

@@ -14,7 +14,7 @@ from bertcalc.config import Config
 from bertcalc.model.formula import ALL_SYMBOLS, SYMBOLS, Formula, exact, plain, symbolic_steps, write
 from bertcalc.model.formula_printers import latex, text
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text.arguments import checked
 from bertcalc.text.digits import brief, on_paper
 from bertcalc.text.live_numbers import fill

@@ -14,8 +14,8 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model, not_taken
 from bertcalc.model.modules import Dropout
 from bertcalc.model.runnable import cannot_run
-from bertcalc.model.steps import Operation, Step, Value
 from bertcalc.model.totals import summed
+from bertcalc.model.trace import Operation, Step, Value
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked, record
 from bertcalc.text.problem import InputError, Problem

@@ -51,7 +51,7 @@ def tensor_table(model: Model, _: Translate) -> Table:
 
 def flops_formula(model: Model, batch_size: int, sequence_length: int) -> tuple[Math, Math]:
     """The formula of a forward pass's FLOPs, as counted by PyTorch, with letters and with numbers."""
-    cross = model.encoder_length(sequence_length) is not None
+    cross = model.reads_encoder
     steps = letters(model, cross=cross)
     sizes = {"batch_size": batch_size, "sequence_length": sequence_length}
     if cross:

@@ -114,7 +114,7 @@ def report(
     sizes = _("Batch size {batch_size}, sequence length {sequence_length}").format(
         batch_size=f"{case.batch.batch_size:,}", sequence_length=f"{case.batch.sequence_length:,}"
     )
-    if model.encoder_length(case.batch.sequence_length):
+    if model.reads_encoder:
         sizes += f", encoder_sequence_length X = {case.batch.sequence_length:,}"
     if model.cls.takes_choices:
         sizes += ", num_choices 1"

@@ -8,7 +8,7 @@ from bertcalc.config import all_or_none
 from bertcalc.model.freezing import Freezing
 from bertcalc.model.modules import Tensor, split_layer
 from bertcalc.model.stack import Layers, in_layers, numbered, stack
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text.arguments import checked
 
 NOTHING_FROZEN = Freezing()

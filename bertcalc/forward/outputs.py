@@ -24,7 +24,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape
 from bertcalc.model.runnable import in_pairs, unpadded, wrong_labels
 from bertcalc.model.stack import stack
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.transformers4.version import Container, version_of
@@ -323,4 +323,4 @@ def _classifies(model: Model) -> bool:
 
 def _answers(model: Model, call: Call) -> int:
     """The number of classes that a label chooses from: the size of the last axis of the logits."""
-    return outputs(model, Call(*call.batch[:4]), run(model, call))[0].tensors[0].shape[-1]
+    return outputs(model, Call(*call[:4]), run(model, call))[0].tensors[0].shape[-1]

@@ -12,7 +12,7 @@ from bertcalc.live.live_formulas import with_formulas
 from bertcalc.model.formula import symbolic_steps
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 
 def live_steps(model: Model, call: Call) -> list[Step]:

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeGuard
 
 from bertcalc.model.modules import Attention, Conv1D, Linear, Module, ModuleList, Shape, Tensor, split_layer
 from bertcalc.model.stack import Layers, Stack, numbered, stack
-from bertcalc.model.steps import Step, Value
+from bertcalc.model.trace import Step, Value
 from bertcalc.text.arguments import checked
 from bertcalc.text.live_choices import either, largest, smallest
 from bertcalc.text.live_numbers import fill

@@ -14,8 +14,7 @@ from bertcalc.model.model import Model
 from bertcalc.model.modules import NOWHERE, Activation, Dropout, Norm, Place, Shape, split_layer
 from bertcalc.model.runnable import cannot_run
 from bertcalc.model.stack import stack
-from bertcalc.model.steps import Operation, Step, Value
-from bertcalc.model.trace import any_is_one
+from bertcalc.model.trace import Operation, Step, Value, any_is_one
 from bertcalc.text import N_
 from bertcalc.text.arguments import checked
 from bertcalc.text.problem import InputError, Problem, wrong

@@ -22,9 +22,9 @@ from bertcalc.model.letters import CALL_LETTERS, LETTER_OF, model_in_symbols
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Component, Module, ModuleList, Shape
 from bertcalc.model.polynomials import LetterPolynomial
-from bertcalc.model.steps import Step
 from bertcalc.model.terms import component_texts
 from bertcalc.model.totals import COMPONENTS, breakdown, submodule, summed, top_level
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.arguments import ArgumentError, checked
 from bertcalc.text.digits import latex_number

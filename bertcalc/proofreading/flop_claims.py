@@ -20,7 +20,7 @@ from bertcalc.diagnosis.flop_counts import flop_counts, flops_of
 from bertcalc.model.batch import Batch
 from bertcalc.model.model import Model
 from bertcalc.model.runnable import cannot_run
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.proofreading.mentions.calculations import ChainSide, WrittenNumber
 from bertcalc.proofreading.mentions.contexts import Context
 from bertcalc.proofreading.verdicts import UNKNOWN, Judged

@@ -20,8 +20,8 @@ from bertcalc.model.batch import Batch
 from bertcalc.model.family import Family, Task
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Step
 from bertcalc.model.totals import submodule
+from bertcalc.model.trace import Step
 from bertcalc.teach import exercise_models
 from bertcalc.teach.exercise_models import Level
 from bertcalc.teach.questions import Exercise, Kind, Mistake, Sentence, TrainingMemory, asked, by_place, shown

@@ -48,7 +48,7 @@ from bertcalc.memory.saved import saved_activations
 from bertcalc.model.batch import Batch
 from bertcalc.model.freezing import TRAIN, Freezing, Train
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text.problem import InputError
 from tests.examples import crossed, examples
 from tests.memory.live import on_cpu

@@ -16,7 +16,7 @@ from bertcalc.config import Config
 from bertcalc.families import CLASSES
 from bertcalc.forward.outputs import Call
 from bertcalc.model.batch import Batch, batch_problems
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from tests.examples import examples
 from tests.oracle import Case, arguments, bare, layers_of, numbered
 from tests.strategies import passes

@@ -14,7 +14,7 @@ from bertcalc.memory.family_steps import (  # noqa: F401  # they register their 
     relative_step,
     roberta_step,
 )
-from bertcalc.memory.family_steps.step_registry import registered
+from bertcalc.memory.family_steps.step_registry import overrides_for
 from bertcalc.memory.simulator.forward_pass import Overrides
 from bertcalc.model.model import Model
 from bertcalc.text.arguments import checked
@@ -23,7 +23,7 @@ from bertcalc.text.arguments import checked
 @checked
 def overrides_of(model: Model) -> Overrides:
     """The overrides for a model's forward methods."""
-    overrides = registered(model.config)
+    overrides = overrides_for(model.config)
     if model.changes:
         steps = {**overrides.steps, **prompt_step.STEPS}
         return overrides._replace(steps=steps, adapters=adapter_step.CALLS)

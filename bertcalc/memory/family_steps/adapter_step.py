@@ -12,7 +12,7 @@ from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import FLOAT32
 from bertcalc.model.modules import Conv1D, Packed4Bits
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 _MAGNITUDE = "lora_magnitude_vector.default"
 

@@ -20,7 +20,7 @@ from bertcalc.memory.simulator.frames import Frame, frame, operation
 from bertcalc.memory.simulator.layer_memory import quotient
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import INT64, Tape
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 
 @frame

@@ -13,7 +13,7 @@ from bertcalc.memory.simulator.forward_pass import Overrides, Pass, Steps
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import BOOL, FLOAT32, INT64, Tape, is_contiguous
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 
 @frame

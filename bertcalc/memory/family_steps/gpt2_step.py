@@ -8,7 +8,7 @@ from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import BOOL, INT32, INT64
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 

@@ -5,7 +5,7 @@ from bertcalc.memory.family_steps.step_registry import register
 from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import INT64
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 
 def _first_token(run: Pass, step: Step) -> SimulatedTensor | None:

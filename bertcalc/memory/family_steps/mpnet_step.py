@@ -7,7 +7,7 @@ from bertcalc.memory.simulator.forward_pass import Overrides, Pass
 from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import BOOL, INT64, Tape
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 
 def _buckets(run: Pass, step: Step) -> SimulatedTensor:

@@ -10,7 +10,7 @@ from bertcalc.memory.simulator.frames import Frame, frame
 from bertcalc.memory.simulator.simulated_tensor import SimulatedTensor
 from bertcalc.memory.simulator.tape import INT64
 from bertcalc.model.modules import layer_number
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 
 def _virtual_tokens(run: Pass, step: Step) -> SimulatedTensor:

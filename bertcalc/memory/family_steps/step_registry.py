@@ -1,4 +1,4 @@
-"""The overrides that the modules of this room have registered, by configuration class or version of transformers."""
+"""The overrides that the modules of this package have registered, by configuration class or version of transformers."""
 
 from bertcalc.config import Config
 from bertcalc.memory.simulator.forward_pass import Overrides
@@ -15,7 +15,7 @@ def register(owner: type[Config] | Version, overrides: Overrides) -> None:
     _REGISTERED[owner] = overrides
 
 
-def registered(config: Config) -> Overrides:
+def overrides_for(config: Config) -> Overrides:
     """The overrides for a configuration: those of its version, or of the nearest class; empty if there are none."""
     owners = (version_of(config), *type(config).__mro__)
     return next((_REGISTERED[owner] for owner in owners if owner in _REGISTERED), Overrides())

@@ -29,7 +29,7 @@ from bertcalc.model.modules import (
     Shape,
     split_layer,
 )
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 
 ENCODED = "encoder_hidden_states"
 # The variables that hold the ids for the tables; the word ids have the name of the input.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bertcalc.model.change import WRAPPER
 from bertcalc.model.modules import split_layer
 from bertcalc.model.stack import in_layer, numbered, stack
-from bertcalc.model.steps import Step, Value
+from bertcalc.model.trace import Step, Value
 
 HEADS = ("query_heads", "key_heads", "value_heads")
 # The roles of the steps after which the variables of heads are overwritten: a pair (query and key, key and value) is

@@ -28,7 +28,7 @@ from bertcalc.model.batch import batch_problems
 from bertcalc.model.formula import Formula, in_numbers
 from bertcalc.model.letters import CALL_LETTERS
 from bertcalc.model.model import Model
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from pages.ui.shell import live
 from pages.ui.shell.controls import Select, show_problem, view

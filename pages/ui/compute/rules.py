@@ -10,7 +10,7 @@ from bertcalc.compute.flop_formulas import rule_expression, rule_formulas
 from bertcalc.compute.flops import ELEMENT_COSTS, tokens, unknown_training
 from bertcalc.live.live_formulas import with_formula
 from bertcalc.model.formula_latex import aligned, colored_sum
-from bertcalc.model.steps import Step
+from bertcalc.model.trace import Step
 from bertcalc.text import N_
 from bertcalc.text.digits import brief
 from bertcalc.text.live_choices import nearest

@@ -23,8 +23,8 @@ from bertcalc.model.batch import Batch
 from bertcalc.model.formula import shape_letters, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import split_layer
-from bertcalc.model.steps import Step
 from bertcalc.model.totals import component_at, submodule
+from bertcalc.model.trace import Step
 from bertcalc.proof.real_model import installed
 from bertcalc.teach.lecture_screens import Show, Vocabulary
 from bertcalc.text.amounts import typed

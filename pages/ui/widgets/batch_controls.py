@@ -87,5 +87,5 @@ def _adjusted(config: Config, values: dict[str, Any]) -> Batch:
 
 def show_seen(model: Model) -> None:
     """Say how long the encoder output of a cross-attention is, on pages without a control for it."""
-    if model.encoder_length(1):
+    if model.reads_encoder:
         st.caption(_("The cross-attention attends to an encoder output that is as long as the sequence."))
