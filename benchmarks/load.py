@@ -32,6 +32,7 @@ from benchmarks.models import ANY_MODEL, LAYERS, Model, OfAnyModel, OfSidebar, O
 from pages.ui.shell.i18n import LANGUAGES, catalogue
 from pages.ui.shell.navigation import PAGES
 from tests.browser.launch import running_server
+from tests.component_data import sent_to
 
 FLOOR = "benchmarks/one_slider.py"
 SESSIONS = (1, 10, 50, 100, 200)
@@ -187,11 +188,11 @@ class Session:
                     self._slider = slider.id
             case "bidi_component" if element.bidi_component.component_name == "bertcalc_panel":
                 self._panel = element.bidi_component.id
-                for field in json.loads(element.bidi_component.json)[0]["fields"]:
+                for field in sent_to(element.bidi_component)["fields"]:
                     wanted = self.model.size(field["name"])
                     assert wanted in (field["value"], None), (field["name"], field["value"], self.model.link())
             case "bidi_component" if element.bidi_component.component_name == "bertcalc_live":
-                self._program = json.loads(element.bidi_component.json)[0]["program"]
+                self._program = sent_to(element.bidi_component)["program"]
             case "number_input":
                 number = element.number_input
                 state = self._widgets.setdefault(number.id, WidgetState(id=number.id))

@@ -23,6 +23,7 @@ from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
 from streamlit.testing.v1.element_tree import Widget
 
+from tests.component_data import sent_to
 from tests.pages.apptest import ROOT
 
 LINKS = Path(__file__).parent / "links.txt"
@@ -93,7 +94,7 @@ def _said(node: Any) -> Iterator[tuple[str, object]]:
             yield name, said.replace("><", ">\n<") if isinstance(said, str) else _json(said)
     match node.type:
         case "bidi_component":
-            yield "data", _json(json.loads(message.json))
+            yield "data", _json(sent_to(message))
         case "dataframe" | "table":
             yield "columns", _json(json.loads(getattr(message, "columns", "") or "{}"))
             yield "data", _csv(node.value)

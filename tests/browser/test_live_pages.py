@@ -1,6 +1,5 @@
 """Pages while a slider is held: their numbers are those of the model under the hand, before the server is asked."""
 
-import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic
@@ -19,6 +18,7 @@ from bertcalc.model.freezing import Freezing
 from bertcalc.model.model import Model
 from tests.browser.conftest import Look, Open
 from tests.browser.look import boxes, held, hold, number, painted, ready, settled, slider, total
+from tests.component_data import sent_to
 
 BASE = BertConfig()
 WALK = ("layers", "ArrowRight", None)  # a held key walks on from step to step
@@ -193,7 +193,7 @@ def _operations(frame: bytes | str) -> Iterator[Any]:
     message = ForwardMsg.FromString(frame if isinstance(frame, bytes) else frame.encode())
     component = message.delta.new_element.bidi_component
     if component.component_name.endswith("bertcalc_live"):
-        yield json.loads(component.json)[0]["operations"]
+        yield sent_to(component)["operations"]
 
 
 def test_a_program_is_sent_once_and_again_when_it_is_asked_for(page: Page, visit: Open) -> None:

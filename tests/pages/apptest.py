@@ -1,6 +1,5 @@
 """The app without a browser."""
 
-import json
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -18,6 +17,7 @@ from bertcalc import Config
 from bertcalc.export.table import TableOrChart
 from bertcalc.text import code
 from pages.ui.shell import page_slider
+from tests.component_data import sent_to
 
 ROOT = Path(__file__).parents[2]
 # Each run of AppTest (Streamlit 1.67) looks through the metadata of every installed package for components again: a
@@ -132,9 +132,8 @@ def total(app: AppTest) -> str:
 
 
 def data_of(drawn: Any) -> dict[str, Any]:
-    """What the page gives to a component: in a list, to those of several files."""
-    data = json.loads(drawn.proto.json)
-    return dict(data[0] if isinstance(data, list) else data)
+    """What the page gives to a component."""
+    return dict(sent_to(drawn.proto))
 
 
 def total_formula(app: AppTest) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from transformers import BertConfig, BertForTokenClassification
 
 from bertcalc.reading.examples import EXAMPLES
+from tests.component_data import sent_to
 from tests.pages.apptest import open_app, tables
 
 
@@ -50,7 +51,7 @@ def test_the_print_of_a_real_model_is_counted_and_can_be_used_everywhere() -> No
 
 def formula(app: AppTest) -> str:
     [drawn] = [each for each in app.get("bidi_component") if each.proto.component_name == "total_formula"]
-    return f"{json.loads(drawn.proto.json)}"
+    return f"{sent_to(drawn.proto)}"
 
 
 def test_a_text_that_describes_a_model_has_its_formula() -> None:

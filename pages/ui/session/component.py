@@ -1,5 +1,6 @@
 """Custom Streamlit components, made from the files of pages/ui."""
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ _HERE = Path(__file__).parents[1]
 # being loaded, Streamlit 1.67 ends what the old data drew, which is the component itself: it is still there.
 _IMPORT = """const {{ default: draw }} = await import(new URL("{address}", document.baseURI));
 export default (component) => {{
-  const leave = draw({{ ...component, data: component.data?.[0] }});
+  const data = component.data && JSON.parse(new TextDecoder().decode(component.data));
+  const leave = draw({{ ...component, data }});
   return () => component.parentElement.isConnected || leave?.();
 }};
 """
@@ -32,7 +34,8 @@ def component(name: str, *files: str, **options: Any) -> Any:
     mount = st.components.v2.component(name, css=css or None, js=script, **options)
 
     def draw(*, data: Mapping[str, Any] | None = None, **arguments: Any) -> Any:
-        # Streamlit looks for tables in each value of a dictionary, but not in a list: a millisecond for each run.
-        return mount(data=None if data is None else [data], **arguments)
+        # As bytes: Streamlit 1.67 writes JSON twice, the second time for an id, although the key is the id.
+        written = None if data is None else json.dumps(data, separators=(",", ":")).encode()
+        return mount(data=written, **arguments)
 
     return draw
