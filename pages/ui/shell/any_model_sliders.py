@@ -96,8 +96,8 @@ def _field(sizes: SizeHistory, field: str) -> dict[str, Any]:
         "exact": _("{field}, exact value").format(field=field),
         "value": sizes.values()[field],
         "stops": field_stops,
-        "followers": [_followers(sizes, field, stop) for stop in field_stops],
-        "alike": [True] * len(field_stops),  # every stop is in the regime of the formula
+        "followers": {stop: moved for stop in field_stops if (moved := _followers(sizes, field, stop))},
+        "unlike": [],  # every stop is in the regime of the formula
         "typed": f"{typed:,}" if isinstance(typed, int) else typed,
         "lock": None,
         "note": None,

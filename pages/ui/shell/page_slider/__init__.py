@@ -36,8 +36,8 @@ def show(name: str, label: str, full_label: str, value: int, stops: Sequence[int
         "value": value,
         "stops": [*stops],
         "even": True,
-        "followers": [{}] * len(stops),
-        "alike": [True] * len(stops),
+        "followers": {},
+        "unlike": [],
         **dict.fromkeys(("typed", "lock", "note", "problem")),
     }
     _SLIDER(key=f"slider {name}", data=data)

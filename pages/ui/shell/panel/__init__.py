@@ -5,7 +5,7 @@ slider is released. A second component, drawn at the end of the page, tells the 
 """
 
 from collections.abc import Callable, Collection
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import streamlit as st
@@ -16,7 +16,7 @@ from bertcalc.controls.chosen_model import NAMES
 from bertcalc.controls.model_history import ModelHistory
 from bertcalc.controls.stops import SLIDERS, WORDS, Locks, alike, followers, stops
 from bertcalc.families.presets import PRESETS
-from bertcalc.text import N_
+from bertcalc.text import N_, Translate
 from bertcalc.text.amounts import whole
 from bertcalc.text.digits import brief
 from bertcalc.transformers4.version import version_of
@@ -24,7 +24,7 @@ from pages.ui.session import address, present_model
 from pages.ui.session.component import component
 from pages.ui.shell import live, page_slider, stepping
 from pages.ui.shell.controls import sentence
-from pages.ui.shell.i18n import _, listed, with_colon
+from pages.ui.shell.i18n import _, listed, translator, with_colon
 
 _PANEL = component(
     "bertcalc_panel",
@@ -104,8 +104,13 @@ def _link() -> dict[str, str]:
 def _menu(page: str) -> dict[str, Any]:
     """The language, the labels of Streamlit's buttons around the list of pages, and translations of its other texts."""
     around = {"menu": _("Menu"), "close": _("Close"), "more": _("More"), "skip": _("Skip to main content")}
-    texts = {text: _(_PAGE_TEXTS.get(page, {}).get(text, text)) for text in _STREAMLIT_TEXTS}
-    return {"lang": st.session_state["lang"], **around, "texts": texts}
+    return {"lang": st.session_state["lang"], **around, "texts": _texts(page, translator())}
+
+
+@lru_cache(maxsize=64)
+def _texts(page: str, translate: Translate) -> dict[str, str]:
+    own = _PAGE_TEXTS.get(page, {})
+    return {text: translate(own.get(text, text)) for text in _STREAMLIT_TEXTS}
 
 
 def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[str, Any]]:
@@ -123,12 +128,13 @@ def actions(undone: bool, redone: bool, plain: bool, preset: str) -> list[dict[s
 
 def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str, Any]:
     present = steps.present
+    config, locks = present.config, present.locks
     # Steps of the Change page, such as fewer heads, make it count.
-    not_counted = field == "num_attention_heads" and not (version_of(present.config).distances or present.changes)
+    not_counted = field == "num_attention_heads" and not (version_of(config).distances or present.changes)
     typed = steps.attempt.get(field)
-    label, name = _(WORDS[field]), present.config.own_name(field)
+    label, name = _(WORDS[field]), config.own_name(field)
     start: int = getattr(PRESETS[present.preset].config, field)
-    field_stops = stops(steps.present.config, field, steps.present.locks, also=start)
+    field_stops = stops(config, field, locks, also=start)
     return {
         "name": field,
         "label": label,
@@ -136,10 +142,10 @@ def _field(steps: ModelHistory, field: str, problem: Problem | None) -> dict[str
         "slider": listed((f"{label} {LETTERS[field]}", name)),
         "help": with_colon(name, _(MEANINGS[field])),
         "exact": _("{field}, exact value").format(field=listed((label, name))),
-        "value": getattr(present.config, field),
+        "value": getattr(config, field),
         "stops": field_stops,
-        "followers": [followers(present.config, field, stop, present.locks) for stop in field_stops],
-        "alike": [alike(present.config, field, stop, present.locks) for stop in field_stops],
+        "followers": {stop: sizes for stop in field_stops if (sizes := followers(config, field, stop, locks))},
+        "unlike": [stop for stop in field_stops if not alike(config, field, stop, locks)],
         "typed": typed if typed is None or isinstance(typed, str) else f"{typed:,}",
         "lock": _lock(steps, field),
         "note": _("The number of heads does not change the count.") if not_counted else None,

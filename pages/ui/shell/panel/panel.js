@@ -161,11 +161,11 @@ class Panel {
   }
 
   // A slider is at another stop: the page is computed for it, and the fields that follow it show their values.
-  move({ name, stops, content: { followers, alike } }, value, drag) {
-    const at = stops.indexOf(value);
-    const sizes = { ...this.sizes(), [name]: value, ...followers[at] };
-    for (const [other, size] of Object.entries(followers[at] ?? {})) this.fields.get(other)?.show(size);
-    window.dispatchEvent(new CustomEvent("bertcalc-sizes", { detail: { sizes, alike: alike[at] ?? false, drag } }));
+  move({ name, stops, content: { followers, unlike } }, value, drag) {
+    const sizes = { ...this.sizes(), [name]: value, ...followers[value] };
+    for (const [other, size] of Object.entries(followers[value] ?? {})) this.fields.get(other)?.show(size);
+    const alike = stops.includes(value) && !unlike.includes(value);
+    window.dispatchEvent(new CustomEvent("bertcalc-sizes", { detail: { sizes, alike, drag } }));
   }
 
   sizes() {
