@@ -13,14 +13,13 @@ from pages.ui.shell.headings import show_heading
 from pages.ui.shell.i18n import choose_language
 from pages.ui.shell.left_out_steps import say_left_out
 from pages.ui.shell.navigation import PAGES, navigation
-from pages.ui.shell.theme import follow, style_paper
+from pages.ui.shell.theme import follow, paper
 from pages.ui.widgets.export import dialog, shown
 from pages.ui.widgets.real_answers import sorry
 
 with RUN_QUEUE.enter(st.session_state), rehearse():
     st.set_page_config(page_icon="🧮", layout="wide")
-    style_page(present.STYLE)
-    style_paper()
+    style_page(present.STYLE, paper())
     address.restore()
     kept.begin()
     link.check(before_rerun=navigation)

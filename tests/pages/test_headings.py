@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bertcalc.explore.model_refs import item_of
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from pages.ui.shell.headings import state_of
@@ -59,4 +60,4 @@ def test_every_page_has_one_heading_and_its_line_unless_it_is_presented(language
     ],
 )
 def test_a_tab_says_what_is_changed(chosen: Choice, state: str) -> None:
-    assert state_of(chosen) == state
+    assert state_of(chosen, item_of(chosen.model, chosen.preset)) == state

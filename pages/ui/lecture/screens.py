@@ -32,8 +32,7 @@ NOTES = component("bertcalc_notes", "lecture/notes.css", "session/dom.js", "lect
 
 def where(page: str) -> tuple[str, str]:
     """The lecture screen that this run will draw, and the preset that it is about; empty texts if there is none."""
-    there = screen_files.names()
-    if page != "lecture" or not there:
+    if page != "lecture" or not (there := screen_files.names()):
         return "", ""
     name = _asked(screen_files.LECTURE) or there[0]
     lecture = _read(name) if name in there else None

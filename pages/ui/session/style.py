@@ -14,6 +14,6 @@ def sheet_address(path: Path) -> str:
     return scripts.offer(f"{path.parent.name}-{path.stem}", path.read_text(encoding="utf-8"), "css")
 
 
-def style_page(path: Path) -> None:
-    """Style the page with a style sheet."""
-    st.html(f"<style>@import url('./{sheet_address(path)}');</style>")
+def style_page(path: Path, rules: str = "") -> None:
+    """Style the page with a style sheet, and more ``rules``."""
+    st.html(f"<style>@import url('./{sheet_address(path)}'); {rules}</style>")

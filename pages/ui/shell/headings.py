@@ -6,7 +6,7 @@ import streamlit as st
 
 from bertcalc.config import LETTERS
 from bertcalc.controls.stops import SLIDERS
-from bertcalc.explore.model_refs import item_of
+from bertcalc.explore.model_refs import ModelRef, item_of
 from pages.ui.shell import any_model
 from pages.ui.shell.controls import assignment
 from pages.ui.shell.i18n import _
@@ -20,20 +20,23 @@ _MOST_CHANGES = 3  # changed fields in the title of a tab
 def show_heading(path: str, choice: Choice) -> None:
     """Draw the heading of a page, and the line under it unless on the projector; set the tab's title."""
     page = PAGES[path]
-    state = any_model.state() if path == any_model.PAGE else state_of(choice)
+    if path == any_model.PAGE:
+        state = any_model.state()
+        model = [escape(state)]
+    else:
+        item = item_of(choice.model, choice.preset)
+        state, model = state_of(choice, item), _model(choice, item)
     st.set_page_config(page_title=f"{_(page.title)} · {state} · bertcalc")
     with st.container(key="heading", gap=None):
         st.title(_(page.heading), anchor=False)
         if page.line and not presenting():
             st.markdown(_(page.line))
         # Shown only on paper, where navigation and sidebar are left out (see style.css).
-        model = [escape(state)] if path == any_model.PAGE else _model(choice)
         st.html(f'<div class="on-paper">{"<br>".join([f"<b>bertcalc · {escape(_(page.title))}</b>", *model])}</div>')
 
 
-def _model(choice: Choice) -> list[str]:
+def _model(choice: Choice, item: ModelRef) -> list[str]:
     """The model, its sizes and its changed fields as lines of HTML."""
-    item = item_of(choice.model, choice.preset)
     sizes = " · ".join(
         f"{choice.config.own_name(field)} <i>{LETTERS[field]}</i> = {getattr(choice.config, field):,}"
         for field in SLIDERS
@@ -46,9 +49,8 @@ def _model(choice: Choice) -> list[str]:
     ]
 
 
-def state_of(choice: Choice) -> str:
+def state_of(choice: Choice, item: ModelRef) -> str:
     """The model in short: its preset, its class unless that is the base model, and the first changed fields."""
-    item = item_of(choice.model, choice.preset)
     changes = sorted(item.changes, key=lambda change: change[0] != "architecture")
     own_name = choice.config.own_name
     texts = [

@@ -50,13 +50,12 @@ def follow(page: str, pages: Collection[str]) -> None:
     _WATCH(key="theme", data={"page": page, "pages": list(pages)}, on_paper_change=lambda: None)
 
 
-def style_paper() -> None:
-    """Define --paper, the color of the page, and invert a dark page for print: hues stay, light becomes dark."""
-    st.html(f"<style>:root {{ --paper: {BACKGROUND[appearance()]}; }}</style>")
-    if appearance() == "dark":
-        st.html(
-            "<style>@media print {"
-            " html, body { background: #fff !important; }"
-            " .stApp { background: none !important; filter: invert(1) hue-rotate(180deg) contrast(1.2); }"
-            " }</style>"
-        )
+def paper() -> str:
+    """The style of the page's color, --paper; a dark page is inverted for print: hues stay, light becomes dark."""
+    inverted = (
+        " @media print {"
+        " html, body { background: #fff !important; }"
+        " .stApp { background: none !important; filter: invert(1) hue-rotate(180deg) contrast(1.2); }"
+        " }"
+    )
+    return f":root {{ --paper: {BACKGROUND[appearance()]}; }}{inverted if appearance() == 'dark' else ''}"
