@@ -9,6 +9,7 @@ from bertcalc.controls.chosen_model import FIELDS
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.field_effects import effect
 from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
@@ -27,7 +28,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             names = listed(f"`{config.own_name(field)}`" for field in declared if field not in FIELDS)
             sizes = listed(f"${LETTERS[field]}$" for field in SLIDERS)
             st.markdown(message.format(sizes=sizes), help=without.format(fields=names))
-            st.page_link("bring.py", label=_("Count your own config.json →"), query_params={"bring": "config"})
+            st.page_link(page_at("bring"), label=_("Count your own config.json →"), query_params={"bring": "config"})
 st.caption(
     _(
         "Each effect is found by counting {architecture} again with the field changed. Compute is the FLOPs of the "

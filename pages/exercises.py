@@ -9,6 +9,7 @@ from bertcalc.teach.worked_formulas import worked, worked_wrong
 from pages.ui.exercises import answering, sheet_words
 from pages.ui.shell.controls import change, show_problem
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets.idle import is_idle
 
@@ -50,7 +51,7 @@ with sizes:
         st.caption(
             _("The sidebar has this model now, and all pages count it. Undo (Ctrl+Z) restores the previous model.")
         )
-        st.page_link("parameters.py", label=_("See how it is counted →"))
+        st.page_link(page_at(""), label=_("See how it is counted →"))
 
 answering.offer_downloads(chosen)
 if is_idle():

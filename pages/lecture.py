@@ -8,6 +8,7 @@ from pages.ui.session.style import style_page
 from pages.ui.shell import live, stepping
 from pages.ui.shell.controls import set_values
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.shell.sidebar import show_only
 
@@ -32,7 +33,7 @@ if lecture := screens.choose_lecture(row, fill):
             screens.choose_screen(screen, titles)
             screens.NOTES_BUTTON(key="notes-button", data={"label": _("Notes"), **notes})
             with st.container(key="leave", width="content"):
-                st.page_link("parameters.py", label=_("Leave"), icon=":material/close_fullscreen:")
+                st.page_link(page_at(""), label=_("Leave"), icon=":material/close_fullscreen:")
         stepping.listen("screen", list(titles), screen.name)
         show_only(screen.sliders)
         paths = [path for show in screen.show if (path := screen_parts.place(show, choice))]

@@ -14,6 +14,7 @@ from pages.ui.parameters import answer
 from pages.ui.session import present_model
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _, filled
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
 from pages.ui.widgets import tables
@@ -31,8 +32,8 @@ components = live_reading(totals_by_component, model)
 if not presenting():
     with st.container(key="answer"):
         live.markdown(answer.sentence(choice))
-        st.page_link("lecture.py", label=_("Take the tour →"), query_params=present_model.link() | BEGINNING)
-        st.page_link("change.py", label=_("Make it smaller →"))
+        st.page_link(page_at("lecture"), label=_("Take the tour →"), query_params=present_model.link() | BEGINNING)
+        st.page_link(page_at("change"), label=_("Make it smaller →"))
 
 difference = total - preset_of(choice).model.num_parameters()
 against = _("against {preset}").format(preset=choice.preset)

@@ -18,6 +18,7 @@ from pages.ui.any_model.discovered_formula import formula
 from pages.ui.shell.any_model import FIELDS, MODEL_CLASS, MODEL_TYPE, SIZES, classes_of
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.theme import colors
 from pages.ui.widgets.numbers import metric_width
 from pages.ui.widgets.total_formula.show import draw_formula
@@ -31,7 +32,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
         return
     ref = DiscoveredRef(model_type, cls or classes_of(model_type)[0], config=_within(dict(fields or {})))
     st.page_link(
-        "any_model.py",
+        page_at("any_model"),
         label=_("Show the formula of {kind} on the page Any model →").format(kind=ref.cls),
         icon=":material/travel_explore:",
         query_params=link_of(ref),
@@ -41,7 +42,7 @@ def show_link(model_type: str, cls: str | None = None, fields: Mapping[str, Any]
 def show_compare_link(ref: DiscoveredRef) -> None:
     """Show a link to a comparison of a model with the default preset."""
     st.page_link(
-        "compare.py",
+        page_at("compare"),
         label=_("Compare it with {preset} →").format(preset=DEFAULT_PRESET),
         icon=":material/compare_arrows:",
         query_params={"models": f"{DEFAULT_PRESET} {ref}"},

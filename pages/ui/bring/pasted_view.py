@@ -27,6 +27,7 @@ from pages.ui.diagnosis.number_view import show_number
 from pages.ui.session import address, kept
 from pages.ui.shell.controls import Select, Text, sentence, set_values
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import page_at
 from pages.ui.widgets.tables import show_rows
 from pages.ui.widgets.text_answer import answering, show_read_button
 from pages.ui.widgets.total_formula.show import show_total_formula
@@ -167,7 +168,7 @@ def _show_hand_count(model: Model, text: str) -> None:
 
 def _show_link(**query: str) -> None:
     """Draw a link to the page Explain with the number or the terms."""
-    st.page_link("explain.py", label=_("A link to this →"), query_params=query)
+    st.page_link(page_at("explain"), label=_("A link to this →"), query_params=query)
 
 
 def _show_model(reading: TextReading) -> None:

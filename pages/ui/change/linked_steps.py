@@ -14,6 +14,7 @@ from pages.ui.change.step_words import brief, summary
 from pages.ui.memory.run import OPTIMIZER, TRAINING_DTYPE
 from pages.ui.shell.controls import assignments
 from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.navigation import page_at
 from pages.ui.widgets.export.shown import ShownSteps, note_results, notes, shown_elements
 
 
@@ -42,6 +43,6 @@ def after_steps(model: Model) -> ChangedModel:
         show_impossible(steps, len(made), impossible)
     if made:
         label = _("With the steps {steps} →").format(steps=listed(map(brief, made)))
-        st.page_link("change.py", label=label)
+        st.page_link(page_at("change"), label=label)
     note_made(made, models[-1])
     return models[-1]

@@ -16,6 +16,7 @@ from pages.ui.any_model.discovering import MISSING, look
 from pages.ui.any_model.link_to import link_of
 from pages.ui.shell.any_model import MODEL_TYPE, classes_of, request_of, selection_of
 from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.navigation import page_at
 
 _FAILED = "compared without a formula"
 
@@ -55,7 +56,7 @@ def show_limits(models: Mapping[DiscoveredRef, DiscoveredModel], measure: str) -
     for item, model in models.items():
         if measure == "forward" and model.discovery.no_flops == NOT_ASKED and not model.discovery.compute:
             st.page_link(
-                "any_model.py",
+                page_at("any_model"),
                 label=_("Find the FLOPs of {cls} →").format(cls=model.architecture),
                 icon=":material/bolt:",
                 query_params=link_of(item),

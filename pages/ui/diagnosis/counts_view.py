@@ -24,6 +24,7 @@ from bertcalc.text.digits import fixed, signed_count, size
 from pages.ui.session.present_model import link, take_preset
 from pages.ui.shell.controls import sentence
 from pages.ui.shell.i18n import _, listed
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.batch_controls import linked_batch
 from pages.ui.widgets.tables import show_rows, show_table
@@ -116,7 +117,7 @@ def show_changed(counts: Sequence[ChangedCount], number: str) -> None:
     for count in counts:
         st.success(sentence(count.in_words(number)), icon=":material/check_circle:")
         query = {**link(), "architecture": count.model.architecture, "changes": written(count.model.changes)}
-        st.page_link("change.py", label=_("Show this change →"), query_params=query)
+        st.page_link(page_at("change"), label=_("Show this change →"), query_params=query)
 
 
 def show_flops(counts: Sequence[FlopCount]) -> None:

@@ -4,9 +4,10 @@ import streamlit as st
 
 from pages.ui.session import present_model
 from pages.ui.shell.i18n import _
+from pages.ui.shell.navigation import page_at
 
 
 def say_left_out() -> None:
     """If the link has steps, say that the page's figures ignore them, with a link to the Change page."""
     if present_model.track().present.changes:
-        st.page_link("change.py", label=_("The steps of the page Change are left out here →"))
+        st.page_link(page_at("change"), label=_("The steps of the page Change are left out here →"))

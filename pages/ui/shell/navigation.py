@@ -167,14 +167,18 @@ def navigation() -> st.Page:
     return st.navigation(
         {
             # Copies for this run alone: st.navigation changes the page that may run (Streamlit 1.67).
-            _(section): [
-                copy(_page(path, _(entry.title), entry.icon, entry.is_listed)) for path, entry in entries.items()
-            ]
+            _(section): [copy(page_at(path)) for path in entries]
             for section, entries in SECTIONS.items()
         },
         position="top",
         expanded=True,  # on a phone, where the list is in the sidebar
     )
+
+
+def page_at(path: str) -> st.Page:
+    """The page at a path, for ``st.page_link``, which would look up the name of a file on the disk in every run."""
+    entry = PAGES[path]
+    return _page(path, _(entry.title), entry.icon, entry.is_listed)
 
 
 # Cached: st.Page looks up its file on the disk, and every run needs all pages.

@@ -6,6 +6,7 @@ from bertcalc.explore.factor_formulas import FOLLOWS, MOSTLY, STAYS, FigureGrowt
 from bertcalc.text.live_numbers import fill
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _, with_colon
+from pages.ui.shell.navigation import page_at
 from pages.ui.shell.present import presenting
 
 
@@ -29,4 +30,4 @@ def show_growth(growth: FigureGrowth, quantity: str, preset: str) -> None:
 
 
 def show_way_to_sweep() -> None:
-    st.page_link("sweep.py", label=_("How it grows with each size →"))
+    st.page_link(page_at("sweep"), label=_("How it grows with each size →"))
