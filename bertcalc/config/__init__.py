@@ -376,7 +376,8 @@ def absent(kind: type[Config]) -> Mapping[str, Any]:
     return {name: getattr(kind, name) for name in ABSENT if not kind.has(name)}
 
 
-def sizes_of(kind: type[Config]) -> dict[str, str]:
+@cache
+def sizes_of(kind: type[Config]) -> Mapping[str, str]:
     """The letters of a family's sizes, by shared name."""
     return {field: letter for field, letter in SIZES.items() if kind.has(field)}
 

@@ -21,7 +21,7 @@ from bertcalc.model.formula import FIELD_OF_SYMBOL, symbolic_model
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Embedding, Module
 from bertcalc.text.live_choices import smallest
-from bertcalc.text.live_numbers import LiveNode, evaluated, live
+from bertcalc.text.live_numbers import Evaluation, LiveNode, live
 
 Parameters = ParamSpec("Parameters")
 Reading = TypeVar("Reading")
@@ -51,21 +51,26 @@ def _read(reading: Callable[..., Any], model: Model, *arguments: Any, **named: A
 
 def with_formulas(numbers: Any, formulas: Any, sizes: Mapping[str, Any]) -> Any:
     """Join numbers and formulas that are at the same places of two nested mappings, lists or tuples."""
+    return _with_formulas(numbers, formulas, Evaluation(sizes))
+
+
+def _with_formulas(numbers: Any, formulas: Any, present: Evaluation) -> Any:
     if isinstance(formulas, sympy.Basic):
-        return with_formula(numbers, formulas, sizes) if isinstance(numbers, int | Fraction) else numbers
-    if isinstance(numbers, Mapping):
-        return {key: with_formulas(value, formulas.get(key), sizes) for key, value in numbers.items()}
+        return with_formula(numbers, formulas, present) if isinstance(numbers, int | Fraction) else numbers
+    if isinstance(numbers, dict | Mapping):
+        return {key: _with_formulas(value, formulas.get(key), present) for key, value in numbers.items()}
     if isinstance(numbers, list | tuple) and isinstance(formulas, list | tuple) and len(numbers) == len(formulas):
-        elements = (with_formulas(number, formula, sizes) for number, formula in zip(numbers, formulas, strict=True))
+        elements = [_with_formulas(number, formula, present) for number, formula in zip(numbers, formulas, strict=True)]
         return type(numbers)(*elements) if hasattr(numbers, "_fields") else type(numbers)(elements)
     return numbers
 
 
-def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any]) -> Any:
+def with_formula(number: Any, formula: Any, sizes: Mapping[str, Any] | Evaluation) -> Any:
     """Attach a formula to a number, unless the formula gives a different number for ``sizes``."""
     node = node_of_formula(formula)
+    present = sizes if isinstance(sizes, Evaluation) else Evaluation(sizes)
     try:
-        return live(number, node) if evaluated(node, sizes) == number else number
+        return live(number, node) if present.of(node) == number else number
     except KeyError:  # ``sizes`` lacks a size of the formula
         return number
 

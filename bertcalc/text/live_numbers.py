@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cache, lru_cache, wraps
 from math import floor, prod
 from string import Formatter
-from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 MINUS = "\N{MINUS SIGN}"
 Parameters = ParamSpec("Parameters")
@@ -158,7 +158,7 @@ def live(value: Any, node: Any) -> Any:
     if live_kind is None:
         return value
     made = live_kind(value)
-    made.node, made.plain = node, plain_value(value)
+    made.node, made.plain = node, value.plain if isinstance(value, Live) else value
     if live_kind is LiveText:
         made.parts = (made,)
     return made
@@ -191,13 +191,20 @@ def _mapped(function: Callable[[Any], Any], values: Any) -> Any:
 
 def is_live(value: object) -> bool:
     """Whether a value, or an element of a tuple or list, follows from sizes."""
-    return isinstance(value, Live) or (isinstance(value, _LISTS) and any(map(is_live, value)))
+    if isinstance(value, Live):
+        return True
+    if isinstance(value, _LISTS):
+        for element in value:
+            if is_live(element):
+                return True
+    return False
 
 
 def _computed(operation: str, result: Result, *values: Any) -> Result:
     if type(result) not in (int, Fraction):
         return result
-    return cast(Result, live(result, LiveNode(operation, tuple([node_of(value) for value in values]))))
+    computed: Result = live(result, LiveNode(operation, tuple([node_of(value) for value in values])))
+    return computed
 
 
 def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -206,24 +213,21 @@ def mirrored(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     tests/browser/test_live.py compares both.
     """
     MIRRORED[function.__name__] = function
+    anything: Callable[..., Any] = function
+    defaults = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
     @wraps(function)
-    def lively(*arguments: Parameters.args, **named: Parameters.kwargs) -> Result:
-        if not (is_live(arguments) or any(map(is_live, named.values()))):
-            return function(*arguments, **named)
-        defaults = _defaults_of(function)
-        others = [named.get(name, defaults[name]) for name in list(defaults)[len(arguments) :]]
-        values: tuple[Any, ...] = (*arguments, *others)
+    def lively(*arguments: Any, **named: Any) -> Any:
+        if not (is_live(arguments) or (named and is_live([*named.values()]))):
+            return anything(*arguments, **named)
+        if len(arguments) < len(defaults):
+            others = list(defaults.items())[len(arguments) :]
+            arguments += tuple([named.get(name, default) for name, default in others])
         # Intermediate results of the function need no nodes.
-        result = cast(Any, function)(*[plain_value(value) for value in values])
-        return cast(Result, live(result, LiveNode(function.__name__, tuple([node_of(value) for value in values]))))
+        result = anything(*[plain_value(value) for value in arguments])
+        return live(result, LiveNode(function.__name__, tuple([node_of(value) for value in arguments])))
 
     return lively
-
-
-@cache
-def _defaults_of(function: Callable[..., Any]) -> dict[str, Any]:
-    return {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
 
 
 @mirrored
@@ -340,7 +344,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 
 def evaluated(node: Any, sizes: Mapping[str, int]) -> Any:
     """Evaluate a node for other sizes, by the names of fields. Raises KeyError for a size that is missing."""
-    return _Evaluation(sizes).of(node)
+    return Evaluation(sizes).of(node)
 
 
 def at_sizes(value: Any, sizes: Mapping[str, Any]) -> Any:
@@ -372,12 +376,15 @@ def substituted(node: Any, replacements: Mapping[str, Any]) -> Any:
     return inside(node)
 
 
-class _Evaluation:
+class Evaluation:
+    """The values of nodes for the same sizes; nodes inside several of them are evaluated once."""
+
     def __init__(self, sizes: Mapping[str, int]) -> None:
         self._sizes = sizes
         self._values: dict[LiveNode, Any] = {}
 
     def of(self, node: Any) -> Any:
+        """Evaluate a node. Raises KeyError for a size that is missing."""
         if not isinstance(node, LiveNode):
             return _mapped(self.of, node) if isinstance(node, tuple) else node
         if node.operation == "field":

@@ -71,7 +71,7 @@ def with_arguments(data: Any) -> Any:
     """The data of a component, with each live text replaced by the text and its reference to the program."""
     if isinstance(data, Live):
         return {"text": str(data), "live": place} if (place := argument(data)) else str(data)
-    if isinstance(data, Mapping):
+    if isinstance(data, dict | Mapping):  # a dictionary is recognized without asking the abstract class
         return {name: with_arguments(value) for name, value in data.items()}
     return [*map(with_arguments, data)] if isinstance(data, list | tuple) else data
 

@@ -20,7 +20,7 @@ from bertcalc.model.modules import Tensor
 from bertcalc.model.names import norm_kind
 from bertcalc.model.terms import Bracket, Term, component_terms
 from bertcalc.model.totals import Component, over_layers
-from bertcalc.text.live_numbers import LiveText, between, fill, grouped
+from bertcalc.text.live_numbers import Evaluation, LiveText, between, fill, grouped
 from pages.ui.shell.i18n import _, with_colon
 from pages.ui.widgets.numbers import percent
 from pages.ui.widgets.total_formula.words import COUNTED, brace_of, greek, lines_of
@@ -134,6 +134,7 @@ class _TotalBuilder:
         self._colors = colors
         self._tensors = {tensor.name: tensor for tensor in over_layers(model)}
         self._sizes = live_sizes(model.config)
+        self._present = Evaluation(self._sizes)
         self._norm = norm_kind(model)
         self._terms = component_terms(model)
         self._total = live_reading(Model.num_parameters, model)
@@ -281,7 +282,7 @@ class _TotalBuilder:
         return grouped(self._live(self._tensors[norm.name].shape[0], norm.shape[0]))
 
     def _live(self, number: int, formula: Any) -> int:
-        live_number: int = with_formula(number, formula, self._sizes)
+        live_number: int = with_formula(number, formula, self._present)
         return live_number
 
     def _is_layers(self, tensors: Sequence[Tensor]) -> bool:
