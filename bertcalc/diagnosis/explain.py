@@ -8,7 +8,7 @@
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import gcd
 from threading import Lock
@@ -121,6 +121,20 @@ def causes(
         made.append(Cause(name, total(after) - total(tensors)))
         tensors = after
     return tuple(made)
+
+
+def is_ruled_out(
+    tensors: Sequence[Tensor], sizes: MiscountSizes, miscounts: Sequence[str], right: Collection[str]
+) -> bool:
+    """Whether miscounts change tensors whose names are in ``right``: those that the same text counts rightly."""
+    after = tensors
+    for name in miscounts:
+        after = MISCOUNTS[name].make(after, sizes)
+    kept = {(tensor.name, tensor.shape) for tensor in after}
+    return any(
+        tensor.name in right and tensor.num_parameters() and (tensor.name, tensor.shape) not in kept
+        for tensor in tensors
+    )
 
 
 # The miscounts that change tensors of several parts; all others stay within one part.

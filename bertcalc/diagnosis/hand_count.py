@@ -10,14 +10,14 @@
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import islice, product
 from typing import Literal, NamedTuple
 
 from bertcalc.config import Config, letters
 from bertcalc.diagnosis.count_lines import TypedLine, shape_in
-from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, search
+from bertcalc.diagnosis.explain import MOST_MISCOUNTS, Explanation, causes, is_chance, is_ruled_out, search
 from bertcalc.diagnosis.layer_parts import (
     PARTS,
     SPECIFIC,
@@ -63,6 +63,11 @@ class LineVerdict(NamedTuple):
     def is_right(self) -> bool:
         """Whether there is nothing to correct."""
         return self.explanation == ()
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the line is the sum of the lines above it."""
+        return self.above is not None and self.line.means(int(self.above))
 
     @property
     def is_term(self) -> bool:
@@ -130,7 +135,8 @@ def _verdicts(lines: Sequence[TypedLine], count: _CountedModel, *, walk: bool) -
     open_elements = _elements(count.tensors)
     verdicts: list[LineVerdict] = []
     for line in lines:
-        verdict = _verdict(line, count, open_elements, walk=walk)
+        right = set().union(*map(_names, verdicts))
+        verdict = _verdict(line, count, open_elements, right, walk=walk)
         if verdicts and _is_total(verdict, verdicts):
             verdict = verdict._replace(kind="total")
         verdicts.append(verdict)
@@ -174,18 +180,24 @@ def _names(verdict: LineVerdict) -> set[str]:
 
 
 def _with_sums(verdicts: Sequence[LineVerdict]) -> Iterator[LineVerdict]:
-    """The verdicts, with the sum of the lines above each total. A total that equals this sum is not a mistake."""
-    above = Fraction(0)
+    """The verdicts, with the sum of the lines above each total. A total that equals this sum is not a mistake.
+
+    The lines above the total of one layer or head are its parts, which a later line multiplies.
+    """
+    terms = parts = Fraction(0)
     for verdict in verdicts:
         if verdict.kind == "total":
+            is_of_one = verdict.counted is not None and "one" in (verdict.counted.layers, verdict.counted.heads)
+            above = parts if is_of_one and parts else terms
             faithful = not verdict.is_right and verdict.line.means(int(above))
             yield verdict._replace(above=above, explanation=None if faithful else verdict.explanation)
         else:
-            above += verdict.line.value or Fraction(0) if verdict.is_term else Fraction(0)
+            terms += verdict.line.value or Fraction(0) if verdict.is_term else Fraction(0)
+            parts += verdict.line.value or Fraction(0) if verdict.kind == "step" else Fraction(0)
             yield verdict
 
 
-_TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|总|共(?!享)", re.I)
+_TOTAL = re.compile(r"\b(sub)?total|\bsum\b|合计|小计|加起来|总|共(?!享)", re.I)
 
 
 def _with_steps(verdicts: Sequence[LineVerdict]) -> list[LineVerdict]:
@@ -264,7 +276,14 @@ def _is_of_all_layers(verdict: LineVerdict) -> bool:
     )
 
 
-def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, int], *, walk: bool) -> LineVerdict:
+def _verdict(
+    line: TypedLine,
+    count: _CountedModel,
+    open_elements: Mapping[str, int],
+    counted_right: Collection[str],
+    *,
+    walk: bool,
+) -> LineVerdict:
     if line.value is None or (line.exact is None and not line.reach):
         return LineVerdict(line, None, None)
     name = _last_part(line.name)
@@ -280,7 +299,7 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
     candidates = _candidates(name, called, count)
     if line.value and _is_lacking(name, called, candidates):
         meant = [part for part in candidates if _is_specific(part, name)]
-        return _wrong(line, count, meant, called=True, walk=walk)
+        return _wrong(line, count, meant, counted_right, called=True, walk=walk)
     is_named = bool(called or (candidates and candidates[0].part not in PARTS))
     if line.value and not is_named and _OPERATIONS.search(name) and not _has_modules(line, count):
         return LineVerdict(line, None, None, "no parameters")
@@ -314,11 +333,22 @@ def _verdict(line: TypedLine, count: _CountedModel, open_elements: Mapping[str, 
         return LineVerdict(line, None, None, "no parameters")
     if not line.value and not is_named:
         return LineVerdict(line, None, None)
-    return _wrong(line, count, _meant(name, candidates), called=is_named, walk=walk)
+    return _wrong(line, count, _meant(name, candidates), counted_right, called=is_named, walk=walk)
 
 
-def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, called: bool, walk: bool) -> LineVerdict:
-    """The verdict on a line that is right for no part: the likeliest miscounts in the parts that it may mean."""
+def _wrong(
+    line: TypedLine,
+    count: _CountedModel,
+    meant: Sequence[Counted],
+    counted_right: Collection[str],
+    *,
+    called: bool,
+    walk: bool,
+) -> LineVerdict:
+    """The verdict on a line that is right for no part: the likeliest miscounts in the parts that it may mean.
+
+    Miscounts that change what other lines count rightly (``counted_right``, the names of tensors) are less likely.
+    """
     of_one_head = [part for part in meant if part.heads == "one" and part.layers == "one"]
     whole = [part for part in meant if part.layers == "all" and part.heads == "all"]
     whole = whole or [part for part in meant if part.part not in PARTS]
@@ -327,17 +357,20 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
         usual = of_one_head
     names = {part.part for part in usual}
     single = [part for part in meant if part.layers == "one" and part.heads == "all" and part.part in names]
+    if single and _ONE_LAYER.search(line.name):
+        usual = single
     # Without a name that says which part is meant, only a single miscount is a reliable explanation.
     most = MOST_MISCOUNTS if called else 1
     tiny = count.sizes.hidden_size < _TINY
     rarest = _MOST_BITS if line.exact is not None else _MOST_OF_ROUNDED
     low, high = line.bounds
     explained = [
-        (combination.bits, number, part, combination)
+        (combination.bits + _RULED_OUT * ruled_out, number, part, combination)
         for number, part in enumerate([*single, *usual] if walk else usual)
         for among in [search(part.tensors, count.sizes, _MOST_BITS)]
         for value in among.near(low, high, rarest)
-        for combination in among.combinations(value)[:1]
+        for combination in among.combinations(value)[:_MOST_ALIKE]
+        for ruled_out in [is_ruled_out(part.tensors, count.sizes, combination.miscounts, counted_right)]
         if 0 < len(combination.miscounts) <= most
         and combination.bits <= rarest
         and ((called and not tiny) or not is_chance(value, among.right, combination.bits))
@@ -348,9 +381,13 @@ def _wrong(line: TypedLine, count: _CountedModel, meant: Sequence[Counted], *, c
     return LineVerdict(line, usual[-1] if usual and called else None, None)
 
 
+_ONE_LAYER = re.compile(
+    r"\b(?:one|per|each|a|single)\b.?(?:encoder |decoder |transformer )?(?:layer|block)|[单每一]个?层", re.I
+)
 _ONE_HEAD = re.compile(r"\b(one|per|each|a|single)\b.?head|单头|每个?头|一个头", re.I)
 # Fewer than in explain.py: one term has fewer mistakes than a whole count. Rounding hides all except common mistakes.
 _MOST_BITS, _MOST_OF_ROUNDED = 9.0, 4.0
+_MOST_ALIKE, _RULED_OUT = 3, 3.0  # explanations of a number that are compared, and the bits of such a contradiction
 _TINY = 8  # with a smaller hidden size, some mistake explains nearly every number
 # Operations that people list although they have no parameters.
 _OPERATIONS = re.compile(r"softmax|dropout|\b[a-z]*elu\b|tanh|residual|\brope\b|rotary|残差", re.I)

@@ -6,18 +6,20 @@
 """
 
 import re
+from collections.abc import Iterator
 
 from bertcalc.config import letters
 from bertcalc.diagnosis.count_lines import problem as too_long
 from bertcalc.diagnosis.count_lines import read as read_lines
-from bertcalc.diagnosis.hand_count import check
+from bertcalc.diagnosis.hand_count import TermsReport, check
 from bertcalc.diagnosis.number_meanings import meanings_of, number_asked, whole_line_of_peft
+from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.mentions.model_names import is_model_name, models_named
 from bertcalc.proofreading.proofread import proofread
 from bertcalc.reading.plain_lines import sentences
 from bertcalc.reading.text_reading import Kind, TextReading
-from bertcalc.text import N_
+from bertcalc.text import N_, shorten
 from bertcalc.text.amounts import Typed, amount, typed
 from bertcalc.text.digits import brief
 from bertcalc.text.problem import InputError, Problem, wrong
@@ -129,14 +131,43 @@ def read_hand_count(text: str, model: Model) -> TextReading:
         raise InputError(problem)
     lines = read_lines(text, model.config)
     report = check(model, model.final_config, lines)
-    right = sum(verdict.is_right for verdict in report.verdicts)
+    right = sum(verdict.is_right or verdict.is_sum for verdict in report.verdicts)
     sentence = Problem.of(N_("Read as: a hand count with {count} lines."), count=len(lines))
     message = N_("{right} of {count} lines are right. They sum to {typed}; {architecture} has {total} parameters.")
     values = {"typed": brief(report.typed, 15), "total": model.num_parameters(), "architecture": model.architecture}
     if report.typed.denominator == 1:
         values["typed"] = int(report.typed)
     note = Problem.of(message, right=right, count=len(lines), **values)
-    return TextReading("hand-count", sentence, model, notes=(note,), detail=report)
+    corrections = (*_wrong_lines(report, model), *_gaps(report))
+    return TextReading("hand-count", sentence, model, notes=(note, *corrections), detail=report)
+
+
+def _wrong_lines(report: TermsReport, model: Model) -> Iterator[Problem]:
+    """A sentence on each wrong line of a hand count: the right value, and the mistakes that explain it."""
+    for verdict in report.verdicts:
+        if verdict.is_right or verdict.is_sum or verdict.line.value is None:
+            continue
+        name = shorten(verdict.line.name or verdict.line.text)
+        if verdict.line.problem:
+            yield Problem.of(N_("{line}: {reason}"), line=name, reason=verdict.line.problem)
+        elif verdict.counted:
+            part = part_in_words(verdict.counted, model)
+            values = {"line": name, "right": verdict.counted.right, "part": part}
+            if verdict.explanation:
+                made = mistakes_in_words(verdict.explanation, model.final_config)
+                yield Problem.of(N_("{line}: {right} is right for {part}: {mistakes}."), mistakes=made, **values)
+            else:
+                yield Problem.of(N_("{line}: {right} is right for {part}."), **values)
+        elif verdict.is_term:
+            yield Problem.of(N_("{line}: nothing in this model has this value."), line=name)
+
+
+def _gaps(report: TermsReport) -> Iterator[Problem]:
+    """A sentence on the tensors of each component that no line counts, or that lines count twice."""
+    for gap in report.gaps:
+        shown = ", ".join(gap.names[:3]) + (" ..." if len(gap.names) > 3 else "")
+        message = N_("Not counted: {names}, {count}.") if gap.parameters > 0 else N_("Counted twice: {names}, {count}.")
+        yield Problem.of(message, names=shown, count=abs(gap.parameters))
 
 
 def read_peft_line(text: str, model: Model) -> TextReading:

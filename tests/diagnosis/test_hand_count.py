@@ -453,3 +453,36 @@ def test_a_tiny_model_gives_no_cause_by_chance() -> None:
 def test_a_part_that_is_named_is_judged_by_its_number_first() -> None:
     [verdict] = check(build(BertConfig()), BertConfig(), read("QKV+O = L*4*(H*H+H)", BertConfig())).verdicts
     assert verdict.is_right
+
+
+PER_LAYER = """embeddings = (V+P+T+2)*H
+attention per layer: {attention}
+FFN per layer: 2*H*I + H + I = 4,722,432
+LayerNorms per layer: 4*H = 3,072
+per layer: {layer}
+12 layers: 85,054,464
+pooler = H*H + H
+total = 109,482,240"""
+
+
+def test_lines_of_one_layer_are_steps_and_add_up_to_its_total() -> None:
+    found = report(PER_LAYER.format(attention="4*(H*H + H)", layer="7,087,872"), BertConfig())
+    assert kinds(found) == ["parameters", "step", "step", "step", "total", "parameters", "parameters", "total"]
+    assert all(verdict.is_right or verdict.is_sum for verdict in found.verdicts)
+    assert found.verdicts[4].above == 7_087_872
+    real = sum(tensor.numel() for tensor in Case(BertConfig()).real().parameters())
+    assert (found.typed, found.verdicts[-1].above, found.gaps) == (real, real, ())
+
+
+def test_a_wrong_line_of_one_layer_is_corrected_for_one_layer() -> None:
+    found = report(PER_LAYER.format(attention="4*H*H", layer="7,084,800"), BertConfig())
+    attention = found.verdicts[1]
+    assert attention.counted
+    assert (attention.counted.layers, attention.counted.right, attention.kind) == ("one", 2_362_368, "step")
+    assert miscounts(found)[1] == [("attention biases", -3_072)]
+
+
+@pytest.mark.parametrize(("attention", "cause"), [("4*(H*H + H)", "layer LayerNorms"), ("no line", "attention biases")])
+def test_a_cause_that_other_lines_rule_out_is_not_the_cause(attention: str, cause: str) -> None:
+    found = report(f"attention per layer: {attention}\nper layer: 7,084,800", BertConfig())
+    assert [name for name, _amount in miscounts(found)[-1]] == [cause]

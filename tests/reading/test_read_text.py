@@ -280,3 +280,17 @@ def test_the_command_line_reads_a_file_and_standard_input(
     assert main(["read", str(path)]) == 2
     assert "not UTF-8" in capsys.readouterr().err
     assert "read" not in PRESETS
+
+
+def test_a_hand_count_says_what_is_wrong_and_what_is_missing() -> None:
+    text = """embeddings: 23,837,184
+attention: 12*4*768*768 = 28,311,552
+FFN: 12*(2*768*3072 + 768 + 3072) = 56,669,184
+LayerNorms of the layers: 36,864
+Total: 108,854,784"""
+    _read_as, counted, *corrections = str(bertcalc.read(text)).split("\n")
+    assert counted.startswith("4 of 5 lines are right. They sum to 108,854,784;")  # the total is the sum
+    assert corrections == [
+        "attention: 28,348,416 is right for attention of all 12 layers: the biases of the attention are left out.",
+        "Not counted: pooler.dense.weight, pooler.dense.bias, 590,592.",
+    ]
