@@ -142,6 +142,12 @@ class OtherModelMatch(NamedTuple):
     known_count: KnownCount | None = None
     counted: Counted | None = None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is a count of the model as it is published: neither a part, nor an untied decoder."""
+        as_published = not self.known_count or self.known_count.model.config == PUBLISHED_CONFIGS[self.preset]
+        return self.counted is None and as_published
+
 
 class Diagnosis(NamedTuple):
     """All possible meanings of a number, the likeliest first.
@@ -186,7 +192,7 @@ class Diagnosis(NamedTuple):
     @property
     def miscounts_first(self) -> bool:
         """Whether the explanations are likelier than another model's count or part, and than a typing error."""
-        return self.usual or (bool(self.elsewhere) and all(count.counted for count in self.elsewhere))
+        return self.usual or (bool(self.elsewhere) and not any(count.is_whole for count in self.elsewhere))
 
     @property
     def known(self) -> bool:
@@ -367,8 +373,9 @@ def _rounded(meanings: Sequence[Reading], *, parts: bool = True) -> Iterator[Oth
             by_preset: dict[str, OtherModelMatch] = {}
             if reading.exact is None and of_models:
                 for count, (preset, known_count) in published_counts().items():
-                    if reading.means(count) and known_count.model.config == PUBLISHED_CONFIGS[preset]:  # not untied
-                        by_preset.setdefault(preset, OtherModelMatch(reading, preset, known_count=known_count))
+                    match = OtherModelMatch(reading, preset, known_count=known_count)
+                    if reading.means(count) and match.is_whole:
+                        by_preset.setdefault(preset, match)
             elif reading.exact is None and reading.key == "parameters":
                 for count, (preset, part) in published_parts().items():
                     if reading.means(count) and part.part in PARTS:

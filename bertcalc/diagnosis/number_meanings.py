@@ -28,7 +28,7 @@ from bertcalc.diagnosis.known_counts import (
     known_counts,
     other_labels,
 )
-from bertcalc.diagnosis.part_words import known_in_words, mistakes, part_in_words
+from bertcalc.diagnosis.part_words import known_in_words, mistakes_in_words, part_in_words
 from bertcalc.diagnosis.peft_line import PeftLine, printed_by_peft
 from bertcalc.diagnosis.stored_sizes import stored_sizes
 from bertcalc.families import build
@@ -122,6 +122,14 @@ _BYTES = re.compile(
     r"|(?<![\w.,:/-])(?P<joined>[0-9](?:[0-9,._']{0,60}[0-9])?(?:[kmgt]i?b|bytes?|b|字节))(?!\w)",
     re.IGNORECASE,
 )
+# The totals below a summary of torchinfo, torchsummary or Keras.
+_RULE = r"[ \t=_─━]*"
+_TOTALS_OF_SUMMARY = re.compile(
+    rf"(?:{_RULE}\n){{0,9}}[ \t]*Total params:?[ \t]{{1,20}}(?P<number>[0-9,]{{1,20}})\b[^\n]{{0,40}}"
+    rf"(?:\n(?:{_RULE}|[ \t]*(?:(?:Non-)?trainable params|Total mult-adds|"
+    r"(?:Input|Params|Forward/backward pass|Estimated Total) size)\b[^\n]{0,60})){1,20}",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(r"[0-9][0-9,._']{0,60}(?:e[+-]?[0-9]{1,3})?(?:\s?[^\W\d_]{1,12})?")
 
 
@@ -156,7 +164,11 @@ def number_asked(text: str) -> str:
     ('102,267,648', '12 * 7087872')
     >>> number_asked("Number of parameters: 66,955,010"), number_asked("pooler = 590,592")
     ('66,955,010', 'pooler = 590,592')
+    >>> number_asked("Total params: 109,483,778\nTrainable params: 1,538\nParams size (MB): 437.94")
+    '109,483,778'
     """
+    if totals := _TOTALS_OF_SUMMARY.fullmatch(text):
+        return totals["number"]
     if label := _LABELLED.fullmatch(text.strip()):
         return label["number"]
     if size := _size_of_file(text):
@@ -227,7 +239,7 @@ def _of_others(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
 
 
 def _of_miscounts(written: str, diagnosis: Diagnosis) -> Iterator[Problem]:
-    whole = any(other.counted is None and other.reading.key == "parameters" for other in diagnosis.elsewhere)
+    whole = any(other.is_whole and other.reading.key == "parameters" for other in diagnosis.elsewhere)
     for miscounted in () if whole and not diagnosis.usual else diagnosis.miscounted:
         yield _explained(written, miscounted.known_count, miscounted.explanation)
 
@@ -261,6 +273,8 @@ def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
     if elsewhere.counted is not None:
         part = part_in_words(elsewhere.counted, build(PUBLISHED_CONFIGS[elsewhere.preset]))
         model_or_part = Problem("", None, N_("a part of {preset}, {part}"), {"preset": elsewhere.preset, "part": part})
+    elif (count := elsewhere.known_count) and not _is_usual(count):
+        model_or_part = Problem.of(N_("{preset} as {known}"), known=known_in_words(count), preset=elsewhere.preset)
     values = {"number": written, "preset": model_or_part, "reading": Problem.of(READINGS[elsewhere.reading.key][0])}
     exactly, rounded = (
         (
@@ -274,6 +288,11 @@ def _of_another(written: str, elsewhere: OtherModelMatch) -> Problem:
         )
     )
     return Problem("", None, rounded if elsewhere.reading.exact is None else exactly, values)
+
+
+def _is_usual(count: KnownCount) -> bool:
+    """Whether a count is what a model's name means: the base model as it is built, or the only class of a GPT."""
+    return count.model.cls is count.model.family.base and count.model.add_pooling_layer and not count.convention
 
 
 def _read_as(written: str, key: str, counted: Problem, about: int | None = None) -> Problem:
@@ -291,13 +310,9 @@ def _read_as(written: str, key: str, counted: Problem, about: int | None = None)
 
 
 def _explained(written: str, count: KnownCount, explanation: Explanation) -> Problem:
-    made = list(mistakes(explanation, count.model.final_config))[:3]
-    message = {
-        1: N_("{number} instead of {right} for {known}: {first}."),
-        2: N_("{number} instead of {right} for {known}: {first}; {second}."),
-    }.get(len(made), N_("{number} instead of {right} for {known}: {first}; {second}; {third}."))
     values = {"number": written, "right": f"{count.right:,}", "known": known_in_words(count)}
-    return Problem("", None, message, {**values, **dict(zip(("first", "second", "third"), made, strict=False))})
+    values["mistakes"] = mistakes_in_words(explanation, count.model.final_config)
+    return Problem("", None, N_("{number} instead of {right} for {known}: {mistakes}."), values)
 
 
 def _one_label(model: Model, exact: int, written: str) -> Iterator[Problem]:

@@ -10,6 +10,7 @@ attention of all 12 layers - attention of one layer
 """
 
 from collections.abc import Iterator
+from functools import reduce
 
 from bertcalc.config import Config
 from bertcalc.diagnosis.explain import Explanation
@@ -75,8 +76,16 @@ def _conventions(known_count: KnownCount) -> Iterator[Problem]:
         )
 
 
-def mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
-    """Each mistake of an explanation in words; a wrong size has the name of its field."""
+def mistakes_in_words(explanation: Explanation, config: Config) -> Problem:
+    """All mistakes of an explanation as one phrase."""
+    return reduce(
+        lambda first, second: Problem.of(N_("{first}; {second}"), first=first, second=second),
+        _mistakes(explanation, config),
+    )
+
+
+def _mistakes(explanation: Explanation, config: Config) -> Iterator[Problem]:
+    """Each mistake in words; a wrong size has the name of its field."""
     for cause in explanation:
         miscount = MISCOUNTS.get(cause.miscount)
         if miscount is None:

@@ -19,7 +19,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.changes.adapter import PeftChange, copies
-from bertcalc.diagnosis.changed_counts import adapter_counts, changed_in_words
+from bertcalc.diagnosis.changed_counts import Others, adapter_counts, bases, changed_in_words
+from bertcalc.diagnosis.known_counts import published_counts
 from bertcalc.model.model import Model
 from bertcalc.text import N_
 from bertcalc.text.digits import fixed
@@ -30,6 +31,7 @@ _PRINTED = re.compile(
     r"\W{1,6}trainable ?%:\s?(?P<share>[0-9]{1,3}(?:\.[0-9]{1,20})?(?:e-[0-9]{1,2})?)(?![0-9])"
 )
 _IS = N_("peft prints this line for {model}.")
+_IS_OF = N_("peft prints this line for {preset}, as {model}.")
 _IS_NOT = N_("For {model}, peft prints other numbers: {trained} trainable parameters of {all}.")
 _UNKNOWN = N_("No common adapter of {model} trains exactly {trained} of {all} parameters.")
 _ALL = N_("Of all {all} parameters, {base} belong to the model and {adapter} to the adapter.")
@@ -75,6 +77,10 @@ class PeftLine(NamedTuple):
         elif complete := self._with_adapter()._usual(model):
             numbers = {"trained": self.trained, "all": self._with_adapter().whole}
             yield Problem.of(_IS_NOT, model=changed_in_words(complete), **numbers)
+        elif other := self._usual_published():
+            preset, printed = other
+            yield Problem.of(_COUNTS_OF if problem else _IS_OF, model=changed_in_words(printed), preset=preset)
+            yield self._all_of(printed)
         else:
             yield Problem.of(_UNKNOWN, model=model.architecture, trained=self.trained, all=self.whole)
         if problem:
@@ -84,10 +90,20 @@ class PeftLine(NamedTuple):
         """The line with the adapter added to "all params", if it was left out."""
         return self._replace(whole=self.whole + self.trained)
 
-    def _usual(self, model: Model) -> Model | None:
-        """The model with a usual adapter that has both counts."""
-        trained, whole = (adapter_counts(model, count) for count in (self.trained, self.whole))
+    def _usual(self, model: Model, others: Others = "all") -> Model | None:
+        """The model, or with ``others`` another class, with a usual adapter that has both counts."""
+        trained, whole = (adapter_counts(model, count, others=others) for count in (self.trained, self.whole))
         return next((count.model for count in trained if count.model in [other.model for other in whole]), None)
+
+    def _usual_published(self) -> tuple[str, Model] | None:
+        """The published model, with a usual adapter, that has both counts; its name comes first."""
+        # Trained copies are among both counts, so that their difference is the model without its adapter.
+        parameters = self.whole - self.trained
+        if (entry := published_counts().get(parameters)) is None:
+            return None
+        classes = (base for base in bases(entry[1].model) if base.num_parameters() == parameters)
+        adapted = (self._usual(base, others="nothing") for base in classes)
+        return next(((entry[0], model) for model in adapted if model), None)
 
     def _all_of(self, model: Model) -> Problem:
         resized = tuple(change for change in model.changes if change.resizes)

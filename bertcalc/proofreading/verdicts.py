@@ -1,12 +1,14 @@
 """The verdict on a single number, and verdicts that several modules share."""
 
+from collections.abc import Collection
 from fractions import Fraction
 from typing import NamedTuple
 
 from bertcalc.config import Config
-from bertcalc.diagnosis.explain import Explanation
+from bertcalc.diagnosis.explain import Explanation, explain_tensors, is_ruled_out
 from bertcalc.diagnosis.layer_parts import Counted
-from bertcalc.diagnosis.part_words import mistakes, part_in_words
+from bertcalc.diagnosis.miscounts import MiscountSizes
+from bertcalc.diagnosis.part_words import mistakes_in_words, part_in_words
 from bertcalc.model.model import Model
 from bertcalc.proofreading.claims import Verdict, in_words
 from bertcalc.text import N_
@@ -51,17 +53,13 @@ def right_for(part: Counted, model: Model) -> Judged:
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
-_IS_RIGHT = {
-    1: N_("{right} is right for {part}: {first}."),
-    2: N_("{right} is right for {part}: {first}; {second}."),
-    3: N_("{right} is right for {part}: {first}; {second}; {third}."),
-}
+_IS_RIGHT = N_("{right} is right for {part}: {mistakes}.")
 
 
 def right_because(part: Counted, cause: Problem, model: Model) -> Judged:
     """The verdict on a wrong number that should be a part's count, with the cause of the mistake."""
     described = part_in_words(part, model)
-    reason = Problem.of(_IS_RIGHT[1], right=part.right, part=described, first=cause)
+    reason = Problem.of(_IS_RIGHT, right=part.right, part=described, mistakes=cause)
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
@@ -72,8 +70,30 @@ def wrong_by(part: Counted, explanation: Explanation, model: Model) -> Judged:
     return Judged("wrong", Fraction(part.right), described, (reason,), part)
 
 
+def with_likelier_cause(judged: Judged, value: int, right: Collection[Counted], model: Model) -> Judged:
+    """The verdict on a wrong number; its cause is one that the right numbers of the text do not rule out.
+
+    ``right`` are the parts that the text counts rightly.
+    """
+    part = judged.counted
+    if judged.verdict != "wrong" or part is None or judged.counts is None:
+        return judged
+    sizes, names = MiscountSizes.of(model.config), {tensor.name for other in right for tensor in other.tensors}
+    first, *others = explain_tensors(part.tensors, sizes, value) or [()]
+    cause = instead(part.right, judged.counts, first, model.config) if first else None
+    if cause not in judged.reasons or not _is_ruled_out(part, sizes, first, names):
+        return judged
+    likelier = next((other for other in others if not _is_ruled_out(part, sizes, other, names)), None)
+    if likelier is None:
+        return judged
+    instead_of_it = instead(part.right, judged.counts, likelier, model.config)
+    return judged._replace(reasons=tuple(instead_of_it if reason == cause else reason for reason in judged.reasons))
+
+
+def _is_ruled_out(part: Counted, sizes: MiscountSizes, explanation: Explanation, right: Collection[str]) -> bool:
+    return is_ruled_out(part.tensors, sizes, [cause.miscount for cause in explanation], right)
+
+
 def instead(right: int, described: Problem, explanation: Explanation, config: Config) -> Problem:
-    """The right count, and up to three mistakes that lead to the wrong one."""
-    made = list(mistakes(explanation, config))[:3]
-    words = dict(zip(("first", "second", "third"), made, strict=False))
-    return Problem.of(_IS_RIGHT[len(made)], right=right, part=described, **words)
+    """The right count, and the mistakes that lead to the wrong one."""
+    return Problem.of(_IS_RIGHT, right=right, part=described, mistakes=mistakes_in_words(explanation, config))

@@ -104,7 +104,11 @@ def test_an_integer_is_explained_by_its_mistakes() -> None:
     ("architecture", "number", "cause"),
     [
         # Electra's masked language model of this size has as many with a decoder of its own.
-        ("BertForMaskedLM", "132,955,194", "counted as a separate matrix, although it shares the word embeddings"),
+        (
+            "BertForMaskedLM",
+            "132,955,194",
+            "a separate decoder matrix is counted, although a decoder shares the word embeddings",
+        ),
         # 12 H² for each layer and the tables of embeddings: as many as all matrices of electra-base.
         (
             "BertModel",
@@ -126,3 +130,36 @@ def test_nothing_is_called_missing_that_a_model_has() -> None:
     text = str(model.explain(f"{model.num_parameters() + 12 * 768:,}"))
     assert "biases of query, key and value are counted, but this model has none there" in text
     assert "positions" not in text
+
+
+@pytest.mark.parametrize(
+    ("number", "causes"),
+    [
+        # The matrices of the layers with all tables; the same with the word embeddings alone.
+        (30522 * 768 + 512 * 768 + 12 * (4 * 768**2 + 2 * 768 * 3072), ("token type embeddings", "the pooler")),
+        (30522 * 768 + 12 * 12 * 768**2, ("the position embeddings", "token type embeddings", "the pooler")),
+    ],
+)
+def test_all_causes_are_named(number: int, causes: tuple[str, ...]) -> None:
+    explained = str(BERT.explain(number))
+    assert all(cause in str(bertcalc.read(f"{number:,}")) for cause in causes), explained
+
+
+def test_the_class_of_another_model_is_named() -> None:
+    assert "another model: gpt2." in str(bertcalc.read("124,439,808"))
+    assert "another model: gpt2 as GPT2LMHeadModel, decoder untied." in str(bertcalc.read("163,037,184"))
+    assert "distilbert-base-uncased as DistilBertForSequenceClassification." in str(bertcalc.read("66,955,010"))
+    # torchinfo counts the tied decoder of BertForMaskedLM again: likelier than an ELECTRA with an untied decoder.
+    first, *_others, last = str(bertcalc.read("132,955,194")).split("\n")[1:]
+    assert first.startswith("132,955,194 instead of 109,514,298 for BertForMaskedLM, decoder tied: a separate decoder")
+    assert last.endswith("another model: electra-base-discriminator as ElectraForMaskedLM, decoder untied.")
+
+
+@pytest.mark.parametrize("line", ["=" * 40, ""])
+def test_the_totals_below_a_summary_are_one_number(line: str) -> None:
+    """As torchinfo prints them for a classifier with a frozen body."""
+    totals = ("Total params: 109,483,778", "Trainable params: 1,538", "Non-trainable params: 109,482,240")
+    sizes = ("Input size (MB): 0.00", "Forward/backward pass size (MB): 104.00", "Params size (MB): 437.94")
+    reading = bertcalc.read("\n".join((line, *totals, line, *sizes, line)))
+    assert reading.kind == "number"
+    assert "BertForSequenceClassification" in str(reading)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 import bertcalc
 from bertcalc import IA3, BertConfig, Lora
 from bertcalc.diagnosis.peft_line import printed_by_peft
+from bertcalc.families.presets import PRESETS
 from tests.adapters import Adapter
 from tests.oracle import Case
 
@@ -42,7 +43,8 @@ def test_another_rank_is_said_and_what_is_not_peft_s_is_none() -> None:
     assert first.endswith("peft prints other numbers: 591,362 trainable parameters of 110,075,140.")
     assert "Lora(r=8, " in second
     assert str(CLASSIFIER.explain(line)).startswith(second)  # also of a model without an adapter
-    assert "No common adapter" in str(bertcalc.load("gpt2").explain(line))
+    assert "for bert-base-uncased, as BertForSequenceClassification" in str(bertcalc.load("gpt2").explain(line))
+    assert "No common adapter" in str(CLASSIFIER.explain(line.replace("296,450", "296,451")))
     assert "are 0.2700 %" in str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
     assert printed_by_peft("trainable params: 296,450") is None
     wrong_share = str(CLASSIFIER.explain(line.replace("0.27", "0.37")))
@@ -77,3 +79,23 @@ def test_a_rounded_count_of_a_changed_model_is_its_own_first() -> None:
 
 def test_a_line_that_trains_more_than_there_is_is_none_of_pefts() -> None:
     assert printed_by_peft("trainable params: 5 || all params: 3 || trainable%: 166.6667") is None
+
+
+@pytest.mark.parametrize(
+    ("preset", "architecture", "adapter"),
+    [
+        ("gpt2", "GPT2Model", Adapter(Lora, {"r": 8, "target_modules": ["c_attn"]})),
+        ("roberta-base", "RobertaForSequenceClassification", Adapter(Lora, RANK_8)),
+        (
+            "distilbert-base-uncased",
+            "DistilBertForSequenceClassification",
+            Adapter(Lora, {"r": 4, "target_modules": ["q_lin"], "task_type": "SEQ_CLS"}),
+        ),
+    ],
+)
+def test_a_line_of_another_published_model_is_recognized(
+    preset: str, architecture: str, adapter: Adapter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    adapter.added(Case(PRESETS[preset].config, architecture).real()).print_trainable_parameters()
+    first, *_rest = str(bertcalc.load("bert-base-uncased").explain(capsys.readouterr().out.strip())).split("\n")
+    assert first == f"peft prints this line for {preset}, as {architecture} with {adapter.ours()}."
