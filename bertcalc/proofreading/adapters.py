@@ -138,11 +138,11 @@ def judge_printed(start: int, value: Fraction, context: Context, model: Model) -
 def _without_adapter(printed: PeftLine, value: Fraction, context: Context, model: Model) -> Judged | None:
     """The verdict on an "all params" that leaves out LoRA's parameters, or on the share computed from such a count."""
     is_small = 0 < printed.trained * _LEAST_SHARE < printed.whole
-    if not is_small or _OTHERWISE.search(context.text) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
+    if not is_small or context.is_in_text(_OTHERWISE) or _spoken_of(context.text).kinds & {"LNTuning", "BitFit"}:
         return None  # adapters of these kinds train parameters of the model itself
     counts = {count.total for count in every_count(model.config, known_counts) if not count.buffers}
     adapted = [count.model for count in adapter_counts(model, printed.trained)]
-    if not _LORA.search(context.text) and not any(
+    if not context.is_in_text(_LORA) and not any(
         isinstance(change, Lora) for other in adapted for change in other.changes
     ):
         return None

@@ -40,12 +40,26 @@ def judge_chain(entry: WrittenNumber) -> Judged | None:
     for number, side in enumerate(sides):
         if not _agree(first, side) and not any(_are_same_size(other, side) for other in sides[:number]):
             is_torn = side.unit == "bytes" and _TORN.search(entry.before)
-            return UNKNOWN if is_torn else _disagreement(first, side)
+            return UNKNOWN if is_torn or _has_lost_signs(first, side) else _disagreement(first, side)
     return Judged("right")
 
 
 _OF_PLAIN = 2  # sides
 _TORN = re.compile(r"[0-9]\s*$|[*×·⋅/^]\s*$")  # before the rest of a calculation: 110 × 1 0 6 × 4 bytes
+
+
+_JOINED_FACTORS = re.compile(r"[0-9]{5,12}(?:\s*\+\s*[0-9]{5,12}){1,3}")
+
+
+def _has_lost_signs(calculation: ChainSide, stated: ChainSide) -> bool:
+    """Whether asterisks that a page took for emphasis are lost: 30522128 + 128768 is 30522*128 + 128*768."""
+    if not _JOINED_FACTORS.fullmatch(calculation.text.strip()):
+        return False
+    sums = {0}
+    for term in re.findall("[0-9]+", calculation.text):
+        products = {int(term[:end]) * int(term[end:]) for end in range(2, len(term) - 1) if term[end] != "0"}
+        sums = {value + product for value in sums for product in products}
+    return any(abs(value - stated.value) <= max(stated.reach, stated.rough) for value in sums)
 
 
 def _is_sum_in_steps(sides: Sequence[ChainSide]) -> bool:

@@ -242,7 +242,8 @@ def _count(entry: WrittenNumber, side: ChainSide, context: Context, model: Model
         of_heading = part is not None and part.part in TABLES and not any(map(_EMBEDDED.search, context.names))
         if part and (is_far or (of_whole and is_unlikely) or of_heading):
             return right_as(part, model)
-        if context.supposes or _is_shape(entry):
+        of_size = any(_SIZE_TAKEN.match(cause) for cause in causes)
+        if context.supposes or _is_shape(entry) or (of_size and side.letters):
             return UNKNOWN
         judged = wrong_by(verdict.counted, verdict.explanation, model)
         return unless_explained(judged, verdict.explanation, entry, context, model)
@@ -375,7 +376,7 @@ _IS_SUM = re.compile(r"\W*(?:sum|together|sub-?total|小计|合计)", re.I)  # o
 
 
 def _says_total(context: Context) -> bool:
-    return any(re.search(r"total|总|合计|sum|model|模型|param|参数", name, re.I) for name in context.names)
+    return any(re.search(r"total|总|合计|加起来|sum|model|模型|param|参数", name, re.I) for name in context.names)
 
 
 def _without_biases(line: TypedLine, context: Context, model: Model) -> Judged | None:
@@ -432,6 +433,7 @@ _WITH_BIASES_ALONE = (
 _LEAST_OF_LETTERS = 10**6  # of a formula in letters, which may stand for something else
 
 
+_SIZE_TAKEN = re.compile("[A-Z]=")  # a formula in letters takes no size for another
 _FAR_FETCHED = ("decoder layers", "cross attention added")  # if another part has exactly this count
 
 
@@ -480,7 +482,7 @@ def _vocabulary(entry: WrittenNumber, context: Context, model: Model, published:
         return None
     right = published.vocab_size
     others = {entry.config.vocab_size for entry in PRESETS.values() if type(entry.config) is type(published)}
-    is_own = RESIZED.search(context.text) or OF_OWN.search(context.text) or SUPPOSED.search(context.sentence)
+    is_own = context.is_in_text(RESIZED) or context.is_in_text(OF_OWN) or SUPPOSED.search(context.sentence)
     if side.value.denominator == 1 and is_slip_of_vocabulary(int(side.value), published) and not is_own:
         values = {"field": "vocab_size", "right": right, "written": in_words(side.value)}
         reason = Problem.of(MISTYPED, **values)

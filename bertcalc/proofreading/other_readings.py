@@ -132,7 +132,7 @@ def has_added_tokens(judged: Judged, value: Fraction, context: Context, model: M
     if judged.counted is not None and judged.counted.part not in (*WHOLE_OR_BODY, *OF_VOCABULARY):
         return False
     rows = (value - (judged.right_value or 0)) / model.config.hidden_size
-    return rows.denominator == 1 and 0 < rows <= _MOST_ADDED and bool(RESIZED.search(context.text))
+    return rows.denominator == 1 and 0 < rows <= _MOST_ADDED and context.is_in_text(RESIZED)
 
 
 _MOST_ADDED = 1000
@@ -199,6 +199,8 @@ def unless_explained(
     causes = [cause.miscount for cause in explanation]
     conditions = (
         apart,
+        all("bias" in cause for cause in causes)
+        and _SPEAKS_OF_WEIGHTS.search(context.sentence.partition(entry.stated.text)[0]),
         near and (is_rough or rounds or _ABOUT.search(entry.before)),
         not is_exact and abs(entry.stated.value - right) <= entry.stated.reach,
         (entry.stated.letters or entry.best.reach) and all(map(OF_RULE_OF_THUMB.search, causes)),
@@ -213,10 +215,15 @@ def unless_explained(
     return judged._replace(verdict="conditional") if any(conditions) else judged
 
 
+_SPEAKS_OF_WEIGHTS = re.compile(
+    r"[0-9]\s(?:weights|weight elements)\b|[0-9]\s?个?权重", re.I
+)  # 147,456 weights per head
+
+
 def _is_as_in_bert(causes: Collection[str], context: Context) -> bool:
     """Whether a text on ALBERT counts BERT's wide tables or unshared layers for comparison."""
     beside = " ".join((context.line, *context.names[:2], *context.headings[:1]))
-    is_table = bool(_OF_FULL_WIDTH & {*causes}) and _BERT.search(context.text)
+    is_table = bool(_OF_FULL_WIDTH & {*causes}) and context.is_in_text(_BERT)
     return bool(is_table or (_NOT_SHARED & {*causes} and _BERT.search(beside)))
 
 

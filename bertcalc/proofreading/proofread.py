@@ -12,7 +12,7 @@ from functools import cached_property
 from itertools import takewhile
 
 from bertcalc.config import Config, letters
-from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY
+from bertcalc.diagnosis.layer_parts import WHOLE_OR_BODY, Counted
 from bertcalc.model.model import Model
 from bertcalc.proofreading import subject
 from bertcalc.proofreading.adapters import judge_printed
@@ -53,7 +53,7 @@ from bertcalc.proofreading.shares import (
 )
 from bertcalc.proofreading.size_slips import judge_factor, judge_size
 from bertcalc.proofreading.training_memory import TrainingClaims
-from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for
+from bertcalc.proofreading.verdicts import UNKNOWN, Judged, right_for, with_likelier_cause
 from bertcalc.proofreading.whole_counts import (
     is_of_another,
     is_total,
@@ -224,7 +224,19 @@ class _Verdicts:
                 )
             ):
                 finding = finding._replace(judged=UNKNOWN)
+        if model and finding.judged.verdict == "wrong" and entry.best.value.denominator == 1:
+            likelier = with_likelier_cause(finding.judged, int(entry.best.value), self._counted_right(model), model)
+            finding = finding._replace(judged=likelier)
         self._earlier.add(finding, is_result=entry.computes or judged.counted is not None)
+
+    def _counted_right(self, model: Model) -> list[Counted]:
+        """The parts of a model of which the text has given the exact counts so far."""
+        return [
+            finding.judged.counted
+            for finding in self._findings
+            if finding.judged.verdict == "right" and finding.judged.counted and finding.model == model
+            if not finding.entry.best.reach
+        ]
 
     @cached_property
     def _written_around(self) -> Surroundings:

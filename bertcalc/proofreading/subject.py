@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 
 from bertcalc.config import Config
 from bertcalc.config.fields import EVERY_LETTER
@@ -362,10 +363,11 @@ _USUAL = (
 _CLEARLY_MORE = 2  # more numbers that fit a model than the one named most often
 
 
-def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -> Subject:
+def _most_named(text: str, mentions: Sequence[Mention], named: Counter[str]) -> Subject:
     """The model that a text names most, with the sizes that it assigns; without a name, the BERT whose sizes fit."""
     preset = named.most_common(1)[0][0] if named else ""
-    sizes = assigned_sizes(_without_lines_of_others(text, mentions, preset))
+    own_text = _without_others(text, mentions, preset)
+    sizes = assigned_sizes(own_text)
     if preset in RELATIVES:
         sizes = without_slips(sizes, RELATIVES[preset].config)
         return Subject(model_of(preset), preset, False, (), sizes, sizes)
@@ -378,7 +380,7 @@ def _most_named(text: str, mentions: Collection[Mention], named: Counter[str]) -
     written = dict(sizes)
     if preset and _gives_total(text, preset):
         sizes = {}  # it is about the published model, whatever sizes it states
-    config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, text))
+    config = with_sizes(PRESETS[base].config, _without_conflicts(sizes, base, own_text))
     assumed = not (preset or re.search("bert", text, re.I) or _is_like_bert(config, text))
     return Subject(build(config), base, assumed, (), sizes, written)
 
@@ -439,7 +441,11 @@ def _renamed(text: str, mentions: Collection[Mention], described: Collection[Men
 
 
 _LONGEST_LABEL = 3  # a shorter name may be a letter of a formula
-_BERT_WITH_NUMBER = re.compile(r"(?<![A-Za-z-])BERT(?:'s)?(?=[ :：=的有]{0,2}(?:has |uses |with )?[0-9])")
+_BERT_WITH_NUMBER = re.compile(
+    r"(?<![A-Za-z-])BERT(?:'s)?"
+    r"(?=[ :：=的(（]{0,2}(?:(?:has|have|had|uses|with|at) |(?:模型)?(?:大?约?有|拥有|包含|是|为) ?)?"
+    r"(?:(?:about|around|roughly|approximately|some|over|nearly|almost) |[~≈] ?|大?约 ?)?[0-9])"
+)
 
 
 def _plain_bert(text: str, named: Counter[str]) -> Iterator[Mention]:
@@ -653,13 +659,21 @@ _SHORT_LINE = 7
 _NO_HEADING = re.compile(r"\||[.。]\s*$|[0-9]\s?(?:[%MGk万亿]|million)(?![A-Za-z])")
 
 
-def _without_lines_of_others(text: str, mentions: Collection[Mention], preset: str) -> str:
-    """The text without the lines that only name other models, whose sizes are not this model's."""
-    named: dict[int, set[str]] = {}
-    for mention in mentions:
-        named.setdefault(mention.line, set()).add(mention.preset)
-    lines = text.split("\n")
-    return "\n".join(line for number, line in enumerate(lines) if preset in named.get(number, {preset}))
+def _without_others(text: str, mentions: Sequence[Mention], preset: str) -> str:
+    """The text without the sentences that only name other models, whose sizes are not this model's."""
+    kept: list[str] = []
+    is_own, at = True, 0
+    starts = [0, *_sentences(text)[0], len(text)]
+    for start, end in pairwise(sorted({*starts, *(match.end() for match in re.finditer("\n", text))})):
+        named = set()
+        while at < len(mentions) and mentions[at].start < end:
+            named.add(mentions[at].preset)
+            at += 1
+        if text[start - 1 : start] in ("", "\n"):
+            is_own = True
+        is_own = preset in named if named else is_own
+        kept += [text[start:end]] if is_own else []
+    return "".join(kept)
 
 
 _BERT_ALONE = re.compile(r"(?<![\w-])BERT(?![\w-])(?! ?(?:like|style|famil|model family|系|类))")

@@ -69,8 +69,15 @@ _OF_ALL = re.compile(r"\bfull\b|全量|全参|全部参数", re.I)  # "full" con
 _PLUS = re.compile(r"[\W]*(?:\+|plus|and|with|adding|加上?|再加|还有)", re.I)
 _CONTRAST = re.compile(r"^\W*(?:而|versus|vs|compared|against|instead|while|whereas|but)|全量|\bfull\b", re.I)
 _JOINED = re.compile(r"\band\b|[+&和与及]")
+# What a use of memory is compared with: the gradients have the same size as the weights, 梯度的大小与模型参数相同
+_SAME_AS = re.compile(
+    r"\b(?:(?:the )?same (?:size |memory |amount |number )?(?:as|of)|as (?:large|big|much|many) as|equal to)"
+    r" (?:that of )?(?:the |its )?(?:model(?:'s)? )?(?:weights|parameters|params|model)\b"
+    r"|(?:与|和|跟|同)(?:模型)?(?:参数|权重)(?:量|的?大小|数量)?(?:相同|一样|一致|相等|相当)",
+    re.I,
+)
 _EACH_PARAMETER = re.compile(r"\b(?:per|each|every|a) param\w*|每个?参数|所有参数|[0-9]M param\w*", re.I)
-_SAME = re.compile(r"\bsame\b|\bthat\b|likewise|同样|相同|一样", re.I)
+_SAME = re.compile(r"\bsame\b|\bthat\b(?!['’]s)|likewise|同样|相同|一样", re.I)
 _STATED = (
     re.compile(
         r"(?<![\w.])(?P<width>[0-9]{1,2})\s?(?:bytes?|B)\s?(?:/|per|for (?:each|every)|each|a)\b\s?(?:param"
@@ -214,7 +221,8 @@ class TrainingClaims:
             if {"gradients", "moments"} <= parts and "weights" not in parts and _TOTAL.search(label):
                 return _BytesOfEach((width, _ALL), Problem.of(_EACH, width=width), True)
             return _BytesOfEach((width,), Problem.of(_EACH, width=width), True)
-        if self._kept and (_SAME.search(label) or self._is_next_model(entry, label, parts, model)):
+        is_near = bool(self._kept) and entry.line - self._kept[-1].line <= _NEAR_LINES
+        if is_near and (_SAME.search(label) or self._is_next_model(entry, label, parts, model)):
             return self._kept[-1].expected
         if parts <= {"weights", "moments"} and _TOTAL.search(label) and _ADAM.search(around):
             sure = bool(_IN_FLOAT32.search(around)) or self._has_total()
@@ -296,7 +304,7 @@ def _own(label: str) -> str:
 
 def _parts(label: str) -> frozenset[str]:
     """The parts of training memory that words name; "master weights" do not count as weights."""
-    rest, parts = _EACH_PARAMETER.sub(" ", label), set[str]()
+    rest, parts = _EACH_PARAMETER.sub(" ", _SAME_AS.sub(" ", label)), set[str]()
     for part, (pattern, _width) in _KEPT.items():
         if re.search(pattern, rest, re.I):
             parts.add(part)

@@ -34,7 +34,7 @@ from bertcalc.text import N_
 from bertcalc.text.amounts import Typed
 from bertcalc.text.problem import Problem
 
-_TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|共|bert", re.I)
+_TOTAL = re.compile(r"param|参数|total|总|model|模型|合计|加起来|共|bert", re.I)
 
 
 def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | None:
@@ -63,7 +63,7 @@ def judge_total(side: ChainSide, context: Context, model: Model) -> Judged | Non
             if is_named:
                 return Judged("right", Fraction(count.total), reason)
             return Judged("conditional", Fraction(count.total), reason, (reason,))
-    if named_total and _WITHOUT_QKV.search(context.text) and (judged := _without_qkv_biases(side, model)):
+    if named_total and context.is_in_text(_WITHOUT_QKV) and (judged := _without_qkv_biases(side, model)):
         return judged
     typed = Typed(side.value, side.value - side.reach, side.value + side.reach, None)
     for claim in CLAIMS:

@@ -251,3 +251,12 @@ def test_a_calculation_is_about_any_of_several_models_that_has_its_width() -> No
     model = subject.for_operands({4, GPT2Config.from_dict({"n_embd": 1600}).hidden_size}, subject.model)
     assert model is not None
     assert (model.config.hidden_size, model.architecture) == (1600, "GPT2Model")
+
+
+def test_sentences_about_other_models_give_no_size() -> None:
+    subject = read(
+        "BERT-large has 335M parameters. RoBERTa-large has a vocabulary of 50,265. Multilingual BERT has 178M, "
+        "mostly embeddings: 119,547 x 768."
+    )
+    assert subject.model is not None
+    assert (subject.preset, subject.model.config.vocab_size, subject.differing()) == ("bert-large-uncased", 30_522, {})

@@ -85,6 +85,8 @@ def giga(number: int) -> str:
         "BERT-base: weights 440 MB, gradients 440 MB, Adam 880 MB, activations (batch 16) 8 GB, in total 10 GB.",
         "BERT-base: fp16 weights 219 MB, fp32 master weights and moments 1.31 GB.",
         "For training BERT-base you need gradients (another 438 MB) and the two Adam moments (876 MB), in sum 1.75 GB.",
+        "BERT-base 有 1.1 亿个参数。梯度的大小与模型参数相同，因此占用 440 MB 显存。",
+        "BERT-base, fp32: the gradients have the same size as the weights, 438 MB.",
         "Training BERT-base with Adam takes 1.31 GB.",
     ],
 )

@@ -119,6 +119,10 @@ class Context(NamedTuple):
     of_all: bool = False  # whether the number counts more than one layer, whatever the words say
     text: str = ""  # the whole text
 
+    def is_in_text(self, pattern: re.Pattern[str]) -> bool:
+        """Whether a pattern occurs anywhere in the text."""
+        return _occurs(pattern, self.text)
+
     @property
     def supposes(self) -> bool:
         """Whether the words beside a number make it hypothetical, not a claim."""
@@ -166,6 +170,11 @@ def _in_digits_or_words(layers: int) -> str:
     return f"(?:{layers}|{_WORDS[layers]})" if layers in _WORDS else f"{layers}"
 
 
+@lru_cache(maxsize=64)  # asked again for every number of a text
+def _occurs(pattern: re.Pattern[str], text: str) -> bool:
+    return bool(pattern.search(text))
+
+
 class TableRow(NamedTuple):
     """A row of a table, the table's header row, and the header above a number."""
 
@@ -174,9 +183,10 @@ class TableRow(NamedTuple):
     header: str = ""
 
 
-# Query, key and value are one part, despite the commas.
+# Query, key and value are one part, despite the commas; with the output, they are all matrices of the attention.
 _TRIPLE = re.compile(
-    r"(?<![A-Za-z])Q[,、/] ?K[,、/]? ?(?:and|&|和|与|[,、/] ?)? ?V(?![A-Za-z])"
+    r"(?<![A-Za-z])(?P<four>Q(?P<comma>[,、/+] ?)K(?P=comma)V(?:(?P=comma)| ?(?:and|&|和|与) ?)O)(?![A-Za-z])"
+    r"|(?<![A-Za-z])Q[,、/] ?K[,、/]? ?(?:and|&|和|与|[,、/] ?)? ?V(?![A-Za-z])"
     r"|(?<![A-Za-z])quer(?:y|ies), keys?,? (?:and|&) values?(?![A-Za-z])"
     r"|(?<![A-Za-z])(?P<matrices>W_?Q(?P<and>\s?(?:[,、+&]|,?\sand\s|和|与)\s?)W_?K(?P=and)W_?V)(?![A-Za-z])",
     re.I,
@@ -188,6 +198,8 @@ def _as_one(text: str) -> str:
 
 
 def _triple(match: re.Match[str]) -> str:
+    if match["four"]:
+        return "attention matrices"
     if match["matrices"]:
         return "W QKV"
     return "QKV" if len(match[0]) < 12 else "query-key-value"
