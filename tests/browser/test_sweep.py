@@ -13,6 +13,7 @@ from tests.browser.look import (
     bottom,
     boxes,
     expect_query,
+    held,
     hold,
     misplaced,
     number,
@@ -199,3 +200,13 @@ def test_names_in_the_boxes_of_the_map_are_whole_and_all_of_them_in_one_row(look
     assert chosen.evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)") == [0, 0]
     ends = boxes(page.locator(":is(.st-key-x_from, .st-key-y_to)"))
     assert ends[0]["y"] == ends[1]["y"]
+
+
+def test_a_ratio_that_a_drag_changes_is_pale(look: Look) -> None:
+    page = look("sweep")
+    chart(page)
+    ties = page.get_by_test_id("stCheckbox")
+    opacity = "label => getComputedStyle(label.closest('[class*=st-key-live]')).opacity"
+    with held(page, "hidden_size", 0.75):
+        assert ties.filter(has_text="H/64").evaluate(opacity) == "1"  # the heads follow
+        assert ties.filter(has_text="4H").evaluate(opacity) == "0.45"
