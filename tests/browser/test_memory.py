@@ -16,7 +16,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, hold, overflow, query, settled, slider
+from tests.browser.look import bottom, expect_query, held, hold, overflow, query, settled, slider
 from tests.examples import sampled
 
 # By view, what is on the first screen.
@@ -120,3 +120,20 @@ def test_what_fits_moves_in_the_hand_and_few_layers_are_older(look: Look) -> Non
     page.mouse.up()
     settled(page)
     expect(largest).to_have_css("opacity", "1")
+
+
+def test_a_verdict_that_changes_in_the_hand_has_no_icon_of_the_other_one(look: Look) -> None:
+    page = look("memory?memory=fit&hidden_size=1536&num_attention_heads=24")
+    verdict = page.locator(".st-key-verdict")
+    icon = verdict.get_by_test_id("stAlertDynamicIcon")
+    expect(icon).to_have_text("check")
+    with held(page, "num_hidden_layers", 0.96):
+        expect(verdict).to_contain_text("Does not fit")
+        expect(verdict).to_contain_text("Not even one sequence of 128 tokens fits")
+        expect(verdict).not_to_contain_text("At most")
+        expect(icon).to_be_hidden()
+        expect(verdict.get_by_test_id("stAlertContainer")).to_have_css("background-color", "rgba(128, 128, 128, 0.15)")
+    expect(icon).to_have_text("close")
+    with held(page, "num_hidden_layers", 0.3):
+        expect(verdict).to_contain_text("At most: batches of 40 with 128 tokens")
+        expect(icon).to_be_hidden()
