@@ -221,9 +221,22 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
     assert app.metric[0].delta == "limited by memory"
     assert str(app.success[0].value).startswith("**Fits:** 32 × 128 tokens need ")
     assert f"or **{longest}** tokens per sequence in batches of 32." in str(app.success[0].value)
-    plan, model = Plan("mixed-16"), Model(PRESETS["bert-large-uncased"].config)
+    plan, model = Plan("mixed-16", fused_dropout=True), Model(PRESETS["bert-large-uncased"].config)
     needed = [1.06 * peak_bytes(model, plan, 32, length) for length in (longest, longest + 1)]
     assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
+
+
+def test_what_fits_on_a_gpu_has_masks_of_one_byte_unless_the_link_says_otherwise() -> None:
+    said = {masks: str(memory("fit", fused_dropout=masks).success[0].value) for masks in ("auto", "true", "false")}
+    plans = {"auto": Plan(fused_dropout=True), "true": Plan(fused_dropout=True), "false": Plan()}
+    for masks, plan in plans.items():
+        largest = int(re.findall("batches of [*]{2}([0-9]+)", said[masks])[0])
+        needed = [1.06 * peak_bytes(Model(BertConfig()), plan, batch, 128) for batch in (largest, largest + 1)]
+        assert needed[0] <= 13_824 * 2**20 < needed[1]
+    assert "one byte per element here" in captions(memory("fit"))
+    assert "one byte per element here" not in captions(memory("fit", fused_dropout="false"))
+    assert "one byte per element here" not in captions(memory("training"))  # the other views are as before
+    assert memory("training", batch_size="64").metric[0].value == size(peak_bytes(Model(BertConfig()), Plan(), 64, 128))
 
 
 def test_what_fits_is_one_answer_with_the_share_of_the_allocator() -> None:
