@@ -16,7 +16,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, held, hold, overflow, query, settled, slider
+from tests.browser.look import bottom, boxes, expect_query, held, hold, overflow, query, settled, slider
 from tests.examples import sampled
 
 # By view, what is on the first screen.
@@ -138,3 +138,15 @@ def test_a_verdict_that_changes_in_the_hand_has_no_icon_of_the_other_one(look: L
     with held(page, "num_hidden_layers", 0.3):
         expect(verdict).to_contain_text("At most: batches of 47 with 128 tokens")
         expect(icon).to_be_hidden()
+
+
+def test_the_numbers_of_training_stay_in_one_row_during_a_change_and_after_it(look: Look) -> None:
+    page = look("memory?memory=training")
+    numbers = page.get_by_test_id("stMetric")
+    before = boxes(numbers)
+    assert len({box["y"] for box in before}) == 1
+    with held(page, "hidden_size", 0.75):
+        below = page.get_by_test_id("stMetricDelta").first
+        expect(below).to_contain_text("against bert-base-uncased")
+        assert overflow(below.locator("*")) == 0
+    assert [(box["x"], box["y"]) for box in boxes(numbers)] == [(box["x"], box["y"]) for box in before]
