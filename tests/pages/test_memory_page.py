@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig, load
 from bertcalc.charts.colors import BACKGROUND, INK
-from bertcalc.charts.memory_charts import step_areas
+from bertcalc.charts.labels import FONT
+from bertcalc.charts.memory_charts import stacked_bar, step_areas
 from bertcalc.explore.model_refs import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
@@ -479,3 +480,22 @@ def test_a_loop_that_keeps_all_outputs_needs_more_by_their_bytes() -> None:
     peaks = [bert.training_peak_bytes(1, 128, keep_outputs=keeps) for keeps in (True, False)]
     (caption,) = (caption.value for caption in open_app("memory.py").caption if "keeps all outputs" in caption.value)
     assert f"{size(peaks[0] - peaks[1])}</span> more at the peak" in caption
+
+
+def test_the_line_between_two_phases_does_not_cross_the_number_of_the_peak() -> None:
+    layers = step_areas("light", tuple(AREA_WORDS.values()), "Step")["layer"]
+    around, number = [one["mark"] for one in layers if one.get("encoding", {}).get("text", {}).get("field") == "text"]
+    assert (around["stroke"], around["strokeWidth"]) == (BACKGROUND["light"], 4)
+    assert "stroke" not in number
+
+
+def test_the_thin_mark_does_not_cross_the_name_of_a_part() -> None:
+    layers = stacked_bar("light", ("Bytes", "Size", "Share", "Formula"), ())["layer"]
+    places = [
+        (one["encoding"]["y"]["value"], one["encoding"]["y2"]["value"])
+        for one in layers
+        if one["encoding"].get("x", {}).get("field") == "was"
+    ]
+    assert len(places) == 2
+    middle = 16  # of a bar of 32 pixels, with a name of 14 pixels
+    assert all(end <= middle - FONT / 2 or start >= middle + FONT / 2 for start, end in places)
