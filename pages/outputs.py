@@ -4,8 +4,12 @@ import streamlit as st
 
 from bertcalc.forward.between_versions import differences
 from bertcalc.forward.outputs import attends, inputs, num_tensors, outputs, run, taking_all, total_bytes
+from bertcalc.forward.step_formulas import call_sizes
+from bertcalc.live.live_formulas import with_formulas
 from bertcalc.model.formula import symbolic_steps
 from bertcalc.text.digits import size
+from bertcalc.text.live_numbers import fill
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
@@ -25,8 +29,11 @@ comes_out_letters = outputs(model, call, letters_out)
 
 st.markdown(_("**Inputs**"))
 tables.show_entries(goes_in, goes_in_letters, True, _("The inputs of the model"))
-counts = {"tensors": num_tensors(comes_out), "size": size(total_bytes(comes_out))}
-st.markdown(_("**Outputs**: {tensors:,} tensors, {size}").format(**counts))
+totals, in_letters = ((num_tensors(entries), total_bytes(entries)) for entries in (comes_out, comes_out_letters))
+sizes = call_sizes(call)
+live.note_sizes(sizes)
+tensors, num_bytes = with_formulas(totals, in_letters, {**model.letter_values(), **sizes})
+live.markdown(fill(_("**Outputs**: {tensors:,} tensors, {size}"), tensors=tensors, size=size(num_bytes)))
 tables.show_entries(comes_out, comes_out_letters, True, _("The outputs of the model"))
 for difference in differences(model, call):
     st.caption(_(difference.message))

@@ -39,17 +39,17 @@ if len(sweep.dimensions) == 1:
     figures = growth_view.present_and_doubled(swept)
     growth_view.show_in_words(swept, trend, figures)
     values = sweep.values(field, *swept.ranges[field])
-    within = {value: figure for value, figure in figures.items() if values[0] <= value <= values[-1]}
+    shown = {value: figure for value, figure in figures.items() if values[0] <= value <= values[-1]}
     letter = LETTER_OF[field]
     now = moving(field, size)
-    places = {value: now if value == size else 2 * now for value in within}
+    places = {value: now if value == size else 2 * now for value in shown}
     marks = [
         Mark(
             inside(places[value], values[0], values[-1]),
             figure,
             fill("{letter} = {at:,}: {figure}", letter=letter, at=places[value], figure=short(figure, unit)),
-        )
-        for value, figure in within.items()
+        ).on(same_curves(sweep))
+        for value, figure in shown.items()
     ]
     rows = [Curve(name, _(QUANTITIES[name].meaning), sweep.row(name, values, array)) for name in swept.quantities]
     with live.container_within(same_curves(sweep)):
@@ -86,7 +86,7 @@ else:
                 drawn.figures,
                 [(short(level, unit), places) for level, places in drawn.lines],
                 map_view.published_points(swept),
-                [Mark(place_x, place_y, short(figure, unit))] if swept.includes(present) else [],
+                [Mark(place_x, place_y, short(figure, unit)).on(same_curves(sweep))] if swept.includes(present) else [],
                 logs=logs,
             ),
             lower(equal_values(look, *titles, measure, logs=logs), LOW_MAP),

@@ -3,6 +3,10 @@
 import streamlit as st
 
 from bertcalc.diagnosis.other_tools import TOOLS
+from bertcalc.live.live_formulas import live_reading
+from bertcalc.model.model import Model
+from bertcalc.text.live_numbers import between, fill
+from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.shell.sidebar import choice as current_choice
@@ -11,7 +15,8 @@ from pages.ui.tools import tool_counts
 model = current_choice().model
 
 heading = _("{architecture} has {count:,} parameters. Formulas of other tools give:")
-st.markdown(f"## {heading.format(architecture=model.architecture, count=model.num_parameters())}")
+count = live_reading(Model.num_parameters, model)
+live.markdown(between("", ("## ", fill(heading, architecture=model.architecture, count=count))))
 tool_counts.show_counts(model)
 
 tool = TOOLS[tool_counts.TOOL.show()]

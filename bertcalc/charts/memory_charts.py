@@ -18,6 +18,7 @@ AREA_COLORS: dict[str, dict[Area, str]] = {
     look: dict(zip(AREAS, inks, strict=True)) for look, inks in colors.AREAS.items()
 }
 _CROSSED = 0.07  # of the peak: a line nearer than this to the middle of a name crosses it
+_HEIGHT, _EDGE = 32, 7  # of the stacked bar, and of the mark at its edges, in pixels
 _NAMED = 0.1  # of the peak: an area thinner than this has no room for its name
 
 
@@ -41,7 +42,7 @@ def legend(look: str) -> Any:
 
 @lru_cache
 def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], ...]) -> Spec:
-    """The parts of memory as one stacked bar, with a thick line at the limit and a thin line at the preset's total.
+    """The parts of memory as one stacked bar, with a thick line at the limit and a thin mark at the preset's total.
 
     ``inks`` are the names of the parts with their colors.
     """
@@ -57,14 +58,21 @@ def stacked_bar(look: str, words: tuple[str, ...], inks: tuple[tuple[str, str], 
     parts = having("part")
     pieces = parts.mark_rect(stroke=paper, strokeWidth=2).encode(x=x("start"), x2="end:Q", color=color, tooltip=tip)
     labels = fitting(parts, x("middle"), "label", look, tip, gap=6)
+    # The thin mark is at both edges of the bar: as a line it would cross the name of a part.
     marks = [
-        having(mark).mark_rule(color=ink, strokeWidth=stroke, aria=False).encode(x=x(mark), tooltip=tip[:3])
-        for mark, stroke in (("was", 2), ("limit", 4))
+        having(mark)
+        .mark_rule(color=ink, strokeWidth=stroke, aria=False)
+        .encode(x=x(mark), y=alt.value(start), y2=alt.value(end), tooltip=tip[:3])
+        for mark, stroke, start, end in (
+            ("was", 2, 0, _EDGE),
+            ("was", 2, _HEIGHT - _EDGE, _HEIGHT),
+            ("limit", 4, 0, _HEIGHT),
+        )
     ]
     end = having("axis").mark_rule(opacity=0, aria=False).encode(x=x("axis"))
     # With "fit-x" the bar keeps its height, however many lines the legend takes.
     grown = alt.AutoSizeParams(type="fit-x", contains="padding")
-    return spec_of(alt.layer(free, pieces, labels, *marks, end), 32, autosize=grown)
+    return spec_of(alt.layer(free, pieces, labels, *marks, end), _HEIGHT, autosize=grown)
 
 
 def step_frame(
@@ -138,7 +146,13 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
     labels = inside(look).encode(x=x, y="middle:Q")
     peak, was, bands = having("peak"), having("was"), having("phase")
     mark = peak.mark_point(filled=True, size=90, color=ink, opacity=1).encode(x=x, y="peak:Q", tooltip=["text:N"])
-    number = peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink).encode(x=x, y="peak:Q", text="text:N")
+    outline = {"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}  # of a text that lies on a line
+    number = [
+        peak.mark_text(fontSize=FONT, fontWeight="bold", dy=-14, color=ink, **edge).encode(
+            x=x, y="peak:Q", text="text:N"
+        )
+        for edge in (outline, {})
+    ]
     # The preset's peak is drawn over areas of any color, so its line and name are outlined in the page's color.
     before = [
         was.mark_rule(color=color, strokeWidth=width).encode(y="was:Q", tooltip=tooltip("name", "size"))
@@ -156,6 +170,6 @@ def step_areas(look: str, names: tuple[str, ...], step: str) -> Spec:
         was.mark_text(align="left", dy=-10, fontSize=SMALL, color=ink, **edge).encode(
             x=alt.value(6), y="was:Q", text="name:N"
         )
-        for edge in ({"stroke": paper, "strokeWidth": 4, "strokeJoin": "round"}, {})
+        for edge in (outline, {})
     ]
-    return spec_of(alt.layer(areas, edges, rules, *before, *named, labels, mark, number, phases, top), 230)
+    return spec_of(alt.layer(areas, edges, rules, *before, *named, labels, mark, *number, phases, top), 230)

@@ -14,6 +14,7 @@ from bertcalc.charts.colors import BACKGROUND, COLORS, INK
 from bertcalc.charts.columns import Columns, of_rows
 from bertcalc.charts.labels import FONT, SMALL, ems
 from bertcalc.explore.quantities import Unit
+from bertcalc.text.live_numbers import FigureBound, within
 
 _HEIGHT, _MAP_HEIGHT = 270, 340
 LOW, LOW_MAP = 220, 280  # on the projector
@@ -50,6 +51,10 @@ class Mark(NamedTuple):
     x: float
     y: float
     text: str
+
+    def on(self, bounds: tuple[FigureBound, ...]) -> "Mark":
+        """The mark on curves that are valid only within these bounds: elsewhere it stays where it was."""
+        return Mark(*(within(part, bounds) for part in self))
 
 
 class MapPoint(NamedTuple):

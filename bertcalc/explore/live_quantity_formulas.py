@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from bertcalc.change_steps.effect_formulas import LiveSizes
+from bertcalc.config import Config
 from bertcalc.controls.stops import SLIDERS
 from bertcalc.explore.quantities import EVERY_QUANTITY, PEAKS, Case
 from bertcalc.explore.sweep import Sweep
@@ -81,9 +82,10 @@ def same_curves(sweep: Sweep) -> tuple[FigureBound, ...]:
     """The bounds in which a sweep's curves or map stay the same: no size outside the sweep changes."""
     model, config = sweep.case.model, sweep.config
     still = [field for field in SLIDERS if field not in (*sweep.dimensions, *sweep.following)]
-    hidden = live_size("hidden_size", config.hidden_size)
-    ratios = (
-        live_size(field, getattr(config, field)) * config.hidden_size - getattr(config, field) * hidden
-        for field in sweep.following
-    )
-    return (*staying_sizes(model, still), *(FigureBound(ratio, 0, 0) for ratio in ratios))
+    return (*staying_sizes(model, still), *(same_ratio(config, field) for field in sweep.following))
+
+
+def same_ratio(config: Config, field: str) -> FigureBound:
+    """The bound in which the ratio of a size to hidden_size stays the same."""
+    size, hidden = (live_size(name, getattr(config, name)) for name in (field, "hidden_size"))
+    return FigureBound(size * config.hidden_size - getattr(config, field) * hidden, 0, 0)

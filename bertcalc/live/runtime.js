@@ -194,9 +194,7 @@ function reasonOf(ratio, terms, sizes, stays, mostly, follows) {
     .filter(([field, leader]) => grown.some(([name]) => name === leader) && powers.has(field) && !moved(field))
     .map(([field]) => stays.replace("{letter}", letterOf(field)));
   const letters = grown.map(([field, letter]) => letter + (powers.get(field) === 1n ? "" : superscript(powers.get(field))));
-  const sum = grown.reduce((all, [field]) => all + powers.get(field), 0n);
-  const words = [letters.join("·"), ...staying].filter(Boolean).join(", ");
-  const reason = staying.length && sum === 1n ? staying[0] : words;
+  const reason = [letters.join("·"), ...staying].filter(Boolean).join(", ");
   const alone = grown.reduce(
     (all, [field, _letter, before, after]) => multiply(all, power(divide(after, before), powers.get(field))),
     1n,

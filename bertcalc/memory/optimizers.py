@@ -50,14 +50,14 @@ class BytesRule(NamedTuple):
 
 
 PRECISIONS: dict[Precision, BytesRule] = {
-    "fp32": BytesRule(4, 0, 4, "float32", N_("everything in float32.")),
+    "fp32": BytesRule(4, 0, 4, "float32", N_("Everything in float32.")),
     "amp-bf16": BytesRule(
         4,
         0,
         4,
         "float32",
         N_(
-            'automatic mixed precision, torch.autocast("cuda", torch.bfloat16). Weights, gradients and states are '
+            'Automatic mixed precision, torch.autocast("cuda", torch.bfloat16). Weights, gradients and states are '
             "float32; matrix products are bfloat16, with a 16-bit copy of each weight until it has its gradient."
         ),
         autocast="bfloat16",
@@ -68,7 +68,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
         4,
         "float32",
         N_(
-            'automatic mixed precision, torch.autocast("cuda", torch.float16) with a GradScaler; as with bfloat16, but '
+            'Automatic mixed precision, torch.autocast("cuda", torch.float16) with a GradScaler; as with bfloat16, but '
             "softmax reads float16."
         ),
         autocast="float16",
@@ -78,7 +78,7 @@ PRECISIONS: dict[Precision, BytesRule] = {
         0,
         2,
         "bfloat16",
-        N_("everything in 16 bits, including optimizer states, as after model.to(torch.bfloat16)."),
+        N_("Everything in 16 bits, including optimizer states, as after model.to(torch.bfloat16)."),
     ),
     "mixed-18": BytesRule(
         2,

@@ -134,3 +134,27 @@ def test_an_opened_model_is_one_press_from_its_count(look: Look) -> None:
     page.get_by_role("link", name="See how it is counted").click()
     expect(page.get_by_text("Parameters in BertForTokenClassification")).to_be_visible()
     expect(page.get_by_test_id("stMetricValue").first).to_have_text("4,285")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_letters_of_the_fields_are_whole(look: Look, width: int) -> None:
+    page = look("exercises?level=easy&seed=1")
+    page.set_viewport_size({"width": width, "height": 844})
+    ready(page, "1 · A tensor")
+    letters = page.locator("[data-testid=stTable] td i")
+    expect(letters.first).to_be_visible()
+    missing = letters.evaluate_all(
+        """async (all) => {
+            await document.fonts.load("17px KaTeX_Math");
+            const pen = document.createElement("canvas").getContext("2d");
+            return all.map((letter) => {
+                const { fontSize, fontFamily } = getComputedStyle(letter);
+                pen.font = `${fontSize} ${fontFamily}`;
+                const ink = pen.measureText(letter.textContent).actualBoundingBoxRight;
+                const room = letter.closest("div").getBoundingClientRect().right - letter.getBoundingClientRect().left;
+                return ink - room;
+            });
+        }"""
+    )
+    assert len(missing) == 7
+    assert max(missing) <= 0

@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertcalc import build
+from bertcalc import BertConfig, build
 from bertcalc.charts.colors import COLORS
 from bertcalc.controls.stops import moved
 from bertcalc.export.formula_page import interactive_page
+from bertcalc.export.report import html
 from bertcalc.families import CLASSES
 from bertcalc.model.totals import breakdown
+from bertcalc.proofreading.proofread import proofread
+from tests.export.test_report import report_of
 
 NAMES = ("BertModel", "DistilBertForMaskedLM", "AlbertForPreTraining", "GPT2LMHeadModel", "ModernBertForMaskedLM")
 
@@ -55,6 +58,24 @@ def test_the_dark_page_and_the_phone_show_all_of_it(page: Page, tmp_path: Path) 
     for width, count in zip(widths, counts, strict=True):
         assert abs(width / max(widths) - count / max(counts)) < 0.01
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 17, 23)"
+
+
+def test_a_report_and_a_marked_text_are_read_in_a_narrow_window(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_content(html(report_of(BertConfig(), "BertModel")))
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    beyond = page.locator("td math").evaluate_all(
+        """all => all.filter((math) => {
+            const cell = math.closest("td").getBoundingClientRect();
+            return math.getBoundingClientRect().right > cell.right + 1;
+        }).length"""
+    )
+    assert beyond == 0
+    page.set_content(proofread("BERT-base has 109,482,240 parameters.").page())
+    text = page.locator("pre").bounding_box()
+    assert text
+    assert text["x"] >= 16
+    assert text["x"] + text["width"] <= 390 - 16
 
 
 def test_bars_glide_after_a_key_and_not_in_a_drag(page: Page, tmp_path: Path) -> None:

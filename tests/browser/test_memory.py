@@ -16,7 +16,7 @@ from bertcalc.model.model import Model
 from bertcalc.text.digits import size
 from pages.ui.shell.i18n import LANGUAGES
 from tests.browser.conftest import Look
-from tests.browser.look import bottom, expect_query, hold, overflow, query, settled, slider
+from tests.browser.look import bottom, boxes, expect_query, held, hold, overflow, query, settled, slider
 from tests.examples import sampled
 
 # By view, what is on the first screen.
@@ -107,7 +107,8 @@ def test_what_fits_moves_in_the_hand_and_few_layers_are_older(look: Look) -> Non
     settled(page)
 
     def most_of(layers: int) -> str:
-        return f"{most(growths(model_of(layers), Plan(), 'batch_size', 8, 128), room.for_tensors).number:,}"
+        polynomials = growths(model_of(layers), Plan(fused_dropout=True), "batch_size", 8, 128)
+        return f"{most(polynomials, room.for_tensors).number:,}"
 
     expect(largest).to_have_text(most_of(12))
     layers = hold(page, slider(page, "num_hidden_layers"), 0.7)
@@ -120,3 +121,32 @@ def test_what_fits_moves_in_the_hand_and_few_layers_are_older(look: Look) -> Non
     page.mouse.up()
     settled(page)
     expect(largest).to_have_css("opacity", "1")
+
+
+def test_a_verdict_that_changes_in_the_hand_has_no_icon_of_the_other_one(look: Look) -> None:
+    page = look("memory?memory=fit&hidden_size=1536&num_attention_heads=24")
+    verdict = page.locator(".st-key-verdict")
+    icon = verdict.get_by_test_id("stAlertDynamicIcon")
+    expect(icon).to_have_text("check")
+    with held(page, "num_hidden_layers", 0.96):
+        expect(verdict).to_contain_text("Does not fit")
+        expect(verdict).to_contain_text("Not even one sequence of 128 tokens fits")
+        expect(verdict).not_to_contain_text("At most")
+        expect(icon).to_be_hidden()
+        expect(verdict.get_by_test_id("stAlertContainer")).to_have_css("background-color", "rgba(128, 128, 128, 0.15)")
+    expect(icon).to_have_text("close")
+    with held(page, "num_hidden_layers", 0.3):
+        expect(verdict).to_contain_text("At most: batches of 47 with 128 tokens")
+        expect(icon).to_be_hidden()
+
+
+def test_the_numbers_of_training_stay_in_one_row_during_a_change_and_after_it(look: Look) -> None:
+    page = look("memory?memory=training")
+    numbers = page.get_by_test_id("stMetric")
+    before = boxes(numbers)
+    assert len({box["y"] for box in before}) == 1
+    with held(page, "hidden_size", 0.75):
+        below = page.get_by_test_id("stMetricDelta").first
+        expect(below).to_contain_text("against bert-base-uncased")
+        assert overflow(below.locator("*")) == 0
+    assert [(box["x"], box["y"]) for box in boxes(numbers)] == [(box["x"], box["y"]) for box in before]

@@ -13,6 +13,7 @@ from tests.browser.look import (
     bottom,
     boxes,
     expect_query,
+    held,
     hold,
     misplaced,
     number,
@@ -199,3 +200,29 @@ def test_names_in_the_boxes_of_the_map_are_whole_and_all_of_them_in_one_row(look
     assert chosen.evaluate_all("all => all.map(one => one.scrollWidth - one.clientWidth)") == [0, 0]
     ends = boxes(page.locator(":is(.st-key-x_from, .st-key-y_to)"))
     assert ends[0]["y"] == ends[1]["y"]
+
+
+def test_a_ratio_that_a_drag_changes_is_pale(look: Look) -> None:
+    page = look("sweep")
+    chart(page)
+    ties = page.get_by_test_id("stCheckbox")
+    opacity = "label => getComputedStyle(label.closest('[class*=st-key-live]')).opacity"
+    with held(page, "hidden_size", 0.75):
+        assert ties.filter(has_text="H/64").evaluate(opacity) == "1"  # the heads follow
+        assert ties.filter(has_text="4H").evaluate(opacity) == "0.45"
+
+
+@pytest.mark.parametrize(("link", "text"), [("sweep", "H = 768: 109.5M"), ("sweep?sweep=map", "109.5M")])
+def test_a_dot_stays_on_the_curves_that_do_not_move(look: Look, link: str, text: str) -> None:
+    page = look(link)
+    dot = chart(page).locator(".role-mark text").filter(has_text=re.compile(f"^{text}$")).first
+    with held(page, "hidden_size", 0.75):  # intermediate_size stays, but follows along the curves
+        expect(dot).to_be_attached()
+        assert dot.evaluate(_OPACITY) == 0.45
+
+
+_OPACITY = """element => {
+    let opacity = 1;
+    for (let one = element; one; one = one.parentElement) opacity *= getComputedStyle(one).opacity;
+    return opacity;
+}"""

@@ -105,3 +105,9 @@ def test_what_is_frozen_has_weights_alone(case: Case) -> None:
 
 
 _HEADS = ("cls.", "classifier.", "qa_outputs.")
+
+
+def test_the_meaning_of_a_precision_is_a_sentence() -> None:
+    for rule in PRECISIONS.values():
+        assert rule.meaning[0] == rule.meaning[0].upper()
+        assert rule.meaning.endswith(".")

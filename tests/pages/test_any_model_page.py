@@ -547,3 +547,17 @@ def test_names_of_somebody_elses_fields_are_text(monkeypatch: pytest.MonkeyPatch
     app = opened(proof="true")
     for cell in tables(app)[0].to_numpy().ravel():
         assert not read(f"{cell}").made
+
+
+@pytest.mark.parametrize(
+    ("model_type", "end"),
+    [
+        ("gpt2", "."),
+        ("clip", "; one more condition is listed below."),
+        ("whisper", "; 2 more conditions are listed below."),
+    ],
+)
+def test_further_conditions_are_not_read_as_a_sum(model_type: str, end: str) -> None:
+    verdict = next(str(one.value) for one in opened(model_type=model_type).markdown if "holds where" in str(one.value))
+    assert verdict.endswith(end)
+    assert " and " not in verdict.partition("holds where")[2]

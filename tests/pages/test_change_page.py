@@ -213,7 +213,7 @@ def test_the_largest_batch_fits_and_one_more_does_not(changes: str) -> None:
     link = {"device_memory": "RTX-4060-8GB", "sequence_length": "256", "training_dtype": "amp-bf16"}
     app = open_app("change.py", architecture="BertForSequenceClassification", changes=changes, **link)
     shown = next(metric for metric in app.metric if metric.label == "Largest batch of 256 tokens")
-    device, plan = Device("", DEVICES["RTX-4060-8GB"], round(KEPT_FREE * 2**30)), Plan("amp-bf16")
+    device, plan = Device("", DEVICES["RTX-4060-8GB"], round(KEPT_FREE * 2**30)), Plan("amp-bf16", fused_dropout=True)
     models, _problem = changed_models(CLASSIFIER, read_steps(changes))
     before = int(str(shown.delta).removesuffix(" without the changes"))
     for model, number in ((models[0].model, before), (models[-1].in_training(plan), int(shown.value))):

@@ -11,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertcalc import BertConfig
 from bertcalc.explore.factor_formulas import FigureGrowth, SizeGrowth, TermGrowth
+from bertcalc.text.digits import size
 from bertcalc.text.live_numbers import LiveNode, LiveText, OutsideError, between, evaluated, live
 from pages.ui.parameters.answer import SentencePart
 from pages.ui.shell.live import marked
+from tests.oracle import Case
 from tests.pages.apptest import component, move, open_app
 from tests.pages.test_take import PAGES
 
@@ -103,3 +106,20 @@ def test_what_the_server_writes_is_what_its_program_computes(page: str, link: di
     data = component(open_app(page, **link), "bertcalc_live")
     results = computed(data["operations"], data["sizes"])
     assert [results[at] for at, _text in data["expected"]] == [text for _at, text in data["expected"]]
+
+
+LARGE = BertConfig(hidden_size=1536, num_attention_heads=24)
+
+
+@pytest.mark.parametrize(
+    ("page", "link", "sizes", "text"),
+    [
+        ("tools.py", {}, LARGE.shared(), f"{sum(tensor.numel() for tensor in Case(LARGE).real().parameters()):,}"),
+        ("outputs.py", {}, LARGE.shared(), size(4 * (128 + 1) * 1536)),
+        ("any_model.py", {"model_type": "mixtral"}, {"hidden_size": 5120}, "4,197,659,443,200"),
+    ],
+)
+def test_a_headline_moves_with_the_sliders(page: str, link: dict[str, str], sizes: dict[str, int], text: str) -> None:
+    data = component(open_app(page, **link), "bertcalc_live")
+    results = computed(data["operations"], {**data["sizes"], **sizes})
+    assert text in [results[at] for at, _text in data["expected"]]

@@ -11,7 +11,8 @@ from streamlit.testing.v1 import AppTest
 
 from bertcalc import ARCHITECTURES, BertConfig, load
 from bertcalc.charts.colors import BACKGROUND, INK
-from bertcalc.charts.memory_charts import step_areas
+from bertcalc.charts.labels import FONT
+from bertcalc.charts.memory_charts import stacked_bar, step_areas
 from bertcalc.explore.model_refs import model_of_preset
 from bertcalc.families.presets import PRESETS
 from bertcalc.forward.outputs import Call
@@ -221,9 +222,22 @@ def test_the_longest_sequence_for_bert_large_on_a_t4_takes_three_choices() -> No
     assert app.metric[0].delta == "limited by memory"
     assert str(app.success[0].value).startswith("**Fits:** 32 × 128 tokens need ")
     assert f"or **{longest}** tokens per sequence in batches of 32." in str(app.success[0].value)
-    plan, model = Plan("mixed-16"), Model(PRESETS["bert-large-uncased"].config)
+    plan, model = Plan("mixed-16", fused_dropout=True), Model(PRESETS["bert-large-uncased"].config)
     needed = [1.06 * peak_bytes(model, plan, 32, length) for length in (longest, longest + 1)]
     assert needed[0] <= usable(app, "T4-16GB") == 13_824 * 2**20 < needed[1]
+
+
+def test_what_fits_on_a_gpu_has_masks_of_one_byte_unless_the_link_says_otherwise() -> None:
+    said = {masks: str(memory("fit", fused_dropout=masks).success[0].value) for masks in ("auto", "true", "false")}
+    plans = {"auto": Plan(fused_dropout=True), "true": Plan(fused_dropout=True), "false": Plan()}
+    for masks, plan in plans.items():
+        largest = int(re.findall("batches of [*]{2}([0-9]+)", said[masks])[0])
+        needed = [1.06 * peak_bytes(Model(BertConfig()), plan, batch, 128) for batch in (largest, largest + 1)]
+        assert needed[0] <= 13_824 * 2**20 < needed[1]
+    assert "one byte per element here" in captions(memory("fit"))
+    assert "one byte per element here" not in captions(memory("fit", fused_dropout="false"))
+    assert "one byte per element here" not in captions(memory("training"))  # the other views are as before
+    assert memory("training", batch_size="64").metric[0].value == size(peak_bytes(Model(BertConfig()), Plan(), 64, 128))
 
 
 def test_what_fits_is_one_answer_with_the_share_of_the_allocator() -> None:
@@ -466,3 +480,22 @@ def test_a_loop_that_keeps_all_outputs_needs_more_by_their_bytes() -> None:
     peaks = [bert.training_peak_bytes(1, 128, keep_outputs=keeps) for keeps in (True, False)]
     (caption,) = (caption.value for caption in open_app("memory.py").caption if "keeps all outputs" in caption.value)
     assert f"{size(peaks[0] - peaks[1])}</span> more at the peak" in caption
+
+
+def test_the_line_between_two_phases_does_not_cross_the_number_of_the_peak() -> None:
+    layers = step_areas("light", tuple(AREA_WORDS.values()), "Step")["layer"]
+    around, number = [one["mark"] for one in layers if one.get("encoding", {}).get("text", {}).get("field") == "text"]
+    assert (around["stroke"], around["strokeWidth"]) == (BACKGROUND["light"], 4)
+    assert "stroke" not in number
+
+
+def test_the_thin_mark_does_not_cross_the_name_of_a_part() -> None:
+    layers = stacked_bar("light", ("Bytes", "Size", "Share", "Formula"), ())["layer"]
+    places = [
+        (one["encoding"]["y"]["value"], one["encoding"]["y2"]["value"])
+        for one in layers
+        if one["encoding"].get("x", {}).get("field") == "was"
+    ]
+    assert len(places) == 2
+    middle = 16  # of a bar of 32 pixels, with a name of 14 pixels
+    assert all(end <= middle - FONT / 2 or start >= middle + FONT / 2 for start, end in places)

@@ -117,8 +117,12 @@ def show_verdict(discovery: Discovered) -> None:
     regime = sorted(discovery.regime, key=lambda condition: any(name.endswith("_id") for name in condition.fields()))
     where = [sentence(condition.sentence(), str) for condition in regime]
     if where and not presenting():
-        first = where[0] + (_(" and {count:,} more").format(count=len(where) - 1) if where[1:] else "")
-        verdict = in_a_row([verdict, _("The formula holds where {conditions}.").format(conditions=literal(first))])
+        holds = (
+            _("The formula holds where {conditions}."),
+            _("The formula holds where {conditions}; one more condition is listed below."),
+            _("The formula holds where {conditions}; {more:,} more conditions are listed below."),
+        )[min(len(where), 3) - 1]
+        verdict = in_a_row([verdict, holds.format(conditions=literal(where[0]), more=len(where) - 1)])
     st.markdown(verdict)
 
 

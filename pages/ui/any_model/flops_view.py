@@ -55,6 +55,7 @@ def _offer(selection: TypeSelection) -> None:
 
 
 def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
+    assert discovery.compute is not None
     with st.container(horizontal=True, vertical_alignment="bottom"):
         batch_size = BATCH_SIZE.show_within(1, LARGEST)
         length = SEQUENCE_LENGTH.show_within(1, LARGEST)
@@ -65,10 +66,13 @@ def _show_count(discovery: Discovered, sizes: Mapping[str, int]) -> None:
             show_problem(error.problem)
             return
         call = {"batch_size": batch_size, "sequence_length": length}
-        before = whole(discovery.count_flops(**call), discovery.flops, {**discovery.fields, **call})
-        after = whole(count, discovery.flops, {**discovery.fields, **arguments})
+        # Such as the experts for each token, on which no count of parameters depends.
+        given = {**discovery.compute.fields, **discovery.fields, **call}
+        sizes_now = {**given, **arguments}
+        before = whole(discovery.count_flops(**call), discovery.flops, given)
+        after = whole(count, discovery.flops, sizes_now)
         count = with_formula(count, after.formulas[WHOLE], after.values)
-        live.note_sizes(call)
+        live.note_sizes(sizes_now)
         grown = grown_by(growths(before, after, letters(discovery))[WHOLE])
         show_metric(
             _("FLOPs of a forward pass"),

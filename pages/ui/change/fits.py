@@ -6,13 +6,13 @@ from bertcalc.change_steps.effects import ChangedModel, StepEffect
 from bertcalc.memory.devices import Device
 from bertcalc.memory.fit import most
 from bertcalc.memory.optimizers import PRECISIONS
-from bertcalc.memory.peak.peak_formulas import growths, most_sequences
+from bertcalc.memory.peak.peak_formulas import growths, most_sequences, peak_bytes
 from bertcalc.memory.plan import Plan
 from bertcalc.model.batch import Batch
 from bertcalc.storage.bitsandbytes_format import BitsAndBytesConfig
 from bertcalc.text import N_
 from pages.ui.memory.fit_view import whether_it_fits
-from pages.ui.memory.run import choose_device
+from pages.ui.memory.run import ONE_BYTE_MASKS, choose_device
 from pages.ui.shell import live
 from pages.ui.shell.i18n import _
 from pages.ui.widgets.metrics import show_metric
@@ -32,7 +32,8 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
     if after.peak is None:
         return
     device = choose_device(st.container(horizontal=True, vertical_alignment="bottom"))
-    needed = device.needed(after.peak)
+    plan = plan._replace(fused_dropout=True)  # as on every GPU
+    needed = device.needed(peak_bytes(after.changed.in_training(plan), plan, *batch.shape))
     base = after.changed.base
     is_in_4_bits = base and isinstance(base.format, BitsAndBytesConfig) and base.format.load_in_4bit
     with live.older("fits"):
@@ -41,6 +42,7 @@ def show_fits(before: StepEffect, after: StepEffect, batch: Batch, plan: Plan) -
         if before.peak is not None and after.changed != before.changed:
             below = _("{number} without the changes").format(number=_largest(before.changed, batch, plan, device))
         show_metric(title, _largest(after.changed, batch, plan, device), below, least=230)
+        st.caption(_(ONE_BYTE_MASKS))
         if is_in_4_bits and PRECISIONS[plan.precision].autocast:
             st.caption(_(_IN_4_BITS))
 

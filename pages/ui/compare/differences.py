@@ -23,7 +23,7 @@ from pages.ui.shell.i18n import _, listed
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.bars import draw_pieces
 from pages.ui.widgets.quantity_words import title_of
-from pages.ui.widgets.tables import show_rows
+from pages.ui.widgets.tables import show_rows, stacked_on_a_phone
 
 _MANY = 6
 _HEIGHT, _LOW = 270, 170  # pixels for all bars together, unless labels become unreadable; _LOW on the projector
@@ -113,7 +113,7 @@ def show_steps(comparison: Comparison, explanation: Breakdown) -> None:
     end = (f"**{other.name}**", "", after, difference)
     titles = (_("Step"), _("Changed"), _("Running total"), _("Difference"))
     rows = [(first.name, "", grouped(explanation.before), ""), *steps, end]
-    with live.container_within(tuple(map(staying, map(_is_change, explanation.parts)))):
+    with live.container_within(tuple(map(staying, map(_is_change, explanation.parts)))), stacked_on_a_phone():
         show_rows(titles, rows, _("The difference, step by step"))
 
 

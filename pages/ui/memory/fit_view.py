@@ -15,8 +15,8 @@ from bertcalc.model.batch import Batch
 from bertcalc.model.formula import plain
 from bertcalc.model.formula_latex import aligned
 from bertcalc.text.digits import latex_number, size
-from bertcalc.text.live_choices import place_of_largest, text_at
-from bertcalc.text.live_numbers import FigureBound, fill
+from bertcalc.text.live_choices import distance, place_of_largest, text_at
+from bertcalc.text.live_numbers import FigureBound, between, fill
 from pages.ui.memory.peak_view import NOT_COUNTED, loop
 from pages.ui.memory.run import Run
 from pages.ui.memory.stack_bar import DeviceUse, show_bar
@@ -58,11 +58,11 @@ def show_fit(run: Run, how: Plan | Inference, device: Device, answer: DeltaGener
     first, second = _answer(run, fit, device)
     # On the projector the metrics below have the second one.
     text = first if presenting() else fill("{first}  \n{second}", first=first, second=second)
-    # The box has the color of the verdict.
+    # The box has the color and the icon of the verdict; style.css takes them off on its other side.
     verdict = (
         FigureBound(fit.needed, 0, device.usable) if fit.fits(device) else FigureBound(fit.needed, device.usable + 1)
     )
-    with answer.container(), live.container_within((verdict,)):
+    with answer.container(key="verdict"), live.container_within((verdict,)):
         if fit.fits(device):
             live.success(text, icon=":material/check:")
         else:
@@ -120,14 +120,20 @@ def _answer(run: Run, fit: WhatFits, device: Device) -> list[str]:
         "longest": _number(fit.length),
         "batch": f"{run.batch.batch_size:,}",
     }
-    if not fit.length.number and not fit.batch.number:
-        most = _("Not even one sequence of {length} tokens fits, nor one token per sequence in batches of {batch}.")
-    else:
-        most = _(
-            "At most: batches of **{number}** with {length} tokens, or **{longest}** tokens per sequence in batches of "
-            "{batch}."
-        )
-    return [whether_it_fits(run.batch, fit.needed, device), fill(most, **values)]
+    nothing = _("Not even one sequence of {length} tokens fits, nor one token per sequence in batches of {batch}.")
+    most = _(
+        "At most: batches of **{number}** with {length} tokens, or **{longest}** tokens per sequence in batches of "
+        "{batch}."
+    )
+    fits = place_of_largest((0, distance(fit.length.number, 0) + distance(fit.batch.number, 0)))
+    # The browser replaces pieces of one style: all of them stay, those without text as spaces without width.
+    pieces = most.split("**")
+    instead = [nothing, *(len(pieces) - 1) * [_EMPTY]]
+    texts = (text_at(tuple(fill(text, **values) for text in both), fits) for both in zip(instead, pieces, strict=True))
+    return [whether_it_fits(run.batch, fit.needed, device), between("**", texts)]
+
+
+_EMPTY = "\u200b"
 
 
 def _results(run: Run, fit: WhatFits, device: Device) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:

@@ -61,7 +61,8 @@ def show_peak(run: Run, how: Plan | Inference) -> None:
     before = peak_bytes(start.model, how, *start.batch.shape) if start else highest.num_bytes
     looked_at = (run.choice.preset, run.model.architecture, run.batch, how)
     end = axis_end("step", looked_at, before, highest.num_bytes)
-    show_metrics(_figures(run, how, now.num_bytes, before))
+    changed = _("{difference} against {preset}").format(difference=f"+{size(before)}", preset=run.choice.preset)
+    show_metrics(_figures(run, how, now.num_bytes, before), longest_below=changed)
     model = run.choice.model
     layers = live_size("num_hidden_layers", model.config.num_hidden_layers)  # the step is in one of them
     with live.container_within((*now.bounds, staying(layers))):

@@ -28,7 +28,6 @@ from pages.ui.shell.controls import (
     Decimal,
     Number,
     Select,
-    Switch,
     assignments,
     more_controls,
     set_values,
@@ -94,7 +93,14 @@ RECOMPUTATION = Select(
     available=lambda link: recompute_options(linked(link).model()),
     width=116,
 )
-FUSED_DROPOUT = Switch("fused_dropout", N_("One-byte dropout masks"), draw=st.checkbox)
+DROPOUT_MASKS = Select[str](
+    "fused_dropout",
+    N_("Dropout masks"),
+    words={"auto": N_("Automatic"), "true": N_("One byte per element"), "false": N_("As wide as activations")},
+)
+ONE_BYTE_MASKS = N_(
+    "Dropout masks have one byte per element here, as PyTorch saves them on CUDA (measured on an H100)."
+)
 DTYPE = Select("dtype", N_("Data type"), ITEM_BYTES, width=115)
 TASK = Select[str]("task", N_("Task"), words={"training": N_("Training"), "inference": N_("Inference")}, width=115)
 DEVICE_MEMORY = Select[str](
@@ -108,7 +114,7 @@ DEVICE_GIB = Number("device_gib", N_("Memory in GiB"), 16, width=105)
 KEEP_FREE = Decimal("kept_free", N_("Kept free, GiB"), KEPT_FREE, step=0.5, width=120)
 OVERHEAD = Number("overhead", N_("Allocator, %"), GAPS, width=105)
 ACCUMULATE = Number("accumulate", N_("Gradient accumulation steps"), 1)
-_MORE: tuple[Control[Any], ...] = (ACCUMULATE, FUSED_DROPOUT, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
+_MORE: tuple[Control[Any], ...] = (ACCUMULATE, DROPOUT_MASKS, FREEZE_LAYERS, TRAINED, FREEZE_EMBEDDINGS)
 _LARGEST_GIB = 1_000_000
 
 
@@ -153,8 +159,11 @@ class Run(NamedTuple):
         return formula.latex(), formula.latex(self.choice.config, **self.batch.sizes())
 
 
-def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
-    """Draw the controls of batch and training; those of the optimizer only with ``states``."""
+def choose_plan(choice: Choice, *, states: bool = True, on_gpu: bool = False) -> tuple[Run, Plan]:
+    """Draw the controls of batch and training; those of the optimizer only with ``states``.
+
+    ``on_gpu`` decides what dropout masks are like, unless the reader chooses it.
+    """
     with st.container(horizontal=True, vertical_alignment="bottom", gap="xsmall"):
         batch = choose_batch(choice.config)
         options: dict[str, Any] = {"precision": choose_precision(width=163)}
@@ -163,7 +172,7 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         options |= {"attention": ATTENTION.show(), "recompute": RECOMPUTATION.show(recompute_options(choice.model))}
         with more_controls(_("More"), sum(control.is_changed for control in _MORE)):
             batches = ACCUMULATE.show_within(1, LARGEST)
-            options["fused_dropout"] = FUSED_DROPOUT.show()
+            options["fused_dropout"] = _choose_masks(on_gpu=on_gpu)
             freezing = choose_freezing(choice.config)
     if (typed := st.session_state[ACCUMULATE.name]) != batches and (problem := ACCUMULATE.problem(typed, 1, LARGEST)):
         show_problem(problem._replace(remedies=()))
@@ -171,10 +180,21 @@ def choose_plan(choice: Choice, *, states: bool = True) -> tuple[Run, Plan]:
         show_problem(problem._replace(remedies=()))  # also outside of the popover, where the remedies are
     _show_remarks(choice)
     if options["fused_dropout"]:
-        st.caption(_("On CUDA, PyTorch saves one-byte dropout masks (measured on an H100)."))
+        st.caption(_(ONE_BYTE_MASKS))
     plan = Plan(**options, freezing=freezing, accumulate=batches > 1)
     notes().settings = Settings(assignments(_settings(plan, batches)), plan)
     return _run(choice, batch, batches), plan
+
+
+def _choose_masks(*, on_gpu: bool) -> bool:
+    """Draw the choice of dropout masks, and return whether they have one byte per element."""
+    chosen = DROPOUT_MASKS.show(
+        help=_(
+            "PyTorch saves the masks of dropout with one byte per element on CUDA, and as wide as the activations on a "
+            "CPU. Automatic: as on CUDA under What fits, as on a CPU in the other views."
+        )
+    )
+    return on_gpu if chosen == "auto" else chosen == "true"
 
 
 def _run(choice: Choice, batch: Batch, batches: int = 1) -> Run:
@@ -196,14 +216,16 @@ _MEANINGS = {precision: rule.meaning for precision, rule in PRECISIONS.items()}
 
 
 def _settings(plan: Plan, batches: int) -> dict[str, object]:
-    """The values of the controls; those in the popover only if they differ from the default."""
-    folded: dict[Control[Any], object] = {ACCUMULATE: batches, FUSED_DROPOUT: plan.fused_dropout}
+    """The values of the controls; of those in the popover, what differs from a plain step."""
+    folded = {ACCUMULATE.name: batches} if batches > 1 else {}
+    masks = {DROPOUT_MASKS.name: "true"} if plan.fused_dropout else {}
     return {
         TRAINING_DTYPE.name: plan.precision,
         OPTIMIZER.name: plan.optimizer,
         ATTENTION.name: plan.attention,
         RECOMPUTATION.name: plan.recompute,
-        **{control.name: value for control, value in folded.items() if value != control.default},
+        **folded,
+        **masks,
         **frozen(plan.freezing),
     }
 

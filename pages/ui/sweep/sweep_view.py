@@ -9,6 +9,7 @@ import streamlit as st
 
 from bertcalc.config import Problem, check_whole_number
 from bertcalc.controls.stops import SLIDERS
+from bertcalc.explore.live_quantity_formulas import same_ratio
 from bertcalc.explore.quantities import QUANTITIES, Case, Quantity
 from bertcalc.explore.sweep import SWEPT, Sweep, Ties, sweepable
 from bertcalc.live.live_formulas import live_size
@@ -147,11 +148,11 @@ def _choose_ties(sweep: Sweep) -> Ties:
         "num_attention_heads": _("The size of a head is fixed, so the number of heads grows with hidden_size."),
         "intermediate_size": _("intermediate_size keeps its ratio to hidden_size, as in all published models."),
     }
-    ties = {
-        field: control.show(label=f"${LETTER_OF[field]} = {followed(sweep, field)}$", help=helps[field])
-        for field, control in TIES.items()
-        if field in sweep.following
-    }
+    ties = {}
+    for field, control in TIES.items():
+        if field in sweep.following:
+            with live.container_within((same_ratio(sweep.config, field),), width="content"):
+                ties[field] = control.show(label=f"${LETTER_OF[field]} = {followed(sweep, field)}$", help=helps[field])
     return Ties(ties.get("num_attention_heads", True), ties.get("intermediate_size", True))
 
 

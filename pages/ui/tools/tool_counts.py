@@ -17,7 +17,7 @@ from pages.ui.shell.controls import Select, sentence
 from pages.ui.shell.i18n import _
 from pages.ui.shell.theme import appearance
 from pages.ui.widgets.numbers import signed_percent, unbroken
-from pages.ui.widgets.tables import show_rows, show_table
+from pages.ui.widgets.tables import show_rows, show_table, stacked_on_a_phone
 
 TOOL = Select("tool", N_("Tool"), TOOLS, row=True, label_visibility="collapsed")
 
@@ -72,7 +72,8 @@ def show_corrections(model: Model, tool: Tool) -> None:
     total = bold(f"{model.num_parameters():,}")
     rows.append((bold(_("{architecture} has").format(architecture=model.architecture)), "", "", "", total))
     titles = (_("Where it differs"), _("To be added"), _("In numbers"), _("Parameters"), _("So far"))
-    show_rows(titles, rows, _("From the count of the tool to that of the model"))
+    with stacked_on_a_phone():
+        show_rows(titles, rows, _("From the count of the tool to that of the model"))
 
 
 def escaped(text: str) -> str:

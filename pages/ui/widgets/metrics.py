@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
+from math import ceil
 from typing import Any
 
 import streamlit as st
 
+from bertcalc.charts.labels import ems
 from bertcalc.text.digits import signed_count
 from bertcalc.text.live_numbers import grouped, is_live, joined
 from pages.ui.shell import live
@@ -13,6 +15,7 @@ from pages.ui.shell.i18n import _
 from pages.ui.shell.present import presenting
 from pages.ui.widgets.numbers import metric_width, text_width
 
+_LARGE, _SMALL = 36, 15  # pixels of an em, in a number and in the text below it
 _FEW = 4  # numbers in large type for which a window of 1,280 pixels has room
 
 
@@ -51,13 +54,17 @@ def show_total(
     show_metric(label, grouped(total), change, least=0, delta_description=against, width=width)
 
 
-def show_metrics(figures: Mapping[str, tuple[str, str]]) -> None:
-    """Show several numbers side by side: for each label the number, and the text below it; many in smaller type."""
+def show_metrics(figures: Mapping[str, tuple[str, str]], longest_below: str = "") -> None:
+    """Show several numbers side by side: for each label the number, and the text below it; many in smaller type.
+
+    The first has room for ``longest_below``, which can be below it after a drag.
+    """
     many = len(figures) > _FEW and not presenting()
     with st.container(horizontal=True, key="many-figures" if many else None):
-        for label, (value, below) in figures.items():
-            longest = text_width(value) + 2 * is_live(value)  # a drag makes it longer: 294,912 becomes 1,179,648
-            width = metric_width(10 * text_width(label), "0" * longest, "0" * text_width(below))
+        for place, (label, (value, below)) in enumerate(figures.items()):
+            more = "00" if is_live(value) else ""  # a drag makes it longer: 294,912 becomes 1,179,648
+            longest = max(below, *([] if place else [longest_below]), "", key=ems)
+            width = ceil(max(10 * text_width(label), _LARGE * ems(value + more) + 10, _SMALL * ems(longest) + 40))
             if many:  # see style.css: the numbers are smaller, the texts below them are not
                 width = max(3 * width // 4, 7 * text_width(below) + 26)
             show_metric(label, value, below, least=0, width=width)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from math import prod
+from typing import Any
 
 import streamlit as st
 
@@ -250,6 +251,11 @@ def _returned(output: Returned | None) -> str:
     groups = Counter(f"[{shape_text(shape)}] {dtype}" for shape, dtype in output.tensors)
     shapes = " + ".join(unbroken(f"{count:,} × {group}") for group, count in groups.items())
     return f"{output.name}: {output.kind}, {shapes or '()'}"
+
+
+def stacked_on_a_phone() -> Any:
+    """A container for a table of four or five columns that shows a row in several lines on a phone (window.css)."""
+    return st.container(key=f"stacked-{len(shown_elements())}")
 
 
 def show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], alt: str) -> None:
