@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from math import prod
 from typing import NamedTuple
 
@@ -101,7 +102,7 @@ _FEWEST_NAMELESS = 3
 
 def _entries(text: str) -> Iterator[_ListedTensor]:
     end = 0
-    shapes = list(_shapes(text))
+    shapes = _with_single_sizes(text, list(_shapes(text)))
     if len(shapes) > _MOST_TENSORS:
         raise wrong(N_("This text has more than {most} shapes."), most=_MOST_TENSORS)
     for number, (start, after, shape) in enumerate(shapes):
@@ -124,6 +125,37 @@ def _sizes(text: str) -> Shape | None:
     """Parse a shape. A comma without a space separates thousands only if × or a comma with a space separates sizes."""
     if re.search(r"[x×]|, ", text):
         parts = re.split(r" ?[x×] ?|,? +", text)
+def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[tuple[int, int, Shape]]:
+    """Add the shapes of one size, such as 768, of a listing that joins sizes by x: they are in the same column."""
+    columns: set[str] = set()
+    lines_with_shapes: set[int] = set()
+    for start, _after, _shape in shapes:
+        line = text.rfind("\n", 0, start) + 1
+        lines_with_shapes.add(line)
+        if text[start].isdigit() and (column := _column(text[line:start])):
+            columns.add(column)
+    if not columns:
+        return shapes
+    single = [
+        (line.start() + size.start(), line.start() + size.end(), (int(re.sub(r"\D", "", size[0])),))
+        for line in _LINE.finditer(text)
+        if line.start() not in lines_with_shapes
+        for size in islice(_NUMBER.finditer(line[0]), _MOST_COLUMNS)
+        if len(size[0]) <= _MOST_DIGITS and _column(line[0][: size.start()]) in columns
+    ]
+    return sorted([*shapes, *single])
+
+
+_LINE = re.compile(r"[^\n]{1,1000}")
+_MOST_COLUMNS = 8
+
+
+def _column(before: str) -> str:
+    """The column of a number, as the text between the last name before it and the number; empty without a name."""
+    names = [name for name in islice(_NAME.finditer(before), _MOST_COLUMNS) if _is_name(name[0])]
+    return " ".join(["name", *_NUMBER.sub("0", before[names[-1].end() :]).split()]) if names else ""
+
+
         if any("," in part.rstrip(",") and not _GROUPED.fullmatch(part.rstrip(",")) for part in parts):
             parts = re.split(r"[x×, ]+", text)
     else:

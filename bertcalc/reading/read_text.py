@@ -129,7 +129,7 @@ def _structure(text: str) -> Kind | None:
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
-    tensors = len(listed(text).tensors) if "[" in text or "(" in text or "x" in text else 0
+    tensors = len(listed(text).tensors) if _SHAPES.search(text) else 0
     if printed and _SHARE * printed >= lines:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
@@ -138,3 +138,4 @@ def _structure(text: str) -> Kind | None:
 
 
 _SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
+_SHAPES = re.compile(r"[\[(x×]")

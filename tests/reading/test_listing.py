@@ -35,6 +35,9 @@ FORMATS: dict[str, Row] = {
     "name and shape": lambda name, shape: f"name: {name}, shape: {tuple(shape)}",
     "counts before": lambda name, shape: f"{prod(shape):>12,}  {name}  {tuple(shape)}  torch.float32",
     "without spaces": lambda name, shape: f"{name}\t{str(list(shape)).replace(' ', '')}",
+    "crossed": lambda name, shape: f"{name} {'x'.join(map(str, shape))}",
+    "crossed in a table": lambda name, shape: f"| `{name}` | {' × '.join(map(str, shape))} | {prod(shape):,} |",
+    "crossed after counts": lambda name, shape: f"{prod(shape):>12,}  {name:70} {'×'.join(map(str, shape))}",
     "two lines": lambda name, shape: f"{name}\n    {torch.Size(shape)}",
 }
 
@@ -96,6 +99,16 @@ def test_the_family_of_a_published_model_is_told_by_its_sizes() -> None:
         model = bertcalc.build(name)
         reading = bertcalc.read("\n".join(f"{name} {list(shape)}" for name, shape in model.named_parameters()))
         assert reading.model == model
+
+
+@pytest.mark.parametrize("row", [name for name in FORMATS if name.startswith("crossed")])
+def test_shapes_of_one_size_are_read_in_listings_that_join_sizes_by_x(row: str) -> None:
+    with torch.device("meta"):
+        real = transformers.BertForSequenceClassification(transformers.BertConfig())
+    reading = bertcalc.read("\n".join(FORMATS[row](name, tuple(p.shape)) for name, p in real.named_parameters()))
+    assert (reading.kind, len(reading.tensors)) == ("listing", len([*real.parameters()]))
+    assert reading.agrees
+    assert reading.num_parameters == real.num_parameters()
 
 
 def test_a_state_dict_has_tied_matrices_twice_and_buffers() -> None:
