@@ -7,7 +7,7 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -19,8 +19,9 @@ from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
-from bertcalc.reading.plain_lines import without_ansi
+from bertcalc.reading.plain_lines import sentences, without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
+from bertcalc.reading.tensor_counts import Counts, counted, shapes_of
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
@@ -84,8 +85,13 @@ def listed(text: str) -> Listing:
         elif written is not None and written != prod(shape):
             message = N_("{name}: the text says {written}, but its shape has {count} elements.")
             contradictions.append(Problem.of(message, name=shorten(name), written=written, count=prod(shape)))
-    buffers = tuple(name for name in tensors if name.rpartition(".")[2] in _MORE_BUFFERS)
-    return Listing(tuple(tensors.items()), buffers, optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2)
+    return Listing(
+        tuple(tensors.items()), _buffers(tensors), optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2
+    )
+
+
+def _buffers(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.rpartition(".")[2] in _MORE_BUFFERS)
 
 
 def _nameless(text: str) -> list[_ListedTensor]:
@@ -121,10 +127,6 @@ def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
             yield match.start(), match.end(), sizes
 
 
-def _sizes(text: str) -> Shape | None:
-    """Parse a shape. A comma without a space separates thousands only if × or a comma with a space separates sizes."""
-    if re.search(r"[x×]|, ", text):
-        parts = re.split(r" ?[x×] ?|,? +", text)
 def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[tuple[int, int, Shape]]:
     """Add the shapes of one size, such as 768, of a listing that joins sizes by x: they are in the same column."""
     columns: set[str] = set()
@@ -156,6 +158,10 @@ def _column(before: str) -> str:
     return " ".join(["name", *_NUMBER.sub("0", before[names[-1].end() :]).split()]) if names else ""
 
 
+def _sizes(text: str) -> Shape | None:
+    """Parse a shape. A comma without a space separates thousands only if × or a comma with a space separates sizes."""
+    if re.search(r"[x×]|, ", text):
+        parts = re.split(r" ?[x×] ?|,? +", text)
         if any("," in part.rstrip(",") and not _GROUPED.fullmatch(part.rstrip(",")) for part in parts):
             parts = re.split(r"[x×, ]+", text)
     else:
@@ -202,6 +208,8 @@ def _written(text: str, shape: Shape) -> int | None:
 def read_listing(text: str) -> TextReading:
     """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
+    if len(counts := counted(text)) > len(listing.tensors):
+        return _of_counts(counts, text)
     if not listing.tensors:
         raise wrong(
             N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
@@ -210,6 +218,42 @@ def read_listing(text: str) -> TextReading:
     return of_tensors("listing", listing, text)
 
 
+def is_list_of_counts(text: str, model: Model) -> bool:
+    """Whether a text lists tensors with their numbers of parameters; not if it is a hand count of ``model``."""
+    counts = counted(text)
+    tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
+    lines = sum(any(map(str.isalnum, line)) for line in text.split("\n"))
+    if tensors < _FEWEST_COUNTS or 2 * len(counts) < lines or sentences(text) >= len(counts):
+        return False
+    own = {model.without_prefix(tensor.name): tensor.num_parameters() for tensor in model.tensors(folded=False)}
+    names = [model.without_prefix(name) for name, _count in counts]
+    right = sum(own.get(name) == count for name, (_name, count) in zip(names, counts, strict=True))
+    is_hand_count = all(name in own for name in names) and 2 * right >= len(names)
+    return not is_hand_count or _of_counts(counts, text).agrees
+
+
+_ENDINGS = (".weight", ".bias", ".gamma", ".beta")
+_FEWEST_COUNTS = 3  # tensors of a list
+
+
+def _of_counts(counts: Counts, text: str) -> TextReading:
+    """Read a list of names and numbers of parameters: with the shapes that follow from them, or only their sum."""
+    shapes = shapes_of(counts)
+    sentence = Problem.of(N_("Read as: a list of {count} tensors with their numbers of parameters."), count=len(counts))
+    reading = of_tensors("listing", Listing(shapes, _buffers(dict(shapes))), text)
+    if reading.model is not None and not reading.reshaped:
+        return replace(reading, sentence=sentence)
+    tensors = tuple(Tensor(name, (count,), 1) for name, count in counts)
+    left_out = bool(_LEFT_OUT.search(text))
+    return TextReading(
+        "listing", sentence, None, None, tensors, sum(count for _name, count in counts), left_out, notes=(_NO_SHAPES,)
+    )
+
+
+_NO_SHAPES = Problem.of(
+    N_("Without shapes, it is not known which model this is: list each tensor with its shape, such as {example}."),
+    example="pooler.dense.weight torch.Size([768, 768])",
+)
 _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 

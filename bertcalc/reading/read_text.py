@@ -26,7 +26,7 @@ from bertcalc.reading.explained import (
     read_peft_line,
 )
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
-from bertcalc.reading.listing import listed, read_listing
+from bertcalc.reading.listing import is_list_of_counts, listed, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
@@ -106,7 +106,8 @@ def kind_of(text: str, model: Model) -> Kind:
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
-    kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
+    kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text)
+    kind = kind or _structure(text, model)
     if kind:
         return kind
     if config_in(text) != text:
@@ -124,7 +125,7 @@ def kind_of(text: str, model: Model) -> Kind:
     raise wrong(_NOTHING)
 
 
-def _structure(text: str) -> Kind | None:
+def _structure(text: str, model: Model) -> Kind | None:
     """A printed model or a listing, unless the text is prose with some shapes in it."""
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
@@ -134,8 +135,8 @@ def _structure(text: str) -> Kind | None:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
         return "listing"
-    return None
+    return "listing" if is_list_of_counts(text, model) else None
 
 
-_SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
 _SHAPES = re.compile(r"[\[(x×]")
+_SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
