@@ -134,7 +134,7 @@ def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[
     for start, _after, _shape in shapes:
         line = text.rfind("\n", 0, start) + 1
         lines_with_shapes.add(line)
-        if text[start].isdigit() and (column := _column(text[line:start])):
+        if text[start].isdigit() and (column := _column(text[max(line, start - _BEFORE) : start])):
             columns.add(column)
     if not columns:
         return shapes
@@ -148,7 +148,7 @@ def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[
     return sorted([*shapes, *single])
 
 
-_LINE = re.compile(r"[^\n]{1,1000}")
+_LINE = re.compile(r"^[^\n]{1,1000}", re.MULTILINE)
 _MOST_COLUMNS = 8
 
 

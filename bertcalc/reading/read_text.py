@@ -130,7 +130,7 @@ def _structure(text: str, model: Model) -> Kind | None:
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
-    tensors = len(listed(text).tensors) if _SHAPES.search(text) else 0
+    tensors = len(listed(text).tensors) if _SHAPES.search(text) and not _is_calculation(text) else 0
     if printed and _SHARE * printed >= lines:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
@@ -140,3 +140,10 @@ def _structure(text: str, model: Model) -> Kind | None:
 
 _SHAPES = re.compile(r"[\[(x×]")
 _SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
+def _is_calculation(text: str) -> bool:
+    """Whether a text has products with ×, but no shapes in brackets or with x."""
+    return not _BRACKETS.search(text) and ("=" in text or not _NAMED_SHAPE.search(text))
+
+
+_BRACKETS = re.compile(r"[\[(x]")
+_NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
