@@ -15,6 +15,7 @@ from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
+from bertcalc.reading.adapter_files import adapter_content, read_adapter
 from bertcalc.reading.config_text import config_in, looks_like_config
 from bertcalc.reading.explained import (
     is_hand_count,
@@ -96,7 +97,8 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
     "printed-model": read_printed,
     "listing": read_listing,
     **dict.fromkeys(("keras-summary", "torchinfo", "torchsummary"), read_table),
-    **dict.fromkeys(("safetensors-index", "safetensors-header", "adapter-config", "other-file"), read_json_file),
+    "adapter-config": read_adapter,
+    **dict.fromkeys(("safetensors-index", "safetensors-header", "other-file"), read_json_file),
 }
 
 
@@ -106,7 +108,10 @@ def kind_of(text: str, model: Model) -> Kind:
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
-    kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text)
+    kind = json_kind(text)
+    if kind is None and adapter_content(text):
+        return "adapter-config"
+    kind = kind or ("config" if looks_like_config(text) else None) or table_kind(text)
     kind = kind or _structure(text, model)
     if kind:
         return kind
@@ -138,8 +143,6 @@ def _structure(text: str, model: Model) -> Kind | None:
     return "listing" if is_list_of_counts(text, model) else None
 
 
-_SHAPES = re.compile(r"[\[(x×]")
-_SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
 def _is_calculation(text: str) -> bool:
     """Whether a text has products with ×, but no shapes in brackets or with x."""
     return not _BRACKETS.search(text) and ("=" in text or not _NAMED_SHAPE.search(text))
@@ -147,3 +150,5 @@ def _is_calculation(text: str) -> bool:
 
 _BRACKETS = re.compile(r"[\[(x]")
 _NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
+_SHAPES = re.compile(r"[\[(x×]")
+_SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses
