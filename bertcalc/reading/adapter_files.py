@@ -197,17 +197,15 @@ def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, A
     if base is None:
         note = Problem.of(N_("It does not name its base model, on which its parameters depend."))
     width, layers = content.get("token_dim"), content.get("num_layers")
-    sized = (
-        isinstance(change, Prompts) and _is_size(width) and (_is_size(layers) or not isinstance(change, PrefixTuning))
-    )
-    if not sized:
+    needs_layers = isinstance(change, PrefixTuning) and not _is_size(layers)
+    if not isinstance(change, Prompts) or not _is_size(width) or needs_layers:
         return TextReading("adapter-config", sentence, notes=(note,))
     stacks = content.get("num_transformer_submodules")  # two in an encoder-decoder
     tokens = change.num_virtual_tokens * (stacks if isinstance(stacks, int) and _is_size(stacks) else 1)
-    change = replace(change, num_virtual_tokens=tokens)
+    arguments: dict[str, Any] = {"num_virtual_tokens": tokens, "task_type": "FEATURE_EXTRACTION"}
     sizes: dict[str, Any] = {"hidden_size": width, "num_hidden_layers": layers if _is_size(layers) else 1}
-    plain = Model(BertConfig(**sizes, num_attention_heads=1))
-    adapted = plain.changed(changes=(replace(change, task_type="FEATURE_EXTRACTION", modules_to_save=None),))
+    prompts = replace(change, **arguments, modules_to_save=None)
+    adapted = Model(BertConfig(**sizes, num_attention_heads=1)).changed(changes=(prompts,))
     tensors = tuple(tensor for tensor in adapted.tensors() if tensor.name.startswith("prompt_encoder."))
     count = sum(tensor.num_parameters() for tensor in tensors)
     notes = [Problem.of(N_("Its virtual tokens have {count} parameters, whatever the base model is."), count=count)]
