@@ -3,6 +3,7 @@
 import inspect
 import json
 from itertools import product
+from math import prod
 from typing import Any
 
 import pytest
@@ -350,7 +351,9 @@ def test_distances_of_transformers_4_that_are_not_counted_are_refused(model_type
     assert any("distance_embedding" in name for name, _shape in real["tensors"])
     kind = FAMILIES[model_type].config.__name__
     said = sentences(json.dumps({"model_type": model_type, **fields}))
-    assert said == [f"{kind} supports absolute positions only: set position_embedding_type to absolute."]
+    [message] = said
+    assert message.startswith(f"{kind} supports absolute positions only: set position_embedding_type to absolute")
+    assert f"that transformers 4 builds for '{position}'" in message
     for value in (None, "absolute"):
         assert read(json.dumps({"model_type": model_type, "position_embedding_type": value}))
 
@@ -360,6 +363,22 @@ VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 2, 3, 7, 12, 513, 10**9, 10**40, -0.5, 0.5, 1.5),
     *("", "x", "gelu", "relative_key", "relative_key_query", "rope", "{field}", "first", [], [2], {}, {"a": 1}),
 )
+@pytest.mark.parametrize("position", ["relative_key", "relative_key_query"])
+def test_relative_positions_have_the_counts_of_both_versions_of_transformers(position: str) -> None:
+    fields = {"num_hidden_layers": 2, "position_embedding_type": position}
+    question = {"model_type": "bert", "config": fields, "architecture": "BertModel", "options": {}}
+    [in_4] = ask_transformers4([question])
+    count = sum(prod(shape) for _name, shape in in_4["tensors"])
+    with torch.device("meta"):
+        in_5 = transformers.BertModel(transformers.BertConfig(**fields)).num_parameters()
+    assert count > in_5
+    reading = read(json.dumps({"model_type": "bert", "architectures": ["BertModel"], **fields}))
+    [remark] = [str(remark) for remark in reading.remarks if remark.field == "position_embedding_type"]
+    assert f"transformers 4 builds tables of distances, and {count:,} parameters" in remark
+    assert f"transformers 5 ignores the key and builds {in_5:,} parameters" in remark
+    assert not [remark for remark in read('{"model_type": "bert"}').remarks if "transformers 4" in str(remark)]
+
+
 
 
 @pytest.mark.parametrize("name", FAMILIES)
