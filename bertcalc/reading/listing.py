@@ -8,13 +8,15 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from itertools import islice
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.checkpoints.checkpoint import BUFFERS
+from bertcalc.checkpoints.checkpoint import BUFFERS, family_of_names
+from bertcalc.config import ConfigError
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
@@ -210,6 +212,8 @@ def read_listing(text: str) -> TextReading:
     listing = listed(text)
     if len(counts := counted(text)) > len(listing.tensors):
         return _of_counts(counts, text)
+    if not listing.tensors and (names := names_alone(text)):
+        return _of_names(names)
     if not listing.tensors:
         raise wrong(
             N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
@@ -234,6 +238,53 @@ def is_list_of_counts(text: str, model: Model) -> bool:
 
 _ENDINGS = (".weight", ".bias", ".gamma", ".beta")
 _FEWEST_COUNTS = 3  # tensors of a list
+
+
+def names_alone(text: str) -> tuple[str, ...]:
+    """The names of tensors in a text that consists of them, such as ``state_dict().keys()``; empty in other texts."""
+    names = tuple(dict.fromkeys(name for name in _NAME.findall(without_ansi(text)) if name.endswith(_ENDINGS)))
+    written = sum(map(len, names))
+    return names if len(names) >= _FEWEST_NAMES and 2 * written >= len("".join(text.split())) else ()
+
+
+_FEWEST_NAMES = 5
+
+
+def _of_names(names: tuple[str, ...]) -> TextReading:
+    """Read names without shapes: they may show the class and the number of layers, but no sizes."""
+    sentence = Problem.of(N_("Read as: a list of the names of {count} tensors."), count=len(names))
+    notes = [
+        Problem.of(
+            N_("Names alone show no sizes: list each tensor with its shape, such as {example}."), example=_EXAMPLE
+        )
+    ]
+    if model := _named_model({name for name in names if name not in _buffers(names)}):
+        message = N_("The names are those of {architecture} with {layers} layers.")
+        layers = model.config.num_hidden_layers
+        notes.insert(0, Problem.of(message, architecture=model.architecture, layers=layers))
+    return TextReading("listing", sentence, notes=tuple(notes))
+
+
+def _named_model(names: set[str]) -> Model | None:
+    """The model of default sizes with exactly these names, with or without those of tied tensors."""
+    family = family_of_names(names)
+    layers = max((int(number) for name in names for number in _LAYER_NUMBER.findall(name)), default=0) + 1
+    for cls in family.classes:
+        for pooler in (True, False):
+            with suppress(ConfigError):
+                config = replace(family.config.default(), num_hidden_layers=layers)
+                model = Model(config, cls.name, pooler)
+                own = {tensor.name for tensor in model.tensors(folded=False)}
+                if own <= names and names - own <= _tied_names(model):
+                    return model
+    return None
+
+
+def _tied_names(model: Model) -> set[str]:
+    return {f"{path}.{name}" for path, module, _copies in model.modules(folded=False) for name in module.tied}
+
+
+_LAYER_NUMBER = re.compile(r"\.([0-9]{1,3})\.")
 
 
 def _of_counts(counts: Counts, text: str) -> TextReading:

@@ -27,7 +27,7 @@ from bertcalc.reading.explained import (
     read_peft_line,
 )
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
-from bertcalc.reading.listing import is_list_of_counts, listed, read_listing
+from bertcalc.reading.listing import is_list_of_counts, listed, names_alone, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
@@ -140,7 +140,7 @@ def _structure(text: str, model: Model) -> Kind | None:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
         return "listing"
-    return "listing" if is_list_of_counts(text, model) else None
+    return "listing" if is_list_of_counts(text, model) or names_alone(text) else None
 
 
 def _is_calculation(text: str) -> bool:

@@ -338,3 +338,16 @@ def test_a_list_of_counts_of_another_model_has_only_its_sum() -> None:
 def test_a_hand_count_with_an_error_stays_a_hand_count() -> None:
     text = "embeddings.word_embeddings.weight: 23,440,896\npooler.dense.weight: 589,824\npooler.dense.bias: 769"
     assert bertcalc.read(text).kind == "hand-count"
+
+
+@pytest.mark.parametrize("written", [str, "\n".join, list], ids=["odict_keys", "lines", "a list"])
+@pytest.mark.parametrize("name", ["BertForSequenceClassification", "BertForMaskedLM", "DistilBertModel"])
+def test_names_without_shapes_show_the_class_and_the_layers(name: str, written: Callable[[Any], Any]) -> None:
+    cls: Any = getattr(transformers, name)
+    with torch.device("meta"):
+        real = cls(cls.config_class())
+    reading = bertcalc.read(str(written(real.state_dict().keys())))
+    assert (reading.kind, reading.model, reading.num_parameters) == ("listing", None, None)
+    layers = real.config.num_hidden_layers
+    assert f"The names are those of {name} with {layers} layers." in str(reading)
+    assert "Names alone show no sizes" in str(reading)
