@@ -281,7 +281,8 @@ def _with_labels(model: Model, shapes: Mapping[str, Shape]) -> Model:
 _LABELLED = ("classifier", "answer span", "sentence order")
 
 
-def _family(names: Collection[str]) -> Family:
+@checked
+def family_of_names(names: Collection[str]) -> Family:
     """The family that has most of these names in its body or heads; of several, the first."""
 
     def count(family: Family) -> int:
@@ -313,7 +314,7 @@ def model_of_shapes(
     """
     wrapper = wrapper_of(tensors)
     names_inside = [entry.name.removeprefix(wrapper) for entry in tensors]
-    family = family or _family(names_inside)
+    family = family or family_of_names(names_inside)
     kind = family.config
     shapes = {plain_name(name, family): entry.shape for name, entry in zip(names_inside, tensors, strict=True)}
     # With relative positions and cross attention, to have all tensors that can show a field.

@@ -33,7 +33,7 @@ _OLD = (
     *("directionality", "output_past", "n_ctx", "predict_special_tokens", "tie_weights_", "net_structure_type"),
     *("num_memory_blocks", "gap_size", "down_scale_factor", "layers_to_keep", "tf_legacy_loss", "use_bfloat16"),
     *("tie_encoder_decoder", "cross_attention_hidden_size", "xla_device"),
-    *("reference_compile", "repad_logits_with_grad"),
+    *("reference_compile", "repad_logits_with_grad", "_num_labels"),
 )
 # Fields of some families that the other families do not read. Older releases write some of them for every family.
 _ELSEWHERE = (

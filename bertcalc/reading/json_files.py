@@ -11,14 +11,13 @@ from typing import Any
 from bertcalc.checkpoints import safetensors
 from bertcalc.families import hf_json
 from bertcalc.families.config_files import other_files
-from bertcalc.families.presets import PRESETS, preset_named
 from bertcalc.model.model import Model
-from bertcalc.model.modules import Conv1D, Embedding, Linear, Tensor
+from bertcalc.reading.adapter_files import read_adapter
 from bertcalc.reading.config_text import config_in
 from bertcalc.reading.listing import Listing, of_tensors
 from bertcalc.reading.plain_lines import LARGEST
 from bertcalc.reading.text_reading import Kind, TextReading
-from bertcalc.text import N_, shorten
+from bertcalc.text import N_
 from bertcalc.text.problem import InputError, Problem
 from bertcalc.text.strict_json import read_json
 
@@ -64,7 +63,7 @@ def read_json_file(text: str) -> TextReading:
     readers = {
         "safetensors-index": _index,
         "safetensors-header": _header,
-        "adapter-config": _adapter,
+        "adapter-config": lambda _content, text: read_adapter(text),
         "other-file": _other_file,
     }
     return readers[kind](content, text) if kind in readers else read_config(text)
@@ -101,73 +100,6 @@ def _index(content: Mapping[str, Any], _text: str) -> TextReading:
 def _header(_content: Mapping[str, Any], text: str) -> TextReading:
     header = safetensors.read(text.strip("\ufeff \t\r\n").encode(), 0, cut_off=True)
     return of_tensors("safetensors-header", Listing(tuple((entry.name, entry.shape) for entry in header.tensors)))
-
-
-def _adapter(content: Mapping[str, Any], _text: str) -> TextReading:
-    """Read an adapter_config.json; LoRA has rank × (inputs + outputs) parameters for each target module."""
-    kind, base = content["peft_type"], content.get("base_model_name_or_path")
-    sentence = Problem.of(N_("Read as: an adapter_config.json ({kind})."), kind=shorten(f"{kind}"))
-    name = preset_named(base) if isinstance(base, str) else None
-    model = Model(PRESETS[name].config) if name else None
-    if model is None:
-        message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
-        return TextReading("adapter-config", sentence, notes=(Problem.of(message, name=shorten(f"{base}")),))
-    saved = content.get("modules_to_save")
-    if saved and isinstance(saved, list):
-        note = _with_saved({**content, "modules_to_save": None}, model, saved)
-        return TextReading("adapter-config", sentence, model, model, notes=(note,))
-    tensors, problem = _lora(content, model)
-    if problem:
-        return TextReading("adapter-config", sentence, model, model, notes=(problem,))
-    count = sum(tensor.num_parameters() for tensor in tensors)
-    note = Problem.of(N_("The adapter has {count} parameters in addition to those of {name}."), count=count, name=name)
-    total = model.num_parameters() + count
-    return TextReading("adapter-config", sentence, model, model, tensors, total, notes=(note,))
-
-
-def _with_saved(content: Mapping[str, Any], model: Model, saved: list[Any]) -> Problem:
-    """The note on an adapter that also saves whole modules, such as a classifier with an unknown number of labels."""
-    tensors, problem = _lora(content, model)
-    message = N_(
-        "Its LoRA matrices have {count} parameters. The trained copies of {names} (modules_to_save) are "
-        "not counted, because this file does not give their sizes."
-    )
-    names = ", ".join(shorten(f"{name}") for name in saved[:8])
-    return problem or Problem.of(message, count=sum(tensor.num_parameters() for tensor in tensors), names=names)
-
-
-# Keys that can change the adapter's parameters, with the values at which they have no effect.
-_PLAIN: dict[str, tuple[Any, ...]] = {
-    "bias": ("none",),
-    "use_dora": (False,),
-    "modules_to_save": (None, []),
-    "rank_pattern": (None, {}),
-    "layers_to_transform": (None, []),
-    "exclude_modules": (None, []),
-    "lora_bias": (False,),
-    "target_parameters": (None, []),
-    "trainable_token_indices": (None, []),
-    "layer_replication": (None,),
-}
-
-
-def _lora(content: Mapping[str, Any], model: Model) -> tuple[tuple[Tensor, ...], Problem | None]:
-    rank, targets = content.get("r"), content.get("target_modules")
-    if content["peft_type"] != "LORA" or type(rank) is not int or not 0 < rank < 10**6 or not isinstance(targets, list):
-        return (), Problem.of(N_("Only LoRA with a rank and a list of target_modules is counted."))
-    for key, values in _PLAIN.items():
-        if key in content and content[key] not in values:
-            return (), Problem.of(N_("An adapter with {key} is not counted."), key=key)
-    wanted = tuple(f".{target}" for target in targets if isinstance(target, str))
-    tensors: list[Tensor] = []
-    for path, module, copies in model.modules():
-        if isinstance(module, Linear | Conv1D | Embedding) and f".{path}".endswith(wanted):
-            rows, columns = module.parameters["weight"]
-            tensors.append(Tensor(f"{path}.lora_A.weight", (rank, columns), copies))
-            tensors.append(Tensor(f"{path}.lora_B.weight", (rows, rank), copies))
-    if not tensors:
-        return (), Problem.of(N_("None of its target_modules is a module of {name}."), name=model.architecture)
-    return tuple(tensors), None
 
 
 def _other_file(content: Any, _text: str) -> TextReading:

@@ -7,19 +7,23 @@
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 from math import prod
 from typing import NamedTuple
 
-from bertcalc.checkpoints.checkpoint import BUFFERS
+from bertcalc.checkpoints.checkpoint import BUFFERS, family_of_names
+from bertcalc.config import ConfigError
 from bertcalc.families import FAMILIES
 from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
-from bertcalc.reading.plain_lines import without_ansi
+from bertcalc.reading.plain_lines import sentences, without_ansi
 from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
+from bertcalc.reading.tensor_counts import Counts, counted, shapes_of
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
@@ -83,8 +87,13 @@ def listed(text: str) -> Listing:
         elif written is not None and written != prod(shape):
             message = N_("{name}: the text says {written}, but its shape has {count} elements.")
             contradictions.append(Problem.of(message, name=shorten(name), written=written, count=prod(shape)))
-    buffers = tuple(name for name in tensors if name.rpartition(".")[2] in _MORE_BUFFERS)
-    return Listing(tuple(tensors.items()), buffers, optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2)
+    return Listing(
+        tuple(tensors.items()), _buffers(tensors), optimizer, tuple(contradictions[:5]), slashes > len(tensors) // 2
+    )
+
+
+def _buffers(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.rpartition(".")[2] in _MORE_BUFFERS)
 
 
 def _nameless(text: str) -> list[_ListedTensor]:
@@ -101,7 +110,7 @@ _FEWEST_NAMELESS = 3
 
 def _entries(text: str) -> Iterator[_ListedTensor]:
     end = 0
-    shapes = list(_shapes(text))
+    shapes = _with_single_sizes(text, list(_shapes(text)))
     if len(shapes) > _MOST_TENSORS:
         raise wrong(N_("This text has more than {most} shapes."), most=_MOST_TENSORS)
     for number, (start, after, shape) in enumerate(shapes):
@@ -118,6 +127,37 @@ def _shapes(text: str) -> Iterator[tuple[int, int, Shape]]:
         sizes = _sizes(match["sizes"] or match["crossed"] or "")
         if sizes is not None:
             yield match.start(), match.end(), sizes
+
+
+def _with_single_sizes(text: str, shapes: list[tuple[int, int, Shape]]) -> list[tuple[int, int, Shape]]:
+    """Add the shapes of one size, such as 768, of a listing that joins sizes by x: they are in the same column."""
+    columns: set[str] = set()
+    lines_with_shapes: set[int] = set()
+    for start, _after, _shape in shapes:
+        line = text.rfind("\n", 0, start) + 1
+        lines_with_shapes.add(line)
+        if text[start].isdigit() and (column := _column(text[max(line, start - _BEFORE) : start])):
+            columns.add(column)
+    if not columns:
+        return shapes
+    single = [
+        (line.start() + size.start(), line.start() + size.end(), (int(re.sub(r"\D", "", size[0])),))
+        for line in _LINE.finditer(text)
+        if line.start() not in lines_with_shapes
+        for size in islice(_NUMBER.finditer(line[0]), _MOST_COLUMNS)
+        if len(size[0]) <= _MOST_DIGITS and _column(line[0][: size.start()]) in columns
+    ]
+    return sorted([*shapes, *single])
+
+
+_LINE = re.compile(r"^[^\n]{1,1000}", re.MULTILINE)
+_MOST_COLUMNS = 8
+
+
+def _column(before: str) -> str:
+    """The column of a number, as the text between the last name before it and the number; empty without a name."""
+    names = [name for name in islice(_NAME.finditer(before), _MOST_COLUMNS) if _is_name(name[0])]
+    return " ".join(["name", *_NUMBER.sub("0", before[names[-1].end() :]).split()]) if names else ""
 
 
 def _sizes(text: str) -> Shape | None:
@@ -170,6 +210,10 @@ def _written(text: str, shape: Shape) -> int | None:
 def read_listing(text: str) -> TextReading:
     """Read a listing and compare it with the model of its names and shapes. Raises InputError if it has no tensors."""
     listing = listed(text)
+    if len(counts := counted(text)) > len(listing.tensors):
+        return _of_counts(counts, text)
+    if not listing.tensors and (names := names_alone(text)):
+        return _of_names(names)
     if not listing.tensors:
         raise wrong(
             N_("This text lists no tensors: write a name and a shape in each line, such as {example}."),
@@ -178,6 +222,89 @@ def read_listing(text: str) -> TextReading:
     return of_tensors("listing", listing, text)
 
 
+def is_list_of_counts(text: str, model: Model) -> bool:
+    """Whether a text lists tensors with their numbers of parameters; not if it is a hand count of ``model``."""
+    counts = counted(text)
+    tensors = sum(name.endswith(_ENDINGS) for name, _count in counts)
+    lines = sum(any(map(str.isalnum, line)) for line in text.split("\n"))
+    if tensors < _FEWEST_COUNTS or 2 * len(counts) < lines or sentences(text) >= len(counts):
+        return False
+    own = {model.without_prefix(tensor.name): tensor.num_parameters() for tensor in model.tensors(folded=False)}
+    names = [model.without_prefix(name) for name, _count in counts]
+    right = sum(own.get(name) == count for name, (_name, count) in zip(names, counts, strict=True))
+    is_hand_count = all(name in own for name in names) and 2 * right >= len(names)
+    return not is_hand_count or _of_counts(counts, text).agrees
+
+
+_ENDINGS = (".weight", ".bias", ".gamma", ".beta")
+_FEWEST_COUNTS = 3  # tensors of a list
+
+
+def names_alone(text: str) -> tuple[str, ...]:
+    """The names of tensors in a text that consists of them, such as ``state_dict().keys()``; empty in other texts."""
+    names = tuple(dict.fromkeys(name for name in _NAME.findall(without_ansi(text)) if name.endswith(_ENDINGS)))
+    written = sum(map(len, names))
+    return names if len(names) >= _FEWEST_NAMES and 2 * written >= len("".join(text.split())) else ()
+
+
+_FEWEST_NAMES = 5
+
+
+def _of_names(names: tuple[str, ...]) -> TextReading:
+    """Read names without shapes: they may show the class and the number of layers, but no sizes."""
+    sentence = Problem.of(N_("Read as: a list of the names of {count} tensors."), count=len(names))
+    notes = [
+        Problem.of(
+            N_("Names alone show no sizes: list each tensor with its shape, such as {example}."), example=_EXAMPLE
+        )
+    ]
+    if model := _named_model({name for name in names if name not in _buffers(names)}):
+        message = N_("The names are those of {architecture} with {layers} layers.")
+        layers = model.config.num_hidden_layers
+        notes.insert(0, Problem.of(message, architecture=model.architecture, layers=layers))
+    return TextReading("listing", sentence, notes=tuple(notes))
+
+
+def _named_model(names: set[str]) -> Model | None:
+    """The model of default sizes with exactly these names, with or without those of tied tensors."""
+    family = family_of_names(names)
+    layers = max((int(number) for name in names for number in _LAYER_NUMBER.findall(name)), default=0) + 1
+    for cls in family.classes:
+        for pooler in (True, False):
+            with suppress(ConfigError):
+                config = replace(family.config.default(), num_hidden_layers=layers)
+                model = Model(config, cls.name, pooler)
+                own = {tensor.name for tensor in model.tensors(folded=False)}
+                if own <= names and names - own <= _tied_names(model):
+                    return model
+    return None
+
+
+def _tied_names(model: Model) -> set[str]:
+    return {f"{path}.{name}" for path, module, _copies in model.modules(folded=False) for name in module.tied}
+
+
+_LAYER_NUMBER = re.compile(r"\.([0-9]{1,3})\.")
+
+
+def _of_counts(counts: Counts, text: str) -> TextReading:
+    """Read a list of names and numbers of parameters: with the shapes that follow from them, or only their sum."""
+    shapes = shapes_of(counts)
+    sentence = Problem.of(N_("Read as: a list of {count} tensors with their numbers of parameters."), count=len(counts))
+    reading = of_tensors("listing", Listing(shapes, _buffers(dict(shapes))), text)
+    if reading.model is not None and not reading.reshaped:
+        return replace(reading, sentence=sentence)
+    tensors = tuple(Tensor(name, (count,), 1) for name, count in counts)
+    left_out = bool(_LEFT_OUT.search(text))
+    return TextReading(
+        "listing", sentence, None, None, tensors, sum(count for _name, count in counts), left_out, notes=(_NO_SHAPES,)
+    )
+
+
+_NO_SHAPES = Problem.of(
+    N_("Without shapes, it is not known which model this is: list each tensor with its shape, such as {example}."),
+    example="pooler.dense.weight torch.Size([768, 768])",
+)
 _EXAMPLE = "pooler.dense.weight torch.Size([768, 768])"
 
 

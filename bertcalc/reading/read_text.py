@@ -15,6 +15,7 @@ from bertcalc.families import build
 from bertcalc.families.presets import DEFAULT_PRESET
 from bertcalc.model.model import Model
 from bertcalc.proofreading.proofread import proofread
+from bertcalc.reading.adapter_files import adapter_content, read_adapter
 from bertcalc.reading.config_text import config_in, looks_like_config
 from bertcalc.reading.explained import (
     is_hand_count,
@@ -26,7 +27,7 @@ from bertcalc.reading.explained import (
     read_peft_line,
 )
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
-from bertcalc.reading.listing import listed, read_listing
+from bertcalc.reading.listing import is_list_of_counts, listed, names_alone, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
@@ -96,7 +97,8 @@ _READERS: dict[Kind, Callable[[str], TextReading]] = {
     "printed-model": read_printed,
     "listing": read_listing,
     **dict.fromkeys(("keras-summary", "torchinfo", "torchsummary"), read_table),
-    **dict.fromkeys(("safetensors-index", "safetensors-header", "adapter-config", "other-file"), read_json_file),
+    "adapter-config": read_adapter,
+    **dict.fromkeys(("safetensors-index", "safetensors-header", "other-file"), read_json_file),
 }
 
 
@@ -106,7 +108,11 @@ def kind_of(text: str, model: Model) -> Kind:
         return number_kind(number_asked(text))
     if len(text) <= _LONGEST_CALCULATION and whole_line_of_peft(text):
         return "peft-line"
-    kind = json_kind(text) or ("config" if looks_like_config(text) else None) or table_kind(text) or _structure(text)
+    kind = json_kind(text)
+    if kind is None and adapter_content(text):
+        return "adapter-config"
+    kind = kind or ("config" if looks_like_config(text) else None) or table_kind(text)
+    kind = kind or _structure(text, model)
     if kind:
         return kind
     if config_in(text) != text:
@@ -124,17 +130,25 @@ def kind_of(text: str, model: Model) -> Kind:
     raise wrong(_NOTHING)
 
 
-def _structure(text: str) -> Kind | None:
+def _structure(text: str, model: Model) -> Kind | None:
     """A printed model or a listing, unless the text is prose with some shapes in it."""
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
-    tensors = len(listed(text).tensors) if "[" in text or "(" in text or "x" in text else 0
+    tensors = len(listed(text).tensors) if _SHAPES.search(text) and not _is_calculation(text) else 0
     if printed and _SHARE * printed >= lines:
         return "printed-model"
     if tensors > sentences(text) and _SHARE * tensors >= lines:
         return "listing"
-    return None
+    return "listing" if is_list_of_counts(text, model) or names_alone(text) else None
 
 
+def _is_calculation(text: str) -> bool:
+    """Whether a text has products with ×, but no shapes in brackets or with x."""
+    return not _BRACKETS.search(text) and ("=" in text or not _NAMED_SHAPE.search(text))
+
+
+_BRACKETS = re.compile(r"[\[(x]")
+_NAMED_SHAPE = re.compile(r"\.(?:weight|bias)\b[^\n]{1,80}×")
+_SHAPES = re.compile(r"[\[(x×]")
 _SHARE = 4  # at least a quarter of the lines are modules or tensors; half of a print is closing parentheses

@@ -123,8 +123,9 @@ class TextReading:
         ]
 
     def _of_conditions(self) -> list[Problem]:
+        message = _POSSIBLE_AT_LEAST if self.is_at_least and self.model is None else _POSSIBLE
         return [
-            Problem.of(_POSSIBLE, count=possible.parameters, condition=possible.condition)
+            Problem.of(message, count=possible.parameters, condition=possible.condition)
             for possible in self.possible_counts
         ]
 
@@ -137,6 +138,7 @@ _AT_LEAST = N_("The text describes at least {count} parameters.")
 _MISSING = N_("Parts of {architecture} that the text does not have: {parts}.")
 _ADDITIONAL = N_("Parts that {architecture} does not have: {parts}.")
 _RESHAPED = N_("Parts of {architecture} that have other shapes in the text: {parts}.")
+_POSSIBLE_AT_LEAST = N_("Possible: at least {count} parameters, {condition}.")
 _POSSIBLE = N_("Possible: {count} parameters, {condition}.")
 
 

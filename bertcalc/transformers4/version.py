@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 from bertcalc.config import Config, Problem
 from bertcalc.model.modules import Shape
 from bertcalc.text import N_
+from bertcalc.text.arguments import quoted
 
 Container = Literal["", "tuple", "DynamicCache", "EncoderDecoderCache"]  # what past_key_values and the like come in
 
@@ -83,8 +84,11 @@ def only_absolute(kind: type[Config], values: Mapping[str, Any]) -> Iterator[Pro
     """
     field = "position_embedding_type"
     if (value := values.get(field)) not in (None, "absolute"):
-        message = N_("{config} supports absolute positions only: set position_embedding_type to absolute.")
-        yield Problem.of(message, field, value, ABSOLUTE, config=kind.__name__)
+        message = N_(
+            "{config} supports absolute positions only: set position_embedding_type to absolute, as transformers 5 "
+            "does. bertcalc does not count the tables of distances that transformers 4 builds for {value}."
+        )
+        yield Problem.of(message, field, value, ABSOLUTE, config=kind.__name__, value=quoted(value))
 
 
 def inferred_from_distances(hidden_size: int, table: Shape) -> dict[str, Any]:

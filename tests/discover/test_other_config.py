@@ -66,3 +66,12 @@ def test_another_text_is_read_as_ever() -> None:
     assert bertcalc.read("109,482,240").kind == "number"
     with pytest.raises(InputError, match="NEZHA"):
         bertcalc.read('{"model_type": "nezha", "hidden_size": 768}')
+
+
+def test_a_refusal_of_a_type_that_is_counted_does_not_contradict_itself() -> None:
+    """t5-small's file is counted, google/flan-t5-base's is not."""
+    t5 = {"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "d_model": 512}
+    assert bertcalc.read(json.dumps(t5)).num_parameters
+    with pytest.raises(InputError, match="feed_forward_proj") as error:
+        bertcalc.read(json.dumps({**t5, "feed_forward_proj": "gated-gelu"}))
+    assert "counts only" not in str(error.value)

@@ -3,6 +3,7 @@
 import inspect
 import json
 from itertools import product
+from math import prod
 from typing import Any
 
 import pytest
@@ -132,7 +133,29 @@ def test_missing_fields_and_labels_are_those_of_transformers(given_fields: dict[
 
 def test_where_both_are_said_the_other_is_remarked() -> None:
     remark = read('{"id2label": {"0": "a"}, "num_labels": 5}').remarks[-1]
-    assert str(remark) == "num_labels 5 takes precedence over id2label, which has 1, as in transformers."
+    said = "num_labels 5 is used, as in transformers 5. transformers 4 uses the number of names in id2label: 1."
+    assert str(remark) == said
+    both = {"id2label": {0: "a"}, "num_labels": 5}
+    assert transformers.BertConfig.from_dict(both).num_labels == 5
+    question = {"model_type": "bert", "config": {"num_hidden_layers": 1, **both}}
+    [in_4] = ask_transformers4([{**question, "architecture": "BertForSequenceClassification", "options": {}}])
+    assert dict(map(tuple, in_4["tensors"]))["classifier.bias"] == [1]
+
+
+def test_the_number_of_labels_in_files_of_2020_is_not_called_misspelled() -> None:
+    """Such as dslim/bert-base-NER's: transformers reads id2label, and not this key."""
+    labels = {f"{label}": f"LABEL_{label}" for label in range(9)}
+    for content in ({"_num_labels": 9, "id2label": labels}, {"_num_labels": 9}):
+        reading = read(json.dumps({"model_type": "bert", **content}))
+        assert reading.config.num_labels == transformers.BertConfig.from_dict(content).num_labels
+        assert "did you mean" not in " ".join(map(str, reading.remarks))
+
+
+def test_a_key_with_a_single_possible_value_is_not_said_to_have_no_effect() -> None:
+    """transformers reads attention_head_size of DeBERTa-v2, and another value changes the count."""
+    text = '{"model_type": "deberta-v2", "hidden_size": 1536, "num_attention_heads": 24, "attention_head_size": 64}'
+    said = [str(remark) for remark in read(text).remarks if "attention_head_size" in str(remark)]
+    assert said == ["Keys with the only value that bertcalc counts: attention_head_size."]
 
 
 @pytest.mark.parametrize(
@@ -338,6 +361,22 @@ def test_a_class_of_another_program_is_read_as_the_same_task(model_type: str, na
     )
 
 
+@pytest.mark.parametrize("position", ["relative_key", "relative_key_query"])
+def test_relative_positions_have_the_counts_of_both_versions_of_transformers(position: str) -> None:
+    fields = {"num_hidden_layers": 2, "position_embedding_type": position}
+    question = {"model_type": "bert", "config": fields, "architecture": "BertModel", "options": {}}
+    [in_4] = ask_transformers4([question])
+    count = sum(prod(shape) for _name, shape in in_4["tensors"])
+    with torch.device("meta"):
+        in_5 = transformers.BertModel(transformers.BertConfig(**fields)).num_parameters()
+    assert count > in_5
+    reading = read(json.dumps({"model_type": "bert", "architectures": ["BertModel"], **fields}))
+    [remark] = [str(remark) for remark in reading.remarks if remark.field == "position_embedding_type"]
+    assert f"transformers 4 builds tables of distances, and {count:,} parameters" in remark
+    assert f"transformers 5 ignores the key and builds {in_5:,} parameters" in remark
+    assert not [remark for remark in read('{"model_type": "bert"}').remarks if "transformers 4" in str(remark)]
+
+
 WITHOUT_DISTANCES = ("roberta", "xlm-roberta", "camembert", "albert", "electra", "ernie")
 
 
@@ -350,7 +389,9 @@ def test_distances_of_transformers_4_that_are_not_counted_are_refused(model_type
     assert any("distance_embedding" in name for name, _shape in real["tensors"])
     kind = FAMILIES[model_type].config.__name__
     said = sentences(json.dumps({"model_type": model_type, **fields}))
-    assert said == [f"{kind} supports absolute positions only: set position_embedding_type to absolute."]
+    [message] = said
+    assert message.startswith(f"{kind} supports absolute positions only: set position_embedding_type to absolute")
+    assert f"that transformers 4 builds for '{position}'" in message
     for value in (None, "absolute"):
         assert read(json.dumps({"model_type": model_type, "position_embedding_type": value}))
 

@@ -153,7 +153,7 @@ WRONG = [
     ("[]", "A config.json is a JSON object: { } with fields inside."),
     (
         '{"model_type": "no_type"}',
-        f"model_type 'no_type' is a different kind of model: bertcalc counts only {', '.join(FAMILIES)}.",
+        f"model_type 'no_type' is a different kind of model: the families of bertcalc are {', '.join(FAMILIES)}.",
     ),
     ('{"hidden_size": NaN}', "NaN is not a number in JSON: write null, or a number."),
     ('{"a": 1, "a": 2}', "a appears twice: it must appear only once."),

@@ -35,6 +35,9 @@ FORMATS: dict[str, Row] = {
     "name and shape": lambda name, shape: f"name: {name}, shape: {tuple(shape)}",
     "counts before": lambda name, shape: f"{prod(shape):>12,}  {name}  {tuple(shape)}  torch.float32",
     "without spaces": lambda name, shape: f"{name}\t{str(list(shape)).replace(' ', '')}",
+    "crossed": lambda name, shape: f"{name} {'x'.join(map(str, shape))}",
+    "crossed in a table": lambda name, shape: f"| `{name}` | {' × '.join(map(str, shape))} | {prod(shape):,} |",
+    "crossed after counts": lambda name, shape: f"{prod(shape):>12,}  {name:70} {'×'.join(map(str, shape))}",
     "two lines": lambda name, shape: f"{name}\n    {torch.Size(shape)}",
 }
 
@@ -96,6 +99,16 @@ def test_the_family_of_a_published_model_is_told_by_its_sizes() -> None:
         model = bertcalc.build(name)
         reading = bertcalc.read("\n".join(f"{name} {list(shape)}" for name, shape in model.named_parameters()))
         assert reading.model == model
+
+
+@pytest.mark.parametrize("row", [name for name in FORMATS if name.startswith("crossed")])
+def test_shapes_of_one_size_are_read_in_listings_that_join_sizes_by_x(row: str) -> None:
+    with torch.device("meta"):
+        real = transformers.BertForSequenceClassification(transformers.BertConfig())
+    reading = bertcalc.read("\n".join(FORMATS[row](name, tuple(p.shape)) for name, p in real.named_parameters()))
+    assert (reading.kind, len(reading.tensors)) == ("listing", len([*real.parameters()]))
+    assert reading.agrees
+    assert reading.num_parameters == real.num_parameters()
 
 
 def test_a_state_dict_has_tied_matrices_twice_and_buffers() -> None:
@@ -264,3 +277,77 @@ def test_two_switches_of_one_module_are_found() -> None:
     reading = bertcalc.read("\n".join(f"{name} {tuple(tensor.shape)}" for name, tensor in real.named_parameters()))
     assert reading.agrees
     assert reading.num_parameters == real.num_parameters()
+
+
+COUNTS: dict[str, Callable[[str, int], str]] = {
+    "a colon": lambda name, count: f"{name}: {count:,}",
+    "columns": lambda name, count: f"{name:60} {count:>12}",
+    "a Markdown table": lambda name, count: f"| `{name}` | {count:,} |",
+    "prettytable": lambda name, count: f"| {name:^60} | {count:^10} |",
+}
+
+
+def _listed_counts(real: Any, row: Callable[[str, int], str]) -> str:
+    return "\n".join(row(name, tensor.numel()) for name, tensor in real.named_parameters())
+
+
+@given(cases(), st.sampled_from(list(COUNTS.values())), st.sampled_from(["", "module.", "0.auto_model."]))
+@examples(20)
+def test_a_list_of_counts_has_the_sum_of_the_real_model(
+    case: Case, row: Callable[[str, int], str], prefix: str
+) -> None:
+    real = case.real()
+    text = _listed_counts(real, lambda name, count: row(prefix + name, count))
+    reading = bertcalc.read(text, "listing")
+    assert (reading.kind, sum(tensor.num_parameters() for tensor in reading.tensors)) == (
+        "listing",
+        real.num_parameters(),
+    )
+    counts = {reading.num_parameters, *(possible.parameters for possible in reading.possible_counts)}
+    assert real.num_parameters() in counts
+
+
+@pytest.mark.parametrize("row", COUNTS.values(), ids=COUNTS)
+@pytest.mark.parametrize("name", ["Bert", "DistilBert", "Electra", "Albert", "MPNet", "ModernBert", "DebertaV2"])
+def test_names_and_counts_determine_the_sizes(name: str, row: Callable[[str, int], str]) -> None:
+    sizes: Any = {"vocab_size": 1000, "hidden_size": 24, "intermediate_size": 72, "num_hidden_layers": 1}
+    if name == "DistilBert":
+        sizes = {"vocab_size": 1000, "dim": 24, "hidden_dim": 72, "n_layers": 1, "n_heads": 4}
+    config = getattr(transformers, f"{name}Config")(
+        **sizes, **({} if name == "DistilBert" else {"num_attention_heads": 4, "pad_token_id": 0})
+    )
+    with torch.device("meta"):
+        real = getattr(transformers, f"{name}ForMaskedLM")(config)
+    text = f"{_listed_counts(real, row)}\nTotal Trainable Params: {real.num_parameters()}"
+    reading = bertcalc.read(text)
+    assert reading.agrees
+    assert reading.model is not None
+    config = reading.model.config
+    assert (config.vocab_size, config.hidden_size, config.intermediate_size) == (1000, 24, 72)
+    assert real.num_parameters() in {reading.num_parameters, *(count.parameters for count in reading.possible_counts)}
+    assert "wrong" not in str(reading)
+
+
+def test_a_list_of_counts_of_another_model_has_only_its_sum() -> None:
+    with torch.device("meta"):
+        real = transformers.T5ForConditionalGeneration(transformers.T5Config())
+    reading = bertcalc.read(_listed_counts(real, COUNTS["a colon"]))
+    assert (reading.kind, reading.model, reading.num_parameters) == ("listing", None, real.num_parameters())
+
+
+def test_a_hand_count_with_an_error_stays_a_hand_count() -> None:
+    text = "embeddings.word_embeddings.weight: 23,440,896\npooler.dense.weight: 589,824\npooler.dense.bias: 769"
+    assert bertcalc.read(text).kind == "hand-count"
+
+
+@pytest.mark.parametrize("written", [str, "\n".join, list], ids=["odict_keys", "lines", "a list"])
+@pytest.mark.parametrize("name", ["BertForSequenceClassification", "BertForMaskedLM", "DistilBertModel"])
+def test_names_without_shapes_show_the_class_and_the_layers(name: str, written: Callable[[Any], Any]) -> None:
+    cls: Any = getattr(transformers, name)
+    with torch.device("meta"):
+        real = cls(cls.config_class())
+    reading = bertcalc.read(str(written(real.state_dict().keys())))
+    assert (reading.kind, reading.model, reading.num_parameters) == ("listing", None, None)
+    layers = real.config.num_hidden_layers
+    assert f"The names are those of {name} with {layers} layers." in str(reading)
+    assert "Names alone show no sizes" in str(reading)

@@ -271,3 +271,25 @@ def test_the_sizes_of_a_printed_tensor_multiply_to_its_count() -> None:
     assert Model(other, "BertForMaskedLM").num_parameters() in {
         possible.parameters for possible in reading.possible_counts
     }
+
+
+@pytest.mark.parametrize("name", ["T5ForConditionalGeneration", "T5Model", "T5EncoderModel", "MobileBertForMaskedLM"])
+def test_a_lower_bound_is_below_the_real_count_if_matrices_may_be_shared(name: str) -> None:
+    """The sizes of T5LayerNorm and NoNorm are not in the print, and print shows no ties."""
+    cls: Any = getattr(transformers, name)
+    with torch.device("meta"):
+        real = cls(cls.config_class())
+    real.tie_weights()
+    reading = bertcalc.read(str(real))
+    assert reading.is_at_least
+    assert reading.num_parameters is not None
+    assert 0.99 * real.num_parameters() < reading.num_parameters <= real.num_parameters()
+    assert len(reading.possible_counts) == 2
+    assert f"at least {reading.possible_counts[0].parameters:,}" in str(reading)
+
+
+def test_a_class_that_is_counted_from_its_config_is_not_called_unknown() -> None:
+    with torch.device("meta"):
+        real = transformers.T5ForConditionalGeneration(transformers.T5Config())
+    assert "does not know this class" not in str(bertcalc.read(str(real)))
+    assert bertcalc.read(real.config.to_json_string()).num_parameters == real.num_parameters()

@@ -101,6 +101,12 @@ def _keys() -> Mapping[str, dict[str, Any]]:
     return keys
 
 
+@cache
+def classes_with_formulas() -> frozenset[str]:
+    """The names of all classes that can be counted from a config.json."""
+    return frozenset(name.rpartition(".")[2] for name in _keys())
+
+
 def _data(file: str) -> Any:
     return json.loads(files("bertcalc.discover.results").joinpath(file).read_text(encoding="utf-8"))
 

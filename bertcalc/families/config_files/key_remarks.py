@@ -86,7 +86,10 @@ def _of_labels(content: Mapping[str, Any], values: Mapping[str, Any]) -> Iterato
     """A remark if num_labels differs from the number of names in id2label."""
     labels, count = content.get("id2label"), values["num_labels"]
     if labels is not None and count != len(labels):
-        message = N_("num_labels {count} takes precedence over id2label, which has {named}, as in transformers.")
+        message = N_(
+            "num_labels {count} is used, as in transformers 5. transformers 4 uses the number of names in id2label: "
+            "{named}."
+        )
         yield Problem.of(message, "num_labels", count, count=count, named=len(labels))
 
 
@@ -100,11 +103,9 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     remarked: tuple[str, ...] = ("auto_map", *quantized)
     remarked = (*remarked, _CHUNK) if _chunked(kind, content) else remarked
     keys = {key: value for key, value in keys.items() if key not in remarked}
-    neutral = [
-        key
-        for key, value in keys.items()
-        if is_neutral(key, value) or (key == _CHUNK and not kind.chunks) or _is_checked(kind, key)
-    ]
+    neutral = [key for key, value in keys.items() if is_neutral(key, value) or (key == _CHUNK and not kind.chunks)]
+    checked = [key for key in keys if key not in neutral and _is_checked(kind, key)]
+    keys = {key: value for key, value in keys.items() if key not in checked}
     of_memory = [key for key in keys if key in OF_MEMORY and key not in neutral]
     unknown = [key for key in keys if key not in (*neutral, *of_memory)]
     meant = {key: near for key in unknown[:_NAMED] if (near := _meant(kind, key, content))}
@@ -115,6 +116,9 @@ def _unread(kind: type[Config], keys: Mapping[str, Any], content: Mapping[str, A
     if of_memory:
         message = N_("Ignored keys: {keys}. They do not affect parameters or FLOPs, but may affect memory.")
         yield Problem.of(message, of_memory[0], keys=named(of_memory))
+    if checked:
+        message = N_("Keys with the only value that bertcalc counts: {keys}.")
+        yield Problem.of(message, checked[0], keys=named(checked))
     if neutral:
         yield Problem.of(WITHOUT_EFFECT, neutral[0], keys=named(neutral))
 

@@ -107,7 +107,7 @@ def recognized(content: Mapping[str, Any]) -> RecognizedFamily:
         of_classes = [*map(_of_class, classes)]
         if family := next((family for family in FAMILIES.values() if family in of_classes), None):
             return RecognizedFamily(family)
-        message = N_("architectures {value} is a different kind of model: bertcalc counts only {known}.")
+        message = N_("architectures {value} is a different kind of model: the families of bertcalc are {known}.")
         raise InputError(problem("architectures", names, message, known=_family_names()))
     return _of_keys(content)
 
@@ -121,7 +121,7 @@ def _of_type(model_type: Any) -> Family:
         message = N_("model_type {value} is unknown: did you mean {name}?")
         words = {"value": quoted(model_type), "name": near}
         raise InputError(Problem("model_type", model_type, message, words, ({"model_type": near},)))
-    message = N_("model_type {value} is a different kind of model: bertcalc counts only {known}.")
+    message = N_("model_type {value} is a different kind of model: the families of bertcalc are {known}.")
     raise InputError(problem("model_type", model_type, message, known=_family_names()))
 
 

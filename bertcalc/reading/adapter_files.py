@@ -1,0 +1,218 @@
+"""Read adapter_config.json of peft, or its configuration as Python prints it, and count the adapter.
+
+>>> print(read_adapter("LoraConfig(target_modules={'query', 'value'}, base_model_name_or_path='bert-base-uncased')"))
+Read as: an adapter_config.json (LORA).
+This is BertModel with V = 30,522, H = 768, L = 12, A = 12, I = 3,072, P = 512, T = 2, C = 2: 109,482,240 parameters.
+The adapter has 294,912 parameters in addition to those of bert-base-uncased.
+peft trains 294,912 of 109,777,152 parameters.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
+from typing import Any
+
+from bertcalc.changes.adapter import PeftChange, copies
+from bertcalc.changes.ia3 import IA3, LNTuning
+from bertcalc.changes.lora import Lora
+from bertcalc.changes.prompts import PrefixTuning, PromptEncoder, Prompts, PromptTuning
+from bertcalc.changes.targets import TASK_TYPES
+from bertcalc.config import ConfigError
+from bertcalc.families import CLASSES
+from bertcalc.families.bert import BertConfig
+from bertcalc.families.presets import PRESETS, preset_named
+from bertcalc.model.model import Model
+from bertcalc.reading.plain_lines import LARGEST
+from bertcalc.reading.text_reading import TextReading
+from bertcalc.text import N_, shorten
+from bertcalc.text.loose_json import LONGEST, read_loosely
+from bertcalc.text.problem import InputError, Problem, wrong
+
+_KINDS: Mapping[str, type[PeftChange]] = {
+    kind.peft_type: kind for kind in (Lora, IA3, LNTuning, PromptTuning, PrefixTuning, PromptEncoder)
+}
+_TASKS = {task_type: task for task, task_type in TASK_TYPES.items()}
+_TYPES = {kind.peft_config: peft_type for peft_type, kind in _KINDS.items()} | {"AdaLoraConfig": "ADALORA"}
+_CALL = re.compile(rf"\b({'|'.join(_TYPES)})\s{{0,9}}\(")
+_BRACKET = re.compile(r"[][(){}]")
+_ENUM = re.compile(r"<\w{1,40}\.(\w{1,40}): '[^'\n]{0,60}'>|\b(?:TaskType|PeftType)\.(\w{1,40})")
+_NESTED = re.compile(r"\b[A-Za-z]\w{0,60}\([^()]{0,500}\)")
+_SET = re.compile(r"\{((?:\s*(?:'[^'\n]{0,200}'|\"[^\"\n]{0,200}\")\s*,?){1,500})\}")
+_QUOTED = re.compile(r"""['"]([\w./-]{1,200})['"]""")
+_LEAST = 4  # a call is at least a quarter of the text
+
+# Keys that add parameters, with the values at which they have no effect; bertcalc does not count their effect.
+_NOT_COUNTED: Mapping[str, tuple[Any, ...]] = {
+    "target_parameters": (None, []),
+    "trainable_token_indices": (None, [], {}),
+    "layer_replication": (None, []),
+    "use_qalora": (None, False),
+    "use_bdlora": (None, False, {}),
+}
+
+
+def adapter_content(text: str) -> Mapping[str, Any] | None:
+    """The keys of an adapter's configuration: JSON, a dictionary, or a call such as LoraConfig(r=8, ...).
+
+    None if a text is not one. A call that names no base model gets the preset that the text around it names.
+    """
+    if len(text) > LARGEST:
+        return None
+    plain = text.strip("\ufeff \t\r\n")
+    call = next(_calls(plain), None) if len(plain) <= LONGEST else None
+    written = call[1] if call else plain if plain[:1] == "{" and "peft_type" in plain else ""
+    with suppress(InputError):
+        content = read_loosely(_plain_values(written) if call else written, LARGEST) if written else None
+        if isinstance(content, dict) and (call or "peft_type" in content):
+            return _completed(content, call[0], plain) if call else content
+    return None
+
+
+def _calls(text: str) -> Iterator[tuple[str, str]]:
+    """The name and the text of a call that is a large part of a text."""
+    for match in _CALL.finditer(text):
+        depth = 0
+        for sign in _BRACKET.finditer(text, match.end() - 1):
+            depth += 1 if sign[0] in "([{" else -1
+            if not depth:
+                if _LEAST * (sign.end() - match.start()) >= len(text):
+                    yield match[1], f"{match[1]}{text[match.end() - 1 : sign.end()]}"
+                break
+
+
+def _plain_values(call: str) -> str:
+    """A call without enumerations, sets and configurations inside it, as a call that can be read as JSON."""
+    name, bracket, inside = call.partition("(")
+    inside = _ENUM.sub(lambda match: json.dumps(match[1] or match[2]), inside)
+    inside = _SET.sub(r"[\1]", _NESTED.sub("None", inside))
+    return f"{name}{bracket}{inside}"
+
+
+def _completed(content: Mapping[str, Any], name: str, text: str) -> Mapping[str, Any]:
+    named = (word for word in _QUOTED.findall(text) if preset_named(word))
+    base = content.get("base_model_name_or_path") or next(named, None)
+    return {"peft_type": _TYPES[name], **content, "base_model_name_or_path": base}
+
+
+def read_adapter(text: str) -> TextReading:
+    """Read the configuration of an adapter and count it. Raises InputError if the text is none."""
+    content = adapter_content(text)
+    if content is None:
+        raise wrong(N_("This is not an adapter_config.json: it has no peft_type."))
+    kind, base = content["peft_type"], content.get("base_model_name_or_path")
+    sentence = Problem.of(N_("Read as: an adapter_config.json ({kind})."), kind=shorten(f"{kind}"))
+    name = _base(base)
+    model = Model(PRESETS[name].config) if name else None
+    notes: tuple[Problem, ...] = ()
+    if model and name:
+        if isinstance(base, str) and preset_named(base) is None:
+            notes = (Problem.of(N_("Its base model is assumed to be {name}, by the name of the folder."), name=name),)
+        with suppress(ConfigError):
+            model = _of_task(model, content)
+    try:
+        change = _change(content)
+        if model is None or name is None:
+            return _without_base(sentence, change, content)
+        adapted = model.changed(changes=(change,))
+    except InputError as error:
+        return TextReading("adapter-config", sentence, model, model, notes=(*notes, *error.problems))
+    return TextReading(
+        "adapter-config",
+        sentence,
+        model,
+        model,
+        tuple(tensor for tensor in adapted.tensors() if not tensor.frozen),
+        adapted.num_parameters(),
+        notes=(*notes, *_of_adapted(adapted, model, name)),
+    )
+
+
+def _base(name: Any) -> str | None:
+    """The preset of a name on the Hub, or of a path that ends with it."""
+    if not isinstance(name, str):
+        return None
+    return preset_named(name) or preset_named(re.split(r"[/\\]", name.rstrip("/\\"))[-1])
+
+
+def _of_task(model: Model, content: Mapping[str, Any]) -> Model:
+    """The class that the adapter is for: of its task_type, or the class that peft writes instead."""
+    mapping = content.get("auto_mapping")
+    named = mapping.get("base_model_class") if isinstance(mapping, dict) else None
+    if isinstance(named, str) and CLASSES.get(named) is model.family:
+        return Model(model.config, named)
+    task = _TASKS.get(content.get("task_type"))  # type: ignore[arg-type]  # any value, not only peft's
+    return Model(model.config, model.family.for_task(task)) if task else model
+
+
+def _change(content: Mapping[str, Any]) -> PeftChange:
+    """The adapter as a change of a model. Raises InputError if bertcalc does not count it."""
+    kind = _KINDS.get(f"{content['peft_type']}")
+    if kind is None:
+        message = N_("bertcalc does not count adapters of this type. It counts {kinds}.")
+        raise InputError(Problem.of(message, kinds=", ".join(_KINDS)))
+    for key, values in _NOT_COUNTED.items():
+        if key in content and content[key] not in values:
+            raise InputError(Problem.of(N_("An adapter with {key} is not counted."), key=key))
+    names = {part.name for part in fields(kind)}  # type: ignore[arg-type]  # all adapters are dataclasses
+    given: dict[str, Any] = {key: value for key, value in content.items() if key in names and value is not None}
+    if issubclass(kind, Prompts) and given.get("task_type") is None:
+        given["task_type"] = "FEATURE_EXTRACTION"
+    return kind(**given)
+
+
+def _of_adapted(adapted: Model, model: Model, name: str) -> Iterator[Problem]:
+    count, trained = adapted.num_parameters(), adapted.num_parameters(only_trainable=True)
+    message = N_("The adapter has {count} parameters in addition to those of {name}.")
+    yield Problem.of(message, count=count - model.num_parameters(), name=name)
+    copied = copies(adapted)
+    if copied:
+        message = N_(
+            "Among them is a copy of {names} with {count} parameters, which is trained and saved; the original is "
+            "frozen."
+        )
+        yield Problem.of(message, names=", ".join(map(shorten, copied)), count=sum(copied.values()))
+    if _has_labels(model, copied):
+        message = N_("An adapter_config.json does not give the number of labels: the default of {labels} is assumed.")
+        yield Problem.of(message, labels=model.config.num_labels)
+    yield Problem.of(N_("peft trains {trained} of {count} parameters."), trained=trained, count=count)
+
+
+def _has_labels(model: Model, copied: Mapping[str, int]) -> bool:
+    """Whether the trained copies have a row for each label."""
+    if not copied or model.cls.task == "question-answering":
+        return False
+    with suppress(ConfigError):
+        more = model.changed(config=replace(model.config, num_labels=model.config.num_labels + 1))
+        return more.num_parameters() != model.num_parameters()
+    return False
+
+
+def _without_base(sentence: Problem, change: PeftChange, content: Mapping[str, Any]) -> TextReading:
+    """Count the virtual tokens of prompt, prefix and p-tuning, whose sizes are in the file."""
+    base = content.get("base_model_name_or_path")
+    message = N_("Its base model {name} is not a preset, so its parameters cannot be counted.")
+    note = Problem.of(message, name=shorten(f"{base}"))
+    if base is None:
+        note = Problem.of(N_("It does not name its base model, on which its parameters depend."))
+    width, layers = content.get("token_dim"), content.get("num_layers")
+    needs_layers = isinstance(change, PrefixTuning) and not _is_size(layers)
+    if not isinstance(change, Prompts) or not _is_size(width) or needs_layers:
+        return TextReading("adapter-config", sentence, notes=(note,))
+    stacks = content.get("num_transformer_submodules")  # two in an encoder-decoder
+    tokens = change.num_virtual_tokens * (stacks if isinstance(stacks, int) and _is_size(stacks) else 1)
+    arguments: dict[str, Any] = {"num_virtual_tokens": tokens, "task_type": "FEATURE_EXTRACTION"}
+    sizes: dict[str, Any] = {"hidden_size": width, "num_hidden_layers": layers if _is_size(layers) else 1}
+    prompts = replace(change, **arguments, modules_to_save=None)
+    adapted = Model(BertConfig(**sizes, num_attention_heads=1)).changed(changes=(prompts,))
+    tensors = tuple(tensor for tensor in adapted.tensors() if tensor.name.startswith("prompt_encoder."))
+    count = sum(tensor.num_parameters() for tensor in tensors)
+    notes = [Problem.of(N_("Its virtual tokens have {count} parameters, whatever the base model is."), count=count)]
+    if content.get("modules_to_save") or content.get("task_type") in ("SEQ_CLS", "TOKEN_CLS", "QUESTION_ANS"):
+        notes.append(Problem.of(N_("peft also trains a copy of the head, whose sizes are not in this file.")))
+    return TextReading("adapter-config", sentence, None, None, tensors, count, notes=tuple(notes))
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int and 0 < value < 10**7

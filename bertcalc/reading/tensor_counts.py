@@ -1,0 +1,140 @@
+"""Read lists of tensor names with their numbers of parameters, which have no shapes.
+
+The shapes follow from the names: a bias shows the hidden size, and the word embeddings divided by it the vocabulary.
+
+>>> counted("| classifier.weight | 1,536 |\\nclassifier.bias: 2\\nTotal: 1,538")
+(('classifier.weight', 1536), ('classifier.bias', 2))
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from fractions import Fraction
+from functools import cache
+from math import prod
+from typing import Any
+
+from bertcalc.checkpoints.checkpoint import family_of_names, plain_name, wrapper_of
+from bertcalc.config import ConfigError
+from bertcalc.config.fields import EVERY_LETTER
+from bertcalc.families import FAMILIES
+from bertcalc.model.family import Family
+from bertcalc.model.letters import model_in_symbols
+from bertcalc.model.model import Model
+from bertcalc.model.modules import Shape
+from bertcalc.model.polynomials import LetterPolynomial
+from bertcalc.reading.plain_lines import without_ansi
+from bertcalc.reading.recognition import stored
+
+_ENTRY = re.compile(
+    r"(?<![\w./])(?P<name>(?:[A-Za-z_]|[0-9]{1,3}\.[A-Za-z_])[\w-]{0,80}(?:\.[\w-]{1,80}){0,20})"
+    r"[`'\"]?[ \t]*[|:=,>\-]*[ \t]*[|:=>]?[ \t]*"
+    r"(?P<count>[0-9]{1,3}(?:[,_][0-9]{3}){1,5}|[0-9]{1,18})(?![\w.%]|[,_][0-9]| ?[-+*/^x×(\[] ?[0-9])"
+)
+_BUCKETS = "relative_attention_num_buckets"  # its table has also a size of unknown heads: the default is assumed
+_LARGEST = 2**40  # of a size
+
+Sizes = Mapping[str, int]  # by letter
+Counts = tuple[tuple[str, int], ...]
+
+
+def counted(text: str) -> Counts:
+    """The names of tensors in a text with the number of parameters after each; each name once."""
+    counts: dict[str, int] = {}
+    for line in without_ansi(text).split("\n"):
+        match = _ENTRY.search(line[:1_000])
+        if match and "." in match["name"]:
+            counts.setdefault(match["name"], int(re.sub(r"\D", "", match["count"])))
+    return tuple(counts.items())
+
+
+def shapes_of(counts: Counts) -> tuple[tuple[str, Shape], ...]:
+    """The shapes of tensors from their names and numbers of parameters; a vector where nothing shows the shape."""
+    wrapper = wrapper_of(stored((name, ()) for name, _count in counts))
+    inside = {name: name.removeprefix(wrapper) for name, _count in counts}
+    family = family_of_names(list(inside.values()))
+    known = _symbolic_shapes(family.name)
+    bare = {name: _LAYER.sub(".*.", plain_name(inside[name], family)) for name in inside}
+    of_layers = {name: known[pattern] for name, pattern in bare.items() if pattern in known}
+    equations = [(of_layers[name], count) for name, count in counts if name in of_layers]
+    sizes = _solved(equations, {})
+    if _BUCKETS in family.config.default().letters_of_sizes() and EVERY_LETTER[_BUCKETS] not in sizes:
+        buckets = getattr(family.config.default(), _BUCKETS)
+        sizes = _solved(equations, {**sizes, EVERY_LETTER[_BUCKETS]: buckets})
+    every = dict(counts)
+    return tuple((name, _shape(name, count, of_layers.get(name), sizes, every)) for name, count in counts)
+
+
+_LAYER = re.compile(r"\.[0-9]+\.")
+
+
+@cache
+def _symbolic_shapes(family: str) -> Mapping[str, tuple[Any, ...]]:
+    """The shapes in letters of a family's tensors, by name; without names whose shape depends on the class."""
+    shapes: dict[str, set[tuple[Any, ...]]] = {}
+    for model in _models(FAMILIES[family]):
+        for tensor in model.tensors():
+            name = _LAYER.sub(".*.", model.without_prefix(tensor.name))
+            shapes.setdefault(name, set()).add(tuple(map(LetterPolynomial.of, tensor.shape)))
+    return {name: next(iter(found)) for name, found in shapes.items() if len(found) == 1}
+
+
+def _models(family: Family) -> Iterator[Model]:
+    letters = {field: LetterPolynomial.letter(letter) for field, letter in EVERY_LETTER.items()}
+    for cls in family.classes:
+        for config in (family.config.default(), family.fullest()):
+            with suppress(ConfigError):
+                yield model_in_symbols(Model(config, cls.name), letters)
+
+
+def _solved(equations: list[tuple[tuple[Any, ...], int]], sizes: dict[str, int]) -> dict[str, int]:
+    """The sizes by letter; an equation with one unknown letter gives it, in as many rounds as there are letters."""
+    distinct = list(dict.fromkeys(equations))
+    is_new = True
+    while is_new:
+        is_new = False
+        for shape, count in distinct:
+            unknown = set[str]().union(*(side.free_symbols for side in shape)) - sizes.keys()
+            if len(unknown) == 1 and (size := _root(shape, count, min(unknown), sizes)):
+                sizes |= size
+                is_new = True
+    return sizes
+
+
+def _root(shape: tuple[Any, ...], count: int, letter: str, sizes: Sizes) -> dict[str, int]:
+    """The size at which a shape has ``count`` elements; empty if no integer fits."""
+    low, high = 1, min(max(count, 1), _LARGEST)
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _elements(shape, {**sizes, letter: middle}) >= count else (middle + 1, high)
+    return {letter: low} if _elements(shape, {**sizes, letter: low}) == count else {}
+
+
+def _elements(shape: Iterable[Any], sizes: Sizes) -> Fraction:
+    return prod((_value(side, sizes) for side in shape), start=Fraction(1))
+
+
+def _value(side: LetterPolynomial, sizes: Sizes) -> Fraction:
+    terms = side.terms.items()
+    return sum(
+        (number * prod(Fraction(sizes[letter]) ** power for letter, power in monomial) for monomial, number in terms),
+        Fraction(0),
+    )
+
+
+def _shape(name: str, count: int, symbols: tuple[Any, ...] | None, sizes: Sizes, counts: Mapping[str, int]) -> Shape:
+    """The shape of a tensor: from its symbols, or of a matrix whose bias has as many entries as it has rows."""
+    if symbols and _known(symbols, sizes) and _elements(symbols, sizes) == count:
+        sides = [_value(side, sizes) for side in symbols]
+        if all(side.denominator == 1 for side in sides):
+            return tuple(map(int, sides))
+    if symbols and len(symbols) == 2:
+        for axis, side in enumerate(symbols):
+            if _known((side,), sizes) and not count % (known := int(_value(side, sizes)) or 1):
+                return (known, count // known) if axis == 0 else (count // known, known)
+    rows = counts.get(f"{name.removesuffix('.weight')}.bias", 0) if name.endswith(".weight") else 0
+    return (rows, count // rows) if rows and rows != count and not count % rows else (count,)
+
+
+def _known(shape: Iterable[Any], sizes: Sizes) -> bool:
+    return all(side.free_symbols <= sizes.keys() for side in shape)
