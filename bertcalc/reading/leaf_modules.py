@@ -121,6 +121,23 @@ def _convolution(arguments: Arguments) -> LeafTensors:
     return LeafTensors({"weight": weight, **({"bias": (units,)} if arguments.has("bias") else {})})
 
 
+def _own_tensors(arguments: Arguments) -> LeafTensors:
+    """The tensors of a ParameterDict or ParameterList, which prints the size of each."""
+    return LeafTensors({name: size_of(size) for name, size in _PARAMETER.findall(" ".join(arguments.positional))})
+
+
+_PARAMETER = re.compile(r"\((\w{1,100})\): Parameter containing: \[[\w.]{1,60} of size ([0-9x]{0,100})")
+
+
+def size_of(text: str) -> Shape:
+    """The shape that PyTorch prints as a size.
+
+    >>> size_of("768x1")
+    (768, 1)
+    """
+    return tuple(int(size[:_MOST_DIGITS]) for size in text.split("x") if size)
+
+
 def _embedding(arguments: Arguments) -> LeafTensors:
     return LeafTensors({"weight": (arguments.size(0, "num_embeddings"), arguments.size(1, "embedding_dim"))})
 
@@ -186,6 +203,7 @@ _RULES: dict[str, Callable[[Arguments], LeafTensors]] = {
     **dict.fromkeys(("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm"), _batch_norm(0)),
     "GroupNorm": _batch_norm(1),
     "PReLU": _prelu,
+    **dict.fromkeys(("ParameterDict", "ParameterList"), _own_tensors),
     "LSTM": _recurrent(4),
     "GRU": _recurrent(3),
     "RNN": _recurrent(1),
@@ -205,8 +223,7 @@ _QUIET = (
         "ModuleList",
         "ModuleDict",
         "Sequential",
-        "ParameterList",
-        "ParameterDict",
+        "BufferDict",
         "CosineSimilarity",
         "PairwiseDistance",
         "Upsample",

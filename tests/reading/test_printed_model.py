@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
+import peft
 import pytest
 import torch
 import transformers
@@ -17,6 +18,7 @@ from bertcalc.model.model import Model
 from bertcalc.reading.printed_model import read_printed
 from bertcalc.reading.printed_tree import printed_models
 from bertcalc.text.problem import InputError
+from tests.adapters import with_peft
 from tests.examples import examples
 from tests.oracle import Case, ask_transformers4
 from tests.reading.noise import NOISES, Noise, in_markdown, wrapped
@@ -271,3 +273,53 @@ def test_the_sizes_of_a_printed_tensor_multiply_to_its_count() -> None:
     assert Model(other, "BertForMaskedLM").num_parameters() in {
         possible.parameters for possible in reading.possible_counts
     }
+
+
+def adapted(architecture: str, config: Any) -> Any:
+    small = transformers.AutoConfig.for_model("gpt2", n_embd=24, n_layer=2, n_head=2)
+    if architecture.startswith("Bert"):
+        small = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    with torch.device("meta"):
+        return with_peft(getattr(transformers, architecture)(small), config)
+
+
+ADAPTERS = [
+    ("BertForSequenceClassification", peft.LoraConfig(r=2, target_modules=["query"], task_type="SEQ_CLS")),
+    ("BertForSequenceClassification", peft.PromptTuningConfig(num_virtual_tokens=5, task_type="SEQ_CLS")),
+    ("BertForSequenceClassification", peft.PromptEncoderConfig(num_virtual_tokens=5, task_type="SEQ_CLS")),
+    (
+        "BertForSequenceClassification",
+        peft.PrefixTuningConfig(
+            num_virtual_tokens=5, prefix_projection=True, encoder_hidden_size=7, task_type="SEQ_CLS"
+        ),
+    ),
+    ("GPT2LMHeadModel", peft.PromptTuningConfig(num_virtual_tokens=5, task_type="CAUSAL_LM")),
+    (
+        "BertForSequenceClassification",
+        peft.IA3Config(
+            target_modules=["key", "output.dense"], feedforward_modules=["output.dense"], task_type="SEQ_CLS"
+        ),
+    ),
+    ("BertModel", peft.LoraConfig(r=2, target_modules=["word_embeddings"])),
+    ("BertModel", peft.AdaLoraConfig(init_r=3, target_modules=["query"], total_step=9)),
+    ("BertModel", peft.VeraConfig(r=2, target_modules=["query"])),
+]
+
+
+@pytest.mark.parametrize(("architecture", "config"), ADAPTERS, ids=lambda value: getattr(value, "peft_type", value))
+def test_a_print_of_peft_has_the_parameters_of_its_model(architecture: str, config: Any) -> None:
+    """PEFT prints the word embeddings a second time, and vectors in a ParameterDict."""
+    real = adapted(architecture, config)
+    text = str(real)
+    reading = bertcalc.read(text)
+    assert reading.num_parameters == sum(parameter.numel() for parameter in real.parameters())
+    assert not reading.is_at_least
+    assert reading.model is not None
+    assert reading.model.num_parameters() == sum(
+        parameter.numel() for name, parameter in real.base_model.named_parameters() if is_of_base(name)
+    )
+    assert printed_again(text) == text
+
+
+def is_of_base(name: str) -> bool:
+    return not re.search("lora_|ia3_|vera_|ranknum|modules_to_save|prompt_encoder", name)
