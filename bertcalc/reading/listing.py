@@ -19,7 +19,7 @@ from bertcalc.families.presets import PRESETS
 from bertcalc.model.model import Model
 from bertcalc.model.modules import Shape, Tensor
 from bertcalc.reading.plain_lines import without_ansi
-from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties
+from bertcalc.reading.recognition import TELLING, Recognition, recognized, stored, with_ties, without_adapters
 from bertcalc.reading.text_reading import Kind, PossibleCount, TextReading, of_ties
 from bertcalc.storage.tensorflow_names import is_of_albert, is_of_optimizer, pytorch_tensor
 from bertcalc.text import N_, shorten
@@ -190,6 +190,7 @@ def of_tensors(kind: Kind, listing: Listing, text: str = "") -> TextReading:
         sentence = Problem.of(N_("Read as: a safetensors header with {count} tensors."), count=len(listing.tensors))
     tensors = tuple(Tensor(name, shape, 1) for name, shape in listing.tensors if name not in listing.buffers)
     count = sum(tensor.num_parameters() for tensor in tensors)
+    listing = listing._replace(tensors=tuple((without_adapters(name), shape) for name, shape in listing.tensors))
     recognition = recognized([*stored(listing.tensors)]) or _under_other_names(listing)
     left_out = bool(_LEFT_OUT.search(text))
     notes = tuple(_notes(listing, left_out))

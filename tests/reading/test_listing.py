@@ -5,6 +5,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+import peft
 import pytest
 import torch
 import transformers
@@ -18,6 +19,7 @@ from bertcalc.model.modules import Shape
 from bertcalc.reading.listing import listed, read_listing
 from bertcalc.storage.tensorflow_names import pytorch_tensor
 from bertcalc.text.problem import InputError
+from tests.adapters import with_peft
 from tests.examples import examples, sampled
 from tests.oracle import Case
 from tests.reading.noise import coloured, in_a_shell, quoted, with_windows_line_ends
@@ -264,3 +266,17 @@ def test_two_switches_of_one_module_are_found() -> None:
     reading = bertcalc.read("\n".join(f"{name} {tuple(tensor.shape)}" for name, tensor in real.named_parameters()))
     assert reading.agrees
     assert reading.num_parameters == real.num_parameters()
+
+
+def test_parameters_of_a_model_with_lora_are_those_of_its_base_and_the_adapter() -> None:
+    small = transformers.BertConfig(vocab_size=90, hidden_size=24, num_hidden_layers=2, num_attention_heads=2)
+    lora = peft.LoraConfig(r=2, target_modules=["query"], task_type="SEQ_CLS")
+    with torch.device("meta"):
+        real = with_peft(transformers.BertForSequenceClassification(small), lora)
+    reading = bertcalc.read("\n".join(f"{name} {tuple(tensor.shape)}" for name, tensor in real.named_parameters()))
+    assert reading.num_parameters == sum(tensor.numel() for tensor in real.parameters())
+    assert not reading.missing
+    assert reading.model is not None
+    assert reading.model.architecture == "BertForSequenceClassification"
+    assert reading.model.num_parameters() == bertcalc.load(small, "BertForSequenceClassification").num_parameters()
+    assert {part.path.split(".")[-2] for part in reading.additional} == {"lora_A", "lora_B", "modules_to_save"}
