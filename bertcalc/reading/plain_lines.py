@@ -35,9 +35,26 @@ def without_ansi(text: str) -> str:
     return _ANSI.sub("", text.replace("\r\n", "\n")).translate(_INVISIBLE)
 
 
+# What ptflops, DeepSpeed, calflops and fvcore print in front of a module's arguments: its parameters and operations.
+_AMOUNT = r"[0-9][0-9.e+-]{0,20}(?: ?[A-Za-zµ]{1,9})?"
+_SHARE = rf"{_AMOUNT}(?: =|,) [0-9.e+-]{{1,20}}% [A-Za-z]{{3,9}}"
+_SPEED = r"[0-9][0-9.e+-]{0,20} ?[A-Za-z]?FLOPS"
+_PROFILE = re.compile(
+    rf"(?<![0-9.]){_AMOUNT}(?: =|,) [0-9.e+-]{{1,20}}% Params(?:, (?:{_SHARE}|{_SPEED}))*(?:, ?|(?= ?[)\n]|$))"
+    r"|^ *#params: .*(?:\n|$)",
+    re.MULTILINE,
+)
+
+
 def plain_lines(text: str) -> list[str]:
-    """The lines without prompts, line numbers, and marks of quotes, comments and lists; <br> ends a line."""
-    lines = _BREAK.sub("\n", without_ansi(text)).split("\n")
+    """The lines without prompts, line numbers, marks of quotes, comments and lists, and figures of profilers.
+
+    <br> ends a line.
+    """
+    text = without_ansi(text)
+    if "% Params" in text or "#params:" in text:
+        text = _PROFILE.sub("", text)
+    lines = _BREAK.sub("\n", text).split("\n")
     return [_without_prefix(line.expandtabs(4).rstrip()) for line in lines]
 
 

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import peft
@@ -323,3 +324,38 @@ def test_a_print_of_peft_has_the_parameters_of_its_model(architecture: str, conf
 
 def is_of_base(name: str) -> bool:
     return not re.search("lora_|ia3_|vera_|ranknum|modules_to_save|prompt_encoder", name)
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "profiles").iterdir()), ids=lambda path: path.stem)
+def test_what_profilers_print_is_read_like_the_model(path: Path) -> None:
+    """Files that these programs printed: figures stand before each module's arguments, or on lines of their own."""
+    config = transformers.BertConfig(
+        vocab_size=100,
+        hidden_size=24,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=40,
+        max_position_embeddings=30,
+    )
+    with torch.device("meta"):
+        real = transformers.BertModel(config)
+    reading = bertcalc.read(path.read_text())
+    assert reading.agrees
+    assert not reading.is_at_least
+    assert reading.num_parameters == real.num_parameters()
+    [tree] = printed_models(path.read_text())
+    assert str(tree.root) == str(real)
+
+
+def test_the_figures_of_deepspeed_are_left_out() -> None:
+    """The layout is that of DeepSpeed's documentation."""
+    figures = "1.05 M, 0.31% Params, 8.39 MMACs, 0.00% MACs, 20.7 us, 0.27% latency, 81.06 GFLOPS, "
+    text = f"""
+BertPooler(
+  {figures}
+  (dense): Linear({figures}in_features=1024, out_features=1024, bias=True)
+  (activation): Tanh(0, 0.00% Params, 0 MACs, 0.00% MACs, 37.1 us, 0.05% latency, 0.0 FLOPS, )
+)
+"""
+    linear = torch.nn.Linear(1024, 1024)
+    assert bertcalc.read(text).num_parameters == sum(tensor.numel() for tensor in linear.parameters())
