@@ -25,6 +25,7 @@ from bertcalc.reading.explained import (
     read_number,
     read_peft_line,
 )
+from bertcalc.reading.fvcore_table import read_fvcore, rows_of
 from bertcalc.reading.json_files import json_kind, read_config, read_json_file
 from bertcalc.reading.listing import listed, read_listing
 from bertcalc.reading.plain_lines import checked_length, sentences
@@ -83,6 +84,11 @@ def read(text: str, kind: Kind | None = None, model: Model | None = None) -> Tex
     return _READERS[chosen](text)
 
 
+def _read_listing(text: str) -> TextReading:
+    table = rows_of(text)
+    return read_fvcore(table) if table else read_listing(text)
+
+
 _TIMES = str.maketrans(dict.fromkeys(TIMES, "×"))
 _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
     "number": read_number,
@@ -94,7 +100,7 @@ _OF_NUMBERS: dict[Kind, Callable[[str, Model], TextReading]] = {
 _READERS: dict[Kind, Callable[[str], TextReading]] = {
     "config": read_config,
     "printed-model": read_printed,
-    "listing": read_listing,
+    "listing": _read_listing,
     **dict.fromkeys(("keras-summary", "torchinfo", "torchsummary"), read_table),
     **dict.fromkeys(("safetensors-index", "safetensors-header", "adapter-config", "other-file"), read_json_file),
 }
@@ -126,6 +132,8 @@ def kind_of(text: str, model: Model) -> Kind:
 
 def _structure(text: str) -> Kind | None:
     """A printed model or a listing, unless the text is prose with some shapes in it."""
+    if rows_of(text):
+        return "listing"
     lines = sum(bool(line.strip()) for line in text.split("\n"))
     trees = printed_models(text)
     printed = sum(tree.lines for tree in trees)
